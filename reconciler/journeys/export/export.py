@@ -125,7 +125,8 @@ def account(
 ) -> _ExportedAccount:
     records = remembered.read(snapshot, REGISTRY).records
     protected = {address: {"protect": True} for address, record in records.items() if record.protected}
-    writer = Writer(snapshot, registry, protected)
+    writer = Writer(snapshot, registry, protected, known=[one for one in records if registry.of(one).backing])
+    records = {**records, **_by_another_name(writer, records, registry)}
     wanted = [address for address in writer.addresses if selected(str(address), only, exclude)]
     broken = {address: str(why) for address, found in writer.live.items() if (why := found.state.get("broken"))}
     broken |= _unfit(writer, wanted, snapshot.target.version, registry)
@@ -146,6 +147,13 @@ def account(
         ),
         unowned=unowned or NOBODYS,
     )
+
+
+def _by_another_name(writer: Writer, records: Mapping[Address, Owned], registry: Registry) -> dict[Address, Owned]:
+    """What is written as another kind than it is remembered as: a stream that has become like a bucket is one in a file."""
+    known = {stream: owned for address, owned in records.items() if (stream := registry.of(address).stream(address))}
+    there = {address: registry.of(address).stream(address) for address in writer.live if address not in records}
+    return {address: known[stream] for address, stream in there.items() if stream in known}
 
 
 def selected(address: str, only: Sequence[str], exclude: Sequence[str]) -> bool:

@@ -82,7 +82,7 @@ def member_consumer_taken(change: Change, view: View) -> Iterator[Finding]:
     Instead: choose another group, member or consumer name.
     """
     address = change.address
-    if address.kind == "consumer":
+    if address.kind == "consumer" and not change.only_renews:
         for group in _durables(view).get(address.stream, {}).get(address.name, ())[:1]:
             said = f"consumer {address.name} is the durable of a member of {group}"
             yield _refused(said, fix="choose another consumer name", affects=[group])

@@ -35,7 +35,7 @@ def bucket_as_stream(change: Change, view: View) -> Found:
         return None
     if change.address.name in KEPT:
         return _kept(change)
-    if change.desired is None or change.action not in ADOPTING:
+    if change.desired is None or change.action not in ADOPTING or change.only_renews:
         return None
     for section, shape in SECTIONS.items():
         if shape.is_named_so(change.address.name):
@@ -101,7 +101,7 @@ def queue_as_stream(change: Change, view: View) -> Found:
 
     Instead: choose another name; the group manages its stream.
     """
-    if change.address.kind != "stream":
+    if change.address.kind != "stream" or change.only_renews:
         return None
     group = _queues(view).get(change.address.name)
     if group is None:
