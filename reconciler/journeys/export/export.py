@@ -40,9 +40,10 @@ class Exported:
     """A file, and what is live but could not be written into it."""
 
     text: str
+    topology: str
     left_out: tuple[Diagnostic, ...] = ()
-    owners: tuple[str, ...] = ()
-    """Of what stands in it, as far as the account remembers."""
+    others: tuple[str, ...] = ()
+    """Other topologies that own part of what stands in it, as far as the account remembers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +71,8 @@ async def exported(
     owners = tuple(sorted({account.owner(a) for a in account.chosen if a in account.records}))
     name = topology or (owners[0] if len(owners) == 1 else NOBODYS)
     text = dump(name, account.writer.sections(set(account.chosen).__contains__))
-    return Exported(text=text, left_out=account.left_out, owners=owners)
+    others = tuple(owner for owner in owners if owner != name)
+    return Exported(text=text, topology=name, left_out=account.left_out, others=others)
 
 
 async def exported_folder(
