@@ -94,9 +94,7 @@ def compare(
     desired = settled(topology, snapshot, registry, live)
     begun = {address: intent for address, intent in intents(snapshot).items() if registry.holds(address)}
     changes = {
-        address: _wanted(
-            resource, live.get(address), ledger.get(address), begun.get(address), registry.of(address), snapshot
-        )
+        address: _wanted(resource, live.get(address), ledger, begun.get(address), registry.of(address), snapshot)
         for address, resource in desired.items()
     }
     ours = {address for address, owned in ledger.items() if owned.topology == topology.name}
@@ -139,7 +137,7 @@ def counted(view: View) -> dict[str, int]:
 def _wanted(
     desired: Resource,
     live: Resource | None,
-    owned: Owned | None,
+    ledger: Ledger,
     intent: Intent | str | None,
     kind: Kind,
     snapshot: Snapshot,
@@ -150,12 +148,14 @@ def _wanted(
         return Change(
             address=desired.address, action=Action.UNKNOWN, desired=desired, where=desired.where, reason=reason
         )
-    ours = None if desired.external else owned  # of somebody else's only what is live matters, whoever remembers it
+    ours = (
+        None if desired.external else ledger.get(desired.address)
+    )  # of somebody else's only what is live matters, whoever remembers it
     begins = tuple(kind.begins(desired, live, snapshot)) if live and ours and intent is None else ()
-    return _anew(unfinished.compared(desired, live, ours, intent, kind.fields, begins), kind, snapshot)
+    return _anew(unfinished.compared(desired, live, ours, intent, kind.fields, begins), kind, snapshot, ledger)
 
 
-def _anew(change: Change, kind: Kind, snapshot: Snapshot) -> Change:
+def _anew(change: Change, kind: Kind, snapshot: Snapshot, ledger: Ledger) -> Change:
     """What somebody made anew, or changed, exactly as declared is ours again as soon as that is recorded: what is changed
     after that is drift."""
     if change.action is not Action.KEEP or not change.owned or not change.live or not change.desired:
@@ -165,7 +165,7 @@ def _anew(change: Change, kind: Kind, snapshot: Snapshot) -> Change:
     created = change.owned.seen.get("created")
     if created and change.live.state.get("created") == created:  # nearly always, and thousands of times in a plan
         return change
-    anew = identity.made_anew(change.owned, change.address, kind, snapshot)
+    anew = identity.made_anew(change.owned, change.address, kind, snapshot, ledger)
     return replace(change, action=Action.ADOPT) if anew else change
 
 
@@ -261,7 +261,7 @@ def _removal(
     """`is_begun`: a run that was replacing it was cut off, so that a new object may be ours."""
     address, owned = removed.address, ledger.get(removed.address)
     if live and owned and owned.topology == topology.name and not is_begun:
-        owned = None if identity.made_anew(owned, address, registry.of(address), snapshot) else owned
+        owned = None if identity.made_anew(owned, address, registry.of(address), snapshot, ledger) else owned
     action, reason = Action.DELETE, removed.reason
     if live is None:
         why = registry.of(address).unknown(address, snapshot)

@@ -122,7 +122,7 @@ def encode_owned(owned: Owned) -> dict[str, Json]:
 
 
 _SHAPES: Mapping[str, Fits] = {
-    "source": is_text, "git_revision": is_text, "fields": is_config, "filled": is_config, "expected": is_config, "left": are_texts,
+    "source": is_text, "git_revision": is_text, "fields": is_config, "filled": is_config, "expected": is_mapping, "left": are_texts,
     "protected": is_flag, "knows": is_version, "start": is_start, "seen": is_mapping,
 }  # fmt: skip
 

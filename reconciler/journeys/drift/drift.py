@@ -242,7 +242,9 @@ class _Look:
     def _is_another(self, change: Change, kind: Kind) -> bool:
         """What is renamed is still known by its old name."""
         known_as = change.origin or change.address
-        return change.owned is not None and identity.made_anew(change.owned, known_as, kind, self.view.snapshot)
+        if change.owned is None:
+            return False
+        return identity.made_anew(change.owned, known_as, kind, self.view.snapshot, self.view.ledger)
 
 
 def _waits(change: Change) -> str:
