@@ -131,6 +131,11 @@ class Change:
         """The spec as the file says it, with its consent, labels and protection; defaults where nothing is declared."""
         return self.desired.terms if self.desired else no_terms()
 
+    @property
+    def only_renews(self) -> bool:
+        """What is ours by this name already is written down again."""
+        return self.action is Action.ADOPT and self.owned is not None
+
     def touches(self, *fields: str) -> bool:
         """Does any of these top-level fields change?"""
         return any(change.top in fields for change in self.fields)

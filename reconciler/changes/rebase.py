@@ -28,7 +28,8 @@ def rebase(desired: Resource, live: Resource, applied: Owned | None, fields: Map
 
 def as_remembered(desired: Resource, applied: Owned | None) -> Resource:
     """With what this server filled in, when we last wrote the object, in place of the stock defaults: its own limits show
-    in no other way. What it would not fill in any more, since the file says something else now, is forgotten."""
+    in no other way. What it would not fill in any more, since the file says something else now, is forgotten; so is what
+    was no limit of its own."""
     if applied is None or not applied.filled:
         return desired
     known = {
@@ -36,7 +37,7 @@ def as_remembered(desired: Resource, applied: Owned | None) -> Resource:
         for name, value in applied.filled.items()
         if value is not None
         and (filled := desired.filled.get(name)) is not None
-        and value != filled.value
+        and value not in (filled.value, applied.expected.get(name))
         and name not in applied.fields
         and filled.could_be(value)
     }

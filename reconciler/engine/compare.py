@@ -103,7 +103,7 @@ def compare(
     changes |= _unwanted(topology, live, ledger, ours, begun, registry, snapshot, options.day)
     changes |= unfinished.undeclared(topology, begun, changes)
     changes |= moves.moved(topology, live, ledger, changes, registry, snapshot)
-    changes = {address: _identified(change, registry, snapshot) for address, change in changes.items()}
+    changes = {address: _identified(change, registry, snapshot, ledger) for address, change in changes.items()}
     changes |= handover.remembered_anew(changes)
     if not memory.is_known:
         changes = {a: _not_adopted(c) if c.action is Action.ADOPT else c for a, c in changes.items()}
@@ -156,26 +156,28 @@ def _wanted(
     return unfinished.compared(desired, live, ours, intent, kind.fields, begins)
 
 
-def _identified(change: Change, registry: Registry, snapshot: Snapshot) -> Change:
+def _identified(change: Change, registry: Registry, snapshot: Snapshot, ledger: Ledger) -> Change:
     """What somebody made anew, or changed, exactly as declared is ours again as soon as that is recorded: what is changed
     after that is drift."""
     if not change.owned or not change.live or not change.desired or change.intent:
         return change
     at_rest = Action.ADOPT if change.action is Action.KEEP else change.action
-    if said := _made_anew(change, change.owned, change.live, registry, snapshot):
+    if said := _made_anew(change, change.owned, change.live, registry, snapshot, ledger):
         return replace(change, action=at_rest, made_anew=said)
     if change.action is Action.KEEP and is_stale(change.owned, change.desired, registry.of(change.address).fields):
         return replace(change, action=at_rest, reason=change.reason or RENEWED)
     return change
 
 
-def _made_anew(change: Change, owned: Owned, live: Resource, registry: Registry, snapshot: Snapshot) -> str:
+def _made_anew(
+    change: Change, owned: Owned, live: Resource, registry: Registry, snapshot: Snapshot, ledger: Ledger
+) -> str:
     """What is renamed is still known by its old name."""
     created, before = live.state.get("created"), owned.seen.get("created")
     if before and created == before:  # nearly always, and thousands of times in a plan
         return ""
     known_as = change.origin or change.address
-    if not identity.made_anew(owned, known_as, registry.of(known_as), snapshot):
+    if not identity.made_anew(owned, known_as, registry.of(known_as), snapshot, ledger):
         return ""
     return f"it was deleted and made anew{f' at {created}' if created else ''}"
 
@@ -224,15 +226,34 @@ def _unwanted(
             reason="stays as it is; no longer managed here",
         )
     declared = {d.address for d in topology.resources}
-    for address in sorted(ours - declared - changes.keys()):
-        if address in live:
-            changes[address] = _orphan(live[address], ledger[address], ended.get(address))
+    rest = sorted(ours - declared - changes.keys())
+    changes |= {one: _orphan(live[one], ledger[one], ended.get(one)) for one in rest if one in live}
+    changes |= _renamed([one for one in rest if one not in live], topology, ledger, registry)
     return changes
 
 
 def _is_external(declared: Declared) -> bool:
     """Is it said that someone else manages it?"""
     return bool(getattr(declared.spec, "external", False))
+
+
+def _renamed(
+    gone: Collection[Address], topology: Topology, ledger: Ledger, registry: Registry
+) -> dict[Address, Change]:
+    """Of ours and declared as another kind now, which is the same stream: one object has one record."""
+    declared = {registry.of(one.address).stream(one.address): one for one in topology.resources} if gone else {}
+    now = {address: declared.get(registry.of(address).stream(address) or "") for address in gone}
+    return {
+        address: Change(
+            address=address,
+            action=Action.FORGET,
+            owned=ledger[address],
+            where=one.where,
+            reason=f"it is {one.address} now",
+        )
+        for address, one in now.items()
+        if one
+    }
 
 
 def _orphan(live: Resource, owned: Owned, ended: Removed | None) -> Change:
@@ -259,7 +280,7 @@ def _removal(
     """`is_begun`: a run that was replacing it was cut off, so that a new object may be ours."""
     address, owned = removed.address, ledger.get(removed.address)
     if live and owned and owned.topology == topology.name and not is_begun:
-        owned = None if identity.made_anew(owned, address, registry.of(address), snapshot) else owned
+        owned = None if identity.made_anew(owned, address, registry.of(address), snapshot, ledger) else owned
     action, reason = Action.DELETE, removed.reason
     if live is None:
         why = registry.of(address).unknown(address, snapshot)

@@ -215,12 +215,19 @@ def remembered(change: Change, view: View, options: RunOptions) -> Owned | None:
         git_revision=options.came_from.revision,
         fields=fields,
         filled=filled,
+        expected=_expected(change.address, filled, view),
         left=tuple(sorted(change.desired.terms.unmanaged)),
         protected=change.desired.terms.protect,
         knows=f"{SUPPORTED[-1].major}.{SUPPORTED[-1].minor}",
         revision=change.owned.revision if change.owned else 0,
         start=_start(change),
     )
+
+
+def _expected(address: Address, filled: Config, view: View) -> Config:
+    """What no limit of the server is needed to explain, though it is not the stock default."""
+    settled = view.desired[address].filled if address in view.desired else {}
+    return {name: settled[name].value for name in filled.keys() & settled.keys() if settled[name].source != "default"}
 
 
 def _start(change: Change) -> Config:

@@ -1,21 +1,30 @@
 """Which object it was: told from one that was deleted and made anew under the same name, perhaps in the same words.
 
-A record of ours holds when the object was created and how far it had come. Both must say so before anything counts as
-made anew: the first moves with restarts of servers before 2.15, the second goes back only with a new object.
+A record of ours holds when the object was created and how far it had come. The first moves with restarts of servers before
+2.15, the second goes back only with a new object. So before 2.15 both must say so, or the server that holds the object must
+not have been started again since: its id tells, where one server holds everything. A stream that was made anew took its
+consumers with it, however far they had come.
+
+What no server before 2.15 reveals: in a cluster, or after a restart, that something was made anew which has come as far as
+the old one had when it was last applied; a consumer that was new then has always come as far.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 
 from reconciler.changes.kind import Kind, Raw
 from reconciler.engine.bindings import after_ack_floor
 from reconciler.model.records import BUCKET, Owned
 from reconciler.model.resource import Address, Config, Json
-from reconciler.model.wire import Snapshot, Step, Version
+from reconciler.model.wire import Snapshot, Step, Target, Version
 
 STABLE_CREATED = Version(2, 15)
 """From here on `created` changes only with the object itself; before, a restart may move it."""
+SHORT = 12
+"""As many letters of a server's id tell one start of it from others."""
+nothing_known: Mapping[Address, Owned] = MappingProxyType({})
 
 
 def seen_in(snapshot: Snapshot, raw: Raw) -> Config:
@@ -25,7 +34,7 @@ def seen_in(snapshot: Snapshot, raw: Raw) -> Config:
         entry = snapshot.entries.get(bucket, {}).get(key)
         return entry_seen(entry.revision) if entry and not entry.deleted else {}
     info = found_in(raw.on, snapshot)
-    return echoed(info, snapshot.target.version) if info else {}
+    return echoed(info, snapshot.target) if info else {}
 
 
 def entry_seen(revision: int) -> Config:
@@ -33,9 +42,16 @@ def entry_seen(revision: int) -> Config:
     return {"at": revision}
 
 
-def echoed(echo: Mapping[str, Json], server: Version) -> Config:
+def echoed(echo: Mapping[str, Json], target: Target) -> Config:
     """The same from the answer to a create or update; empty where that does not tell."""
-    return {**stands(echo), "server": str(server), **_holds(echo)} if echo.get("created") else {}
+    if not echo.get("created"):
+        return {}
+    process = (
+        {"process": target.server[-SHORT:]}
+        if target.server and target.is_all and not _is_stable_on(target.version)
+        else {}
+    )
+    return {**stands(echo), "server": str(target.version), **process, **_holds(echo)}
 
 
 def _holds(info: Mapping[str, Json]) -> Config:
@@ -57,14 +73,38 @@ def is_another(was: Config, now: Config, *, keeps: bool) -> bool:
         return bool(went_back)
     if was["created"] == now["created"]:
         return False
-    return (_is_stable(was) and _is_stable(now)) or bool(went_back and keeps)
+    return (_is_stable(was) and _is_stable(now)) or _was_running(was, now) or bool(went_back and keeps)
 
 
-def made_anew(owned: Owned, address: Address, kind: Kind, snapshot: Snapshot) -> bool:
-    """Is what is live now surely another object than the one the record is about?"""
+def _was_running(was: Config, now: Config) -> bool:
+    """All the time since then."""
+    return bool(was.get("process")) and was["process"] == now.get("process")
+
+
+def made_anew(
+    owned: Owned, address: Address, kind: Kind, snapshot: Snapshot, ledger: Mapping[Address, Owned] = nothing_known
+) -> bool:
+    """Is what is live now surely another object than the one the record is about? `ledger` tells of its stream."""
     raw = kind.primary(address)
+    if _is_another_in(owned, raw, snapshot):
+        return True
+    above = ledger.get(Address.of("stream", raw.on[0])) if raw.type == "consumer" else None
+    return (
+        above is not None
+        and _moved(owned, raw, snapshot)
+        and _is_another_in(above, Raw("stream", raw.on[:1]), snapshot)
+    )
+
+
+def _is_another_in(owned: Owned, raw: Raw, snapshot: Snapshot) -> bool:
     keeps = raw.type == "entry" or _stream_keeps(raw.on[0], snapshot)
     return is_another(owned.seen, seen_in(snapshot, raw), keeps=keeps)
+
+
+def _moved(owned: Owned, raw: Raw, snapshot: Snapshot) -> bool:
+    """It says otherwise of when it was created."""
+    was, now = owned.seen.get("created"), seen_in(snapshot, raw).get("created")
+    return bool(was and now and was != now)
 
 
 def _stream_keeps(name: str, snapshot: Snapshot) -> bool:
@@ -78,9 +118,13 @@ def _are_numbers(*values: Json) -> bool:
 
 def _is_stable(seen: Config) -> bool:
     try:
-        return Version.parse(str(seen.get("server", ""))) >= STABLE_CREATED
+        return _is_stable_on(Version.parse(str(seen.get("server", ""))))
     except ValueError:
         return False
+
+
+def _is_stable_on(version: Version) -> bool:
+    return version >= STABLE_CREATED
 
 
 Seen = Mapping[str, Mapping[str, Json]]

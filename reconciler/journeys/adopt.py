@@ -14,8 +14,9 @@ from reconciler.kinds import REGISTRY
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address, Config, Resource
 
-OWNERSHIP = frozenset({"XX101", "XX102"})
-"""What is refused of an object that belongs to somebody else; all other rules are about changes, and none is made."""
+OWNERSHIP = frozenset({"XX101", "XX102", "XX541", "XX543", "XX552"})
+"""What is refused of an object that is somebody else's, or part of something else; all other rules are about changes, and
+none is made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +37,7 @@ class Adoption:
 
 def adoption(found: Planned, *, as_is: bool = False) -> Adoption:
     """`as_is`: what differs is adopted as it is live; what the file says otherwise is pending from then on."""
-    live = recognised(found.snapshot, REGISTRY)
+    live = recognised(found.snapshot, REGISTRY, [Address.parse(change.address) for change in found.plan.changes])
     adopted: list[PlannedChange] = []
     differing: list[PlannedChange] = []
     for change in found.plan.changes:

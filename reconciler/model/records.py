@@ -43,6 +43,9 @@ class Owned:
     """Canonical configuration as last applied; a field missing here had its default."""
     filled: Config = field(default_factory=dict)
     """What the server filled in where the file said nothing then; a field that also stands in `fields` was said."""
+    expected: Config = field(default_factory=dict)
+    """Of these, what something else decided then: `max_age`, limits of the stream or the account. Where it decides no more,
+    the value is nobody's; any other that is not the stock default shows a limit of the server."""
     left: tuple[str, ...] = ()
     """Paths the file left unmanaged then: never drift."""
     protected: bool = False
@@ -108,6 +111,7 @@ def encode_owned(owned: Owned) -> dict[str, Json]:
         "git_revision": owned.git_revision,
         "fields": owned.fields,
         "filled": owned.filled,
+        "expected": owned.expected,
         "left": list(owned.left),
         "protected": owned.protected,
         "knows": owned.knows,
@@ -118,8 +122,8 @@ def encode_owned(owned: Owned) -> dict[str, Json]:
 
 
 _SHAPES: Mapping[str, Fits] = {
-    "source": is_text, "git_revision": is_text, "fields": is_config, "filled": is_config, "left": are_texts, "protected": is_flag,
-    "knows": is_version, "start": is_start, "seen": is_mapping,
+    "source": is_text, "git_revision": is_text, "fields": is_config, "filled": is_config, "expected": is_mapping, "left": are_texts,
+    "protected": is_flag, "knows": is_version, "start": is_start, "seen": is_mapping,
 }  # fmt: skip
 
 

@@ -61,6 +61,8 @@ class Target:
     """How many servers take part in JetStream, where known; 1 for a single server."""
     server: str | None = None
     """Id of the server we are connected to: another one after each of its starts."""
+    is_all: bool = False
+    """That server holds all there is: it stands in no cluster, and nothing passes through it to another one."""
     at: str | None = None
     """When that server was asked, by its own clock."""
     limits: Mapping[str, Json] = field(default_factory=dict)

@@ -11,7 +11,7 @@ from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 from tests.cli.running import Shell
 from tests.support.accounts import Account
-from tests.support.jetstream import make_consumer, make_stream, talk
+from tests.support.jetstream import make_bucket, make_consumer, make_stream, talk
 
 FILE = "reconciler: 1\ntopology: t\nstreams:\n  A:\n    subjects: [a]\n    consumers: {c: {ack_policy: explicit}}\n"
 
@@ -104,3 +104,25 @@ def test_what_another_topology_owns_is_not_adopted(shell: Shell, made: Account) 
 def test_an_export_is_adopted_whole(shell: Shell, made: Account) -> None:
     assert shell("export", "-o", "live.yaml", *target(made)).code == 0
     assert "Adopted 2 resources" in shell("adopt", "live.yaml", "--yes", *target(made)).out
+
+
+async def _bucket_of_two_subjects(js: JetStream) -> None:
+    await make_bucket(js, "B", subjects=["$KV.B.>", "b"])
+
+
+def test_what_is_not_made_like_a_bucket_is_adopted_as_the_one_it_is_declared_as(shell: Shell, account: Account) -> None:
+    talk(account, _bucket_of_two_subjects)
+    file = shell.write("reconciler: 1\ntopology: t\nkv_buckets: {B: {}}\n")
+    differs = shell("adopt", file, "--yes", *target(account))
+    assert (differs.code, "[$KV.B.>, b]" in differs.out) == (4, True), differs
+    ran = shell("adopt", file, "--yes", "--as-is", *target(account))
+    assert (ran.code, "Adopted 1 resource; no object was touched." in ran.out) == (0, True), ran
+
+
+@pytest.mark.parametrize("more", [[], ["--as-is"]])
+def test_a_bucket_is_not_adopted_as_a_stream(shell: Shell, account: Account, more: list[str]) -> None:
+    talk(account, lambda js: make_bucket(js, "B"))
+    settings = "max_msgs_per_subject: 1, discard: new, deny_delete: true, allow_rollup_hdrs: true, allow_direct: true"
+    file = shell.write(f"reconciler: 1\ntopology: t\nstreams: {{KV_B: {{subjects: [$KV.B.>], {settings}}}}}\n")
+    ran = shell("adopt", file, "--yes", *more, *target(account))
+    assert ("XX541" in ran.out, "Adopted" in ran.out) == (True, False), ran

@@ -60,6 +60,20 @@ def test_one_file_of_several_owners_says_that_it_is(owned: Shell, account: Accou
     assert (ran.code, "XX910" in ran.err, "billing, shop" in ran.err) == (0, True, True)
 
 
+def test_a_file_of_a_new_topology_says_whose_it_is_and_the_plan_that_works(owned: Shell, account: Account) -> None:
+    ran = owned("export", "--topology", "new", "--output", "new.yaml", *target(account))
+    taking = "--take-over billing --take-over shop"
+    assert (ran.code, "XX910" in ran.err, "topology `new`" in ran.err) == (0, True, True), ran
+    assert " ".join(ran.err.split()).count(taking) == 2, "as the next step, and as the way out"
+    assert owned("plan", "new.yaml", *target(account)).code == 4
+    assert owned("plan", "new.yaml", *taking.split(), "--exit-code", *target(account)).code == 0
+
+
+def test_a_file_of_its_only_owner_is_nobody_elses(owned: Shell, account: Account) -> None:
+    ran = owned("export", "--topology", "shop", "--only", "stream/A", *target(account))
+    assert (ran.code, ran.err) == (0, "")
+
+
 def test_the_same_account_gives_the_same_bytes_under_hostile_names(shell: Shell, account: Account) -> None:
     async def make(js) -> None:  # type: ignore[no-untyped-def]
         for name in HOSTILE:

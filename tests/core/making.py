@@ -29,8 +29,8 @@ def found(config: Config) -> Resource:
     return Resource(address=ORDERS, config=config)
 
 
-def applied(fields: Config, *left: str, filled: Config | None = None) -> Owned:
-    return Owned(topology="orders", fields=fields, left=left, filled=filled or {})
+def applied(fields: Config, *left: str, filled: Config | None = None, expected: Config | None = None) -> Owned:
+    return Owned(topology="orders", fields=fields, left=left, filled=filled or {}, expected=expected or {})
 
 
 def compared(desired: Resource, live: Config | None, owned: Owned | None = None) -> Change:

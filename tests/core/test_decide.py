@@ -122,6 +122,12 @@ def test_what_is_remembered_is_what_the_file_manages(compare: Compare) -> None:
     assert found.fields == {"subjects": ["a"], "max_age": 604_800_000_000_000}
     assert (found.filled, found.left) == ({"duplicate_window": 120_000_000_000}, ("placement",))
     assert (found.topology, found.source, found.protected) == ("orders", "git.example.org/orders", True)
+    assert found.expected == {}, "the stock default is what nobody has to explain"
+
+
+def test_what_explains_a_filled_value_is_remembered_with_it(compare: Compare) -> None:
+    found = record(compare("streams: {A: {subjects: [a], max_age: 1m}}").plan())
+    assert (found.filled, found.expected) == ({"duplicate_window": 60_000_000_000},) * 2
 
 
 FROM = {"stream/A": {"source": "git.example.org/orders"}}

@@ -112,6 +112,20 @@ def test_what_the_server_filled_in_is_forgotten_where_it_would_not_fill_it_in_an
     assert field.desired == 120
 
 
+def test_what_something_else_decided_then_is_no_limit_of_the_server() -> None:
+    owned = applied({"max_age": 60}, filled={"duplicate_window": 60}, expected={"duplicate_window": 60})
+    change = compared(wanted({}, filled=WINDOW), {"max_age": 60, "duplicate_window": 60}, owned)
+    assert [(one.path, one.desired, one.field_class) for one in change.fields] == [
+        ("duplicate_window", 120, FieldClass.CONFIG), ("max_age", None, FieldClass.CONFIG),
+    ]  # fmt: skip
+
+
+def test_less_than_what_something_else_decided_then_is_a_limit_of_the_server() -> None:
+    owned = applied({"max_age": 60}, filled={"duplicate_window": 30}, expected={"duplicate_window": 60})
+    change = compared(wanted({}, filled=WINDOW), {"max_age": 60, "duplicate_window": 30}, owned)
+    assert [one.path for one in change.fields] == ["max_age"]
+
+
 def test_the_order_of_an_unordered_list_does_not_differ() -> None:
     assert compared(wanted({"subjects": ["b", "a"]}), {"subjects": ["a", "b"]}).fields == ()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -50,6 +51,33 @@ def test_what_is_surely_another_object(was: dict[str, Any], now: dict[str, Any],
     assert is_another(was, now, keeps=keeps) is another
 
 
+@pytest.mark.parametrize(
+    ("was", "now", "another"),
+    [("A", "A", True), ("A", "B", False), ("A", None, False), (None, "A", False), (None, None, False)],
+)
+def test_while_its_server_goes_on_running_creation_alone_tells(was: str | None, now: str | None, another: bool) -> None:
+    then, found = ({**seen(at=0), "process": one} if one else seen(at=0) for one in (was, now))
+    assert is_another(then, {**found, "created": "later", "at": 9}, keeps=False) is another
+    assert not is_another(then, found, keeps=True), "created then"
+
+
+@pytest.mark.parametrize(
+    ("version", "more", "process"),
+    [
+        (OLD, {"server": "N" * 40 + "TWELVELETTER", "is_all": True}, "TWELVELETTER"),
+        (OLD, {"server": "NABC", "is_all": False}, None),
+        (OLD, {"server": None, "is_all": True}, None),
+        (NEW, {"server": "NABC", "is_all": True}, None),
+    ],
+    ids=["one server", "a cluster, or behind a leaf", "no id", "creation outlives it anyway"],
+)
+def test_which_start_of_its_server_it_was_is_remembered_where_that_tells(
+    version: str, more: dict[str, Any], process: str | None
+) -> None:
+    target = Target(version=Version.parse(version), **more)
+    assert echoed(stream(), target).get("process") == process
+
+
 def stream(messages: int = 5, last: int = 9, created: str = "then", storage: str = "file") -> dict[str, Any]:
     return {
         "created": created, "config": {"name": "S", "storage": storage}, "state": {"messages": messages, "last_seq": last},
@@ -88,7 +116,7 @@ def consumer(delivered: int = 4, acknowledged: int = 3) -> dict[str, Any]:
 def test_an_answer_tells_which_object_it_was_and_what_would_go_with_it(
     info: dict[str, Any], told: dict[str, Any]
 ) -> None:
-    assert echoed(info, Version.parse(OLD)) == told
+    assert echoed(info, Target(version=Version.parse(OLD))) == told
 
 
 def there(*, streams: dict[str, Any] | None = None, entry: Entry | None = None) -> Snapshot:
@@ -117,3 +145,26 @@ def test_a_record_that_goes_back_is_another_wherever_its_stream_lives() -> None:
     owned = Owned(topology="t", seen={"at": 9})
     assert made_anew(owned, address, kind, there(entry=Entry(b"{}", 3)))
     assert not made_anew(owned, address, kind, there(entry=Entry(b"{}", 9)))
+
+
+@pytest.mark.parametrize(
+    ("stream_now", "consumer_created", "anew"),
+    [
+        (stream(last=3, created="later"), "later", True),
+        (stream(last=3, created="later"), "then", False),
+        (stream(last=9, created="later"), "later", False),
+        (stream(last=9), "later", False),
+    ],
+    ids=["both", "it was made anew before that was written down", "the stream has come as far", "a restart moved it"],
+)
+def test_a_stream_that_was_made_anew_took_its_consumers_with_it(
+    stream_now: dict[str, Any], consumer_created: str, anew: bool
+) -> None:
+    address = Address.of("consumer", "S", "c")
+    now = replace(
+        there(streams={"S": stream_now}), consumers={"S": {"c": {**consumer(9, 9), "created": consumer_created}}}
+    )
+    ledger = {Address.of("stream", "S"): Owned(topology="another", seen=seen())}
+    owned = Owned(topology="t", seen=seen(at=0))
+    assert made_anew(owned, address, REGISTRY["consumer"], now, ledger) is anew
+    assert not made_anew(owned, address, REGISTRY["consumer"], now), "nobody remembers the stream"

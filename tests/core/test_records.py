@@ -37,6 +37,7 @@ RECORDS = st.builds(
     protected=st.booleans(),
     knows=st.sampled_from(["", "2.15"]),
     filled=st.dictionaries(st.text(), VALUES),
+    expected=st.dictionaries(st.text(), VALUES),
     start=st.sampled_from([{}, {"deliver_policy": "by_start_sequence", "opt_start_seq": 7, "opt_start_time": None}]),
     seen=st.dictionaries(st.text(), VALUES),
 )

@@ -61,7 +61,8 @@ def _kept(found: Looked, file: Path) -> Tally:
 
 
 def _at_rest(change: PlannedChange) -> bool:
-    return change.action in (Action.ADOPT, Action.KEEP) and not change.is_blocked
+    """What has become a bucket is forgotten as the stream that it was."""
+    return change.action in (Action.ADOPT, Action.KEEP, Action.FORGET) and not change.is_blocked
 
 
 def _looked_at(

@@ -154,6 +154,70 @@ def test_foreign_consumers_keep_a_stream_whatever_is_allowed(someone: Someone) -
     assert someone.ask(names) == ["S"]
 
 
+BUCKET = "max_msgs_per_subject: 1, discard: new, deny_delete: true, allow_rollup_hdrs: true, allow_direct: true"
+
+
+def stored(name: str, subject: str, settings: str) -> str:
+    """What may be somebody's bucket, as a plain stream."""
+    return f"streams: {{Z: {{}}, {name}: {{subjects: [{subject}], {settings}}}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("theirs", "stream", "subject", "settings"),
+    [
+        ("kv_buckets: {STD: {}}\n", "KV_STD", "$KV.STD.>", BUCKET),
+        ("kv_buckets: {STD: {}}\n", "KV_STD", "$KV.STD.>, std", BUCKET),
+        ("object_stores: {OS: {}}\n", "OBJ_OS", "$O.OS.C.>, $O.OS.M.>", BUCKET.split(", ", 1)[1].replace("deny_delete: true, ", "")),
+    ],
+    ids=["bucket", "bucket that is changed", "store"],
+)  # fmt: skip
+def test_another_name_for_it_is_no_way_to_take_it(
+    someone: Someone, theirs: str, stream: str, subject: str, settings: str
+) -> None:
+    """What a topology owns is a stream, however it is called."""
+    someone.applied(S + theirs)
+    declared = other(someone, stored(stream, subject, settings))
+    assert (declared.code, "Topology `t` owns this, as " in declared.out) == (4, True), declared
+    removed = other(someone, f"streams: {{Z: {{}}}}\nremoved: [{{address: stream/{stream}, reason: unused}}]\n")
+    assert (removed.code, "Topology `t` owns this, as " in removed.out) == (4, True), removed
+    assert "XX104" not in removed.out, "declared and applied once it would still be theirs"
+    assert stream in someone.ask(every_name)
+    assert someone.has_nothing_to_do("topology.yaml")
+
+
+async def every_name(js: JetStream) -> list[str]:
+    return list(done(await js.request("STREAM.NAMES"))["streams"])
+
+
+def test_a_group_is_its_owners_also_by_the_name_of_its_stream(someone: Someone) -> None:
+    filters = "partitioning_filters: [{filter: s.*, partitioning_wildcards: [1]}]"
+    someone.applied(
+        f"streams: {{S: {{subjects: [s.*], groups: {{g: {{type: elastic, max_members: 2, {filters}}}}}}}}}\n"
+    )
+    settings = (
+        "retention: workqueue, discard: new, allow_direct: true, "
+        'sources: [{name: S, subject_transforms: [{src: s.*, dest: "{{Partition(2,1)}}.s.{{Wildcard(1)}}"}]}]'
+    )
+    ran = other(someone, f"streams: {{Z: {{}}, S-g: {{{settings}}}}}\n")
+    assert (ran.code, "XX101" in ran.out, "XX543" in ran.out) == (4, True, True), ran
+    removed = other(someone, "streams: {Z: {}}\nremoved: [{address: stream/S-g, reason: unused}]\n")
+    assert (removed.code, "as elastic_group/S/g" in removed.out) == (4, True), removed
+
+
+@pytest.mark.parametrize("bucket", ["reconciler", "elastic-consumer-groups", "static-consumer-groups"])
+def test_what_is_kept_for_every_topology_is_nobodys(someone: Someone, bucket: str) -> None:
+    ran = other(someone, stored(f"KV_{bucket}", f"$KV.{bucket}.>", f"{BUCKET}, allow_msg_ttl: true"))
+    assert (ran.code, "XX541" in ran.out, f"It is bucket {bucket}, " in ran.out) == (4, True, True), ran
+
+
+def test_what_one_declares_as_another_kind_is_remembered_once(someone: Someone) -> None:
+    someone.applied(f"streams: {{S: {{subjects: [s]}}, KV_B: {{subjects: [$KV.B.>, b], {BUCKET}}}}}\n")
+    ran = someone.apply(S + "kv_buckets: {B: {}}\n")
+    assert (ran.code, "< stream/KV_B" in ran.out) == (0, True), ran
+    assert someone.has_nothing_to_do("topology.yaml")
+    assert other(someone, "streams: {T: {}}\nkv_buckets: {B: {}}\n", "--take-over", "t").code == 0
+
+
 def test_a_wrong_place_is_said_before_anything_else(someone: Someone) -> None:
     """Not who owns it, not what is too much, and nothing is written down."""
     text = f"expect: {{account: ELSEWHERE}}\n{S}removed: [{{address: stream/T, reason: r}}]\n"

@@ -238,6 +238,21 @@ REMEMBERING = (
         is_quick=True,
     ),
     Act(
+        name="what a field made of another stays when the file drops it",
+        file="reconciler/changes/rebase.py",
+        before="and value not in (filled.value, applied.expected.get(name))",
+        after="and value != filled.value",
+        seen_by=("tests/core/test_diff.py", "tests/e2e/test_left_out_again.py"),
+        is_quick=True,
+    ),
+    Act(
+        name="a bucket that was changed by hand is exported as somebody else's stream",
+        file="reconciler/journeys/export/sections.py",
+        before="recognised(snapshot, registry, known=known)",
+        after="recognised(snapshot, registry, known=())",
+        seen_by=("tests/e2e/test_left_out_again.py",),
+    ),
+    Act(
         name="metadata that others wrote is removed",
         file="reconciler/changes/rebase.py",
         before="foreign = {key: value for key, value in found.items() if key not in ours}",

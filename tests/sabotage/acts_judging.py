@@ -72,9 +72,23 @@ RULES = (
     Act(
         name="what another topology owns is changed",
         file="reconciler/kinds/across/ownership.py",
-        before="owner = next((one for one in owners if one != view.topology), None)",
-        after="owner = next((one for one in owners if one == view.topology), None)",
+        before="for name, record in records if record.topology != view.topology), None)",
+        after="for name, record in records if record.topology == view.topology), None)",
         seen_by=(says("XX101"),),
+    ),
+    Act(
+        name="what another topology owns is free for whoever calls it otherwise: a bucket is a stream",
+        file="reconciler/kinds/across/ownership.py",
+        before="if one != change.address] if stream else []",
+        after="if one == change.address] if stream else []",
+        seen_by=(says("XX101"), "tests/guards/test_handover.py"),
+    ),
+    Act(
+        name="the records of every topology are one stream of a file",
+        file="reconciler/kinds/across/names.py",
+        before="if change.address.name in KEPT:",
+        after="if change.address in KEPT:",
+        seen_by=("tests/guards/test_handover.py",),
     ),
     Act(
         name="what was applied as protected goes when the file says so no more",
@@ -86,7 +100,7 @@ RULES = (
     Act(
         name="what was never ours is removed",
         file="reconciler/kinds/across/ownership.py",
-        before="    if change.owned:\n        return None\n    if again :=",
+        before="    if change.owned or _other_names(change, view):\n        return None\n    if again :=",
         after="    if change.live:\n        return None\n    if again :=",
         seen_by=(says("XX104"),),
     ),

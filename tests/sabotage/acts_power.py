@@ -8,6 +8,28 @@ OLDER = "tests/power/test_older_bucket.py::"
 
 ACTS = (
     Act(
+        name="on a server before 2.15 a consumer made anew is the old one",
+        file="reconciler/engine/identity.py",
+        before='return bool(was.get("process")) and was["process"] == now.get("process")',
+        after="return False",
+        seen_by=("tests/core/test_identity.py", "tests/drift/test_recreated.py"),
+        is_quick=True,
+    ),
+    Act(
+        name="a restart of the server counts as its objects being made anew",
+        file="reconciler/engine/identity.py",
+        before='return bool(was.get("process")) and was["process"] == now.get("process")',
+        after='return bool(was.get("process"))',
+        seen_by=("tests/core/test_identity.py", "tests/drift/test_recreated.py"),
+    ),
+    Act(
+        name="consumers outlive their stream",
+        file="reconciler/engine/identity.py",
+        before='if raw.type == "consumer" else None',
+        after="if False else None",
+        seen_by=("tests/core/test_identity.py", "tests/drift/test_recreated.py"),
+    ),
+    Act(
         name="a saved plan goes on where the bucket knows less than it did",
         file="reconciler/journeys/saved/saved.py",
         before="    if here.reached >= planned.reached:",
@@ -38,7 +60,7 @@ ACTS = (
     Act(
         name="what somebody made anew is deleted for what was removed before",
         file="reconciler/engine/identity.py",
-        before="    return (_is_stable(was) and _is_stable(now)) or bool(went_back and keeps)",
+        before="    return (_is_stable(was) and _is_stable(now)) or _was_running(was, now) or bool(went_back and keeps)",
         after="    return False",
         seen_by=(OLDER + "test_what_somebody_made_anew_is_not_deleted_for_what_was_removed_before[2.15]",),
     ),

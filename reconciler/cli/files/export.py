@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -50,8 +51,8 @@ def export_(
 ) -> int:
     """Write what is live as YAML: only what differs from the server's defaults, in units people read.
 
-    The same account gives the same bytes. Owners are the topologies that bucket `reconciler` remembers; what nobody
-    owns yet goes to --topology, else to `exported`.
+    The same account gives the same bytes. Owners are the topologies that bucket `reconciler` remembers. Into a folder,
+    what nobody owns yet goes to --topology, else to `exported`; one file holds everything, whosever it is.
     """
     common.never(
         (output is not None and into is not None, "--output names one file and --into a folder; give one of them."),
@@ -69,7 +70,7 @@ def export_(
         emit(found.text)
     else:
         write({output: found.text}, overwrite=overwrite)
-        tell(f"Wrote {output}. Next: reconciler plan {connection.arguments(str(output))}\n")
+        tell(f"Wrote {output}. Next: reconciler plan {connection.arguments(str(output))}{_taking_over(found)}\n")
     return _ended((*_several(found), *found.left_out))
 
 
@@ -113,12 +114,17 @@ def _left_over(into: Path, files: Mapping[Path, str]) -> list[Diagnostic]:
 
 
 def _several(found: Exported) -> Iterator[Diagnostic]:
-    if len(found.owners) > 1:
+    if found.others:
         yield Diagnostic(
             severity=Severity.WARNING, code="XX910", name="several-owners",
-            message=f"this is owned by {', '.join(found.owners)}; a file of one topology is refused what others own",
-            fix="write a file for each of them: --into DIR",
+            message=f"this file is of topology `{found.topology}`, and part of it is owned by {', '.join(found.others)}: in this "
+            "account its plan is refused that",
+            fix=f"write a file for each owner: --into DIR; or plan it with{_taking_over(found)}, which makes all of it its own",
         )  # fmt: skip
+
+
+def _taking_over(found: Exported) -> str:
+    return "".join(f" --take-over {shlex.quote(owner)}" for owner in found.others)
 
 
 def _ended(problems: tuple[Diagnostic, ...]) -> int:

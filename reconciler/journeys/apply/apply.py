@@ -26,7 +26,7 @@ from reconciler.kinds.elastic_group.queue_rules import group_resuming
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address
-from reconciler.model.wire import Call, Snapshot, Step, Version
+from reconciler.model.wire import Call, Snapshot, Step, Target
 from reconciler.server.remember import ledger
 from reconciler.server.remember.lease import LeaseTerms
 from reconciler.server.run.execute import execute
@@ -166,7 +166,7 @@ class _Book:
     """Adoptions and forgettings: they have no steps."""
     known: Mapping[Address, int]
     """Revisions the records were read at."""
-    server: Version
+    target: Target
     ready: dict[Address, ledger.Record] = field(default_factory=dict)
     owners: dict[str, list[Address]] = field(default_factory=dict)
 
@@ -174,7 +174,7 @@ class _Book:
     def of(cls, plan: Plan, snapshot: Snapshot) -> _Book:
         records = {address: _as_seen(record, address, snapshot) for address, record in plan.records.items()}
         known = ledger.revisions(snapshot)
-        book = cls(waiting={}, records=records, at_once={}, known=known, server=snapshot.target.version)
+        book = cls(waiting={}, records=records, at_once={}, known=known, target=snapshot.target)
         for address, steps in _steps_of(plan, records).items():
             for step in [one for one in steps if not one.call.waits] or steps:
                 book.waiting.setdefault(address, set()).add(step.id)
@@ -199,7 +199,7 @@ class _Book:
         record, raw = self.records.get(address), REGISTRY.of(address).primary(address)
         if record is None or done.step.on != raw.on or done.step.call.value.partition(".")[0] != raw.type:
             return
-        seen = identity.entry_seen(done.revision) if done.revision else identity.echoed(done.echo, self.server)
+        seen = identity.entry_seen(done.revision) if done.revision else identity.echoed(done.echo, self.target)
         if seen:
             self.records[address] = replace(_with_filled(record, done), seen=seen)
 

@@ -7,7 +7,7 @@ none, and only if they will be read as wanted then.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -89,13 +89,14 @@ def accept(found: Looked, paths: Sequence[Path], options: RunOptions) -> Accepte
         if not counted:
             continue
         try:
-            _edit(editing, item, found)
+            edited_now = _edit(editing, item, found)
         except _Unsayable as unsayable:
             refused.append(_refused(item, str(unsayable), unsayable.fix))
         except (CannotEdit, OSError, UnicodeDecodeError) as why:
             refused.append(_refused(item, (why.strerror if isinstance(why, OSError) else None) or str(why)))
         else:
-            written += (Written(address=item.address, field=one, span=one.span or item.span) for one in counted)
+            said = [one for one in counted if one.change.top in edited_now]
+            written += (Written(address=item.address, field=one, span=one.span or item.span) for one in said)
     return Accepted(written=tuple(written), refused=tuple(refused), left=_again(editing, found, paths, options))
 
 
@@ -111,7 +112,8 @@ def _again(editing: _Editing, found: Looked, paths: Sequence[Path], options: Run
     return look(loaded.topology, found.view.snapshot, options)
 
 
-def _edit(editing: _Editing, item: Item, found: Looked) -> None:
+def _edit(editing: _Editing, item: Item, found: Looked) -> Collection[str]:
+    """The fields that the file says now, or says no more."""
     address = Address.parse(item.address)
     change, kind = found.view.changes[address], REGISTRY.of(address)
     place = change.where("")
@@ -122,6 +124,7 @@ def _edit(editing: _Editing, item: Item, found: Looked) -> None:
     values = _without_derived(dict(_values(item, change.desired, change.live, kind)), change, kind, found)
     ordered = [name for name, info in kind.fields.items() if info.ordered]
     editing.now[file] = mark + edited(place.file, text, [*_path(address, kind)], values, ordered).encode()
+    return values.keys()
 
 
 def _path(address: Address, kind: Kind) -> Iterator[str]:

@@ -40,9 +40,10 @@ class Exported:
     """A file, and what is live but could not be written into it."""
 
     text: str
+    topology: str
     left_out: tuple[Diagnostic, ...] = ()
-    owners: tuple[str, ...] = ()
-    """Of what stands in it, as far as the account remembers."""
+    others: tuple[str, ...] = ()
+    """Other topologies that own part of what stands in it, as far as the account remembers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +71,8 @@ async def exported(
     owners = tuple(sorted({account.owner(a) for a in account.chosen if a in account.records}))
     name = topology or (owners[0] if len(owners) == 1 else NOBODYS)
     text = dump(name, account.writer.sections(set(account.chosen).__contains__))
-    return Exported(text=text, left_out=account.left_out, owners=owners)
+    others = tuple(owner for owner in owners if owner != name)
+    return Exported(text=text, topology=name, left_out=account.left_out, others=others)
 
 
 async def exported_folder(
@@ -126,7 +128,8 @@ def account(
     """What of a snapshot can be exported under these patterns, and what has to be left out."""
     records = remembered.read(snapshot, REGISTRY).records
     protected = {address: {"protect": True} for address, record in records.items() if record.protected}
-    writer = Writer(snapshot, registry, protected)
+    writer = Writer(snapshot, registry, protected, known=[one for one in records if registry.of(one).backing])
+    records = {**records, **_by_another_name(writer, records, registry)}
     wanted = [address for address in writer.addresses if selected(str(address), only, exclude)]
     broken = {address: str(why) for address, found in writer.live.items() if (why := found.state.get("broken"))}
     broken |= _unfit(writer, wanted, snapshot.target.version, registry)
@@ -147,6 +150,13 @@ def account(
         ),
         unowned=unowned or NOBODYS,
     )
+
+
+def _by_another_name(writer: Writer, records: Mapping[Address, Owned], registry: Registry) -> dict[Address, Owned]:
+    """What is written as another kind than it is remembered as: a stream that has become like a bucket is one in a file."""
+    known = {stream: owned for address, owned in records.items() if (stream := registry.of(address).stream(address))}
+    there = {address: registry.of(address).stream(address) for address in writer.live if address not in records}
+    return {address: known[stream] for address, stream in there.items() if stream in known}
 
 
 def selected(address: str, only: Sequence[str], exclude: Sequence[str]) -> bool:

@@ -5,7 +5,7 @@ Used for an account (`export`) and for what another tool's files describe (`impo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from reconciler.changes.kind import Context, Kind, Registry
@@ -22,8 +22,11 @@ Beside = Mapping[Address, Config]
 class Writer:
     """What a snapshot holds, ready to be written in one file or in several."""
 
-    def __init__(self, snapshot: Snapshot, registry: Registry, beside: Beside | None = None) -> None:
-        self.live = recognised(snapshot, registry)
+    def __init__(
+        self, snapshot: Snapshot, registry: Registry, beside: Beside | None = None, known: Collection[Address] = ()
+    ) -> None:
+        """`known`: what it is remembered as; a bucket that was changed by hand is still the bucket that its owner declares."""
+        self.live = recognised(snapshot, registry, known=known)
         self._snapshot, self._registry, self._beside = snapshot, registry, beside or {}
 
     @property

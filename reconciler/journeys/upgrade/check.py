@@ -20,6 +20,7 @@ from reconciler.kinds.effects import doomed
 from reconciler.kinds.fields.words import in_words
 from reconciler.kinds.stream_config import stream_config, upgrades
 from reconciler.kinds.stream_config.upgrades import OF_ROOM
+from reconciler.memory import remembered
 from reconciler.memory.remembered import Memory
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.resource import Address, Json, Resource
@@ -104,7 +105,7 @@ def _names(snapshot: Snapshot, registry: Registry) -> dict[str, str]:
     """`stream/KV_CONFIG` is `kv_bucket/CONFIG` to people."""
     return {
         str(Address.of("stream", raw.on[0])): str(address)
-        for address in recognised(snapshot, registry)
+        for address in recognised(snapshot, registry, known=remembered.read(snapshot, registry).records)
         if (raw := registry.of(address).primary(address)) == Raw("stream", raw.on)
     }
 

@@ -70,7 +70,9 @@ def _durables(view: View) -> dict[str, dict[str, list[Address]]]:
     return found
 
 
-@rule("XX552", "member-consumer-taken", on=(Action.CREATE,), needs=("neighbours",), reaction=Reaction.HARMS)
+@rule(
+    "XX552", "member-consumer-taken", on=(Action.CREATE, Action.ADOPT), needs=("neighbours",), reaction=Reaction.HARMS
+)
 def member_consumer_taken(change: Change, view: View) -> Iterator[Finding]:
     """The durable consumer `<group>-<member>` of a static group is also wanted by another group, or is a plain consumer.
 
@@ -80,11 +82,11 @@ def member_consumer_taken(change: Change, view: View) -> Iterator[Finding]:
     Instead: choose another group, member or consumer name.
     """
     address = change.address
-    if address.kind == "consumer":
+    if address.kind == "consumer" and not change.only_renews:
         for group in _durables(view).get(address.stream, {}).get(address.name, ())[:1]:
             said = f"consumer {address.name} is the durable of a member of {group}"
             yield _refused(said, fix="choose another consumer name", affects=[group])
-    elif address.kind == "static_group":
+    elif address.kind == "static_group" and change.action is Action.CREATE:
         plain = _plain_consumers(address.stream, view)
         for member in _members(change.desired.config if change.desired else {}):
             name = f"{address.name}-{member}"

@@ -8,28 +8,49 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.kind import Context
 from reconciler.changes.rule import Finding, Found, Outcome, View, rule
 from reconciler.kinds.buckets import kv_bucket, object_store
-from reconciler.kinds.buckets.bucket import BucketShape, is_ordinary, own
+from reconciler.kinds.buckets.bucket import RESERVED, BucketShape, is_ordinary, own
 from reconciler.kinds.subjects.subjects import name_problem
 from reconciler.model.resource import Address
 
 SECTIONS = {"kv_buckets": kv_bucket.SHAPE, "object_stores": object_store.SHAPE}
 
 
-@rule("XX541", "bucket-as-stream")
+KEPT = frozenset(map(kv_bucket.SHAPE.stream, RESERVED))
+ADOPTING = (Action.CREATE, Action.UPDATE, Action.ADOPT)
+"""Whatever makes it ours by this name."""
+
+
+@rule("XX541", "bucket-as-stream", on=(*ADOPTING, Action.REPLACE, Action.KEEP, Action.DELETE))
 def bucket_as_stream(change: Change, view: View) -> Found:
     """A stream is declared that is a bucket by its name (`KV_…`, `OBJ_…`) and its settings.
 
     Clients take it for a bucket, and only under `kv_buckets` or `object_stores` is it judged as one. A bucket that these
-    cannot describe, since it has more subjects or other limits than any client gives it, stays a stream.
+    cannot describe, since it has more subjects or other limits than any client gives it, stays a stream. The buckets that
+    hold groups' records, and our own, are no topology's: whoever removed one would take every topology's groups, or what
+    it owns.
 
     Instead: declare it under `kv_buckets` or `object_stores`, without the prefix.
     """
-    if change.address.kind != "stream" or change.desired is None:
+    if change.address.kind != "stream" or (change.desired and change.desired.external):
+        return None
+    if change.address.name in KEPT:
+        return _kept(change)
+    if change.desired is None or change.action not in ADOPTING or change.only_renews:
         return None
     for section, shape in SECTIONS.items():
         if shape.is_named_so(change.address.name):
             return _mistaken(change, section, shape, Context(target=view.target, snapshot=view.snapshot))
     return None
+
+
+def _kept(change: Change) -> Finding:
+    bucket = kv_bucket.SHAPE.bucket(change.address.name)
+    let_go = f"; `forget: [{change.address}]` lets it go where it was applied before" if change.owned else ""
+    return Finding(
+        outcome=Outcome.REFUSED,
+        message=f"it is bucket {bucket}, which is kept for every topology of the account and is no topology's own",
+        fix=f"take it out of the file{let_go}",
+    )
 
 
 def _mistaken(change: Change, section: str, shape: BucketShape, context: Context) -> Finding | None:
@@ -72,7 +93,7 @@ def impossible_name(change: Change, _view: View) -> Found:
     )
 
 
-@rule("XX543", "queue-as-stream", needs=("neighbours",))
+@rule("XX543", "queue-as-stream", on=ADOPTING, needs=("neighbours",))
 def queue_as_stream(change: Change, view: View) -> Found:
     """A plain stream has the name of an elastic group's own work-queue stream.
 
@@ -80,7 +101,7 @@ def queue_as_stream(change: Change, view: View) -> Found:
 
     Instead: choose another name; the group manages its stream.
     """
-    if change.address.kind != "stream":
+    if change.address.kind != "stream" or change.only_renews:
         return None
     group = _queues(view).get(change.address.name)
     if group is None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from functools import lru_cache
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Finding, Found, Outcome, View, rule
 from reconciler.engine.guards import READ_FIRST, UNREADABLE
 from reconciler.model.records import BUCKET, encode_key
+from reconciler.model.resource import Address
 
 
 @rule(
@@ -20,22 +22,44 @@ def foreign_owner(change: Change, view: View) -> Found:
     """Another topology has applied this resource and remembers it as its own.
 
     Two owners would undo each other's changes for ever. While it is not there it is still that one's: made or given up
-    here, it would change hands without a word.
+    here, it would change hands without a word. It is that one's by whatever name: bucket `CONFIG` is stream `KV_CONFIG`,
+    and a stream is what an elastic group reads from.
 
     Instead: remove it from one of the two; `forget:` in the other topology gives it up without touching it. Or take it
     over: `--take-over OWNER`, as `plan` and `apply` take it, makes it this topology's own.
     """
     renamed = view.ledger.get(change.address) if change.origin else None  # `owned` is what it was called until now
-    owners = [record.topology for record in (change.owned, renamed) if record]
-    owner = next((one for one in owners if one != view.topology), None)
-    if owner is None:
+    records = [(change.address, record) for record in (change.owned, renamed) if record]
+    records += [(other, view.ledger[other]) for other in _other_names(change, view)]
+    found = next(((name, record.topology) for name, record in records if record.topology != view.topology), None)
+    if found is None:
         return None
+    name, owner = found
+    called, declare = (f", as {name}", f"declare it as {name} and ") if name != change.address else ("", "")
     return Finding(
         outcome=Outcome.REFUSED,
-        message=f"topology `{owner}` owns this{_gone(change)}; here is `{view.topology}`",
-        fix=f"remove it here, or let `{owner}` give it up with forget: [{change.address}], "
-        f"or take it over: --take-over {shlex.quote(owner)}",
+        message=f"topology `{owner}` owns this{called}{_gone(change)}; here is `{view.topology}`",
+        fix=f"remove it here, or let `{owner}` give it up with forget: [{name}], "
+        f"or {declare}take it over: --take-over {shlex.quote(owner)}",
     )
+
+
+def _other_names(change: Change, view: View) -> list[Address]:
+    """What other topologies remember that is the same stream. What is only looked at, or given up, may be somebody else's."""
+    if change.action is Action.FORGET or (change.desired and change.desired.external):
+        return []
+    stream = view.stream_of(change.address)
+    return [one for one in _foreign(view).get(stream, ()) if one != change.address] if stream else []
+
+
+@lru_cache(maxsize=4)
+def _foreign(view: View) -> dict[str, list[Address]]:
+    """What other topologies remember, by the stream that each of it is."""
+    found: dict[str, list[Address]] = {}
+    for address, owned in view.ledger.items():
+        if owned.topology != view.topology and (stream := view.stream_of(address)):
+            found.setdefault(stream, []).append(address)
+    return found
 
 
 def _gone(change: Change) -> str:
@@ -102,7 +126,7 @@ def removal_of_unowned(change: Change, view: View) -> Found:
 
     Instead: adopt it first by declaring it as it is and applying once; then remove or change it.
     """
-    if change.owned:
+    if change.owned or _other_names(change, view):
         return None
     if again := _there_again(change, view):
         return again

@@ -188,6 +188,7 @@ def _owned(owned: Owned | None) -> dict[str, Any] | None:
         "fields": dict(owned.fields),
         **some(
             filled=dict(owned.filled),
+            expected=dict(owned.expected),
             left=list(owned.left),
             protected=owned.protected,
             knows=owned.knows,

@@ -124,7 +124,8 @@ def changes() -> dict[str, Schema]:
         "consequence": fixed({"message": TEXT}, code=TEXT, quantities=COUNTS, bounds=AMOUNTS, detail=CONFIG),
         "record": fixed(
             {"topology": TEXT, "fields": CONFIG, "revision": COUNT},
-            source=TEXT, git_revision=TEXT, filled=CONFIG, left=TEXTS, protected=FLAG, knows=TEXT, start=CONFIG, seen=CONFIG,
+            source=TEXT, git_revision=TEXT, filled=CONFIG, expected=CONFIG, left=TEXTS, protected=FLAG, knows=TEXT,
+            start=CONFIG, seen=CONFIG,
         ),
     }  # fmt: skip
 

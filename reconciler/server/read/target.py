@@ -63,6 +63,7 @@ def target(
         cluster=cluster,
         peers=None if cluster or (js.is_elsewhere and not streams) else 1,
         server=js.pipeline.server_id,
+        is_all=not cluster and not js.is_elsewhere and js.pipeline.has_jetstream,
         at=server.get("time"),
         limits=limits,
         usage=usage,

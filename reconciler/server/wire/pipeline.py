@@ -135,6 +135,11 @@ class Pipeline:
         return self.nc._server_info.get("server_id")
 
     @property
+    def has_jetstream(self) -> bool:
+        """That server, rather than one that a leaf node passes requests on to."""
+        return bool(self.nc._server_info.get("jetstream"))
+
+    @property
     def connection(self) -> Client:
         """The one in use now; another one after it was lost."""
         return self._line.nc
