@@ -63,6 +63,13 @@ RULES = (
         seen_by=(says("KV607"),),
     ),
     Act(
+        name="streams that source what gets another name are not told what to do",
+        file="reconciler/kinds/across/renaming.py",
+        before="(copy.stream for copy in plain if not copy.is_mirror)",
+        after="(copy.stream for copy in plain if False)",
+        seen_by=(says("XX110"),),
+    ),
+    Act(
         name="others are taken for our own",
         file="reconciler/changes/rule.py",
         before="if (owned.topology != self.topology if owned else address not in self.desired)",
