@@ -70,6 +70,20 @@ RULES = (
         seen_by=(says("XX110"),),
     ),
     Act(
+        name="what is still stored of a subject is said to be lost",
+        file="reconciler/kinds/across/dependants.py",
+        before="[kept for kept in after or () if collide(kept, one)]",
+        after="[]",
+        seen_by=(says("XX233"),),
+    ),
+    Act(
+        name="a stream without subjects is said to feed its copies",
+        file="reconciler/kinds/across/dependants.py",
+        before="(one.filters or not is_emptied)",
+        after="(one.filters or after)",
+        seen_by=(says("XX233"),),
+    ),
+    Act(
         name="others are taken for our own",
         file="reconciler/changes/rule.py",
         before="if (owned.topology != self.topology if owned else address not in self.desired)",

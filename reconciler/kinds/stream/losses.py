@@ -25,7 +25,7 @@ from reconciler.kinds.effects.readers import (
 )
 from reconciler.kinds.effects.sources_changed import copied_again, left_behind
 from reconciler.kinds.fields import peers
-from reconciler.kinds.fields.words import amount, consent_to, listed, size, some
+from reconciler.kinds.fields.words import amount, consent_to, listed, outside, size, some
 from reconciler.kinds.stream_config.origins import copiers
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide, is_subset, matches
@@ -177,9 +177,8 @@ def _reading(stream: str, view: View) -> Iterator[tuple[str, Sequence[str]]]:
 
 
 def _without(change: Change, subject: str, elsewhere: Iterable[str] = ()) -> str:
-    """A subject, but for what is stored of it all the same: `a.> outside a.bill.>`."""
-    kept = [one for one in (*(change.becomes("subjects") or ()), *elsewhere) if collide(one, subject)]
-    return f"{subject} outside {listed(kept)}" if kept else subject
+    """A subject, but for what is stored of it all the same."""
+    return outside(subject, [one for one in (*(change.becomes("subjects") or ()), *elsewhere) if collide(one, subject)])
 
 
 def _taken_over(change: Change, subject: str, view: View) -> str | None:
