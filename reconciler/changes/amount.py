@@ -14,6 +14,7 @@ class Amount(NamedTuple):
 
     @property
     def is_exact(self) -> bool:
+        """The number was counted; otherwise there are two bounds."""
         return self.least == self.most
 
 
@@ -21,6 +22,7 @@ Amounts = Mapping[str, Amount]
 
 
 def exactly(number: int) -> Amount:
+    """A number that was counted: it is its own bound on either side."""
     return Amount(number, number)
 
 

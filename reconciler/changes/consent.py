@@ -59,6 +59,7 @@ def _short_of(allow: Consent, verdict: Verdict, today: date, spec: type[Terms]) 
 
 
 def is_over(allow: Consent, today: date) -> bool:
+    """Its last day has passed; a consent without `until` never ends."""
     return allow.until is not None and today > allow.until
 
 
@@ -92,6 +93,7 @@ Option = tuple[str, str]
 
 
 def is_about(option: Option, verdict: Verdict) -> bool:
+    """Does the option name this rule, and its pattern this address? Whether consent helps there is another question."""
     return option[0] == verdict.code and fnmatchcase(verdict.address, option[1])
 
 

@@ -123,9 +123,12 @@ class Change:
     where: Where = nowhere
     reason: str = ""
     """Why, where the action alone does not say it (a removal's reason, why something is unknown)."""
+    made_anew: str = ""
+    """That what is live is another object than the one applied, and since when; empty where nobody can say so."""
 
     @property
     def terms(self) -> Terms:
+        """The spec as the file says it, with its consent, labels and protection; defaults where nothing is declared."""
         return self.desired.terms if self.desired else no_terms()
 
     def touches(self, *fields: str) -> bool:
@@ -137,9 +140,11 @@ class Change:
         return next((change for change in self.fields if change.top == name), None)
 
     def was(self, name: str) -> Json:
+        """The live value of a top-level field, raw; None where it is absent, or nothing is live."""
         return self.live.config.get(name) if self.live else None
 
     def becomes(self, name: str) -> Json:
+        """The wanted value of a top-level field, raw; None where it is absent, or nothing is declared."""
         return self.desired.config.get(name) if self.desired else None
 
 

@@ -60,6 +60,7 @@ class Effect:
 
     @property
     def is_always(self) -> bool:
+        """It happens whenever the field moves so, whatever is live."""
         return not self.condition
 
 

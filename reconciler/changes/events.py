@@ -110,6 +110,8 @@ class Finished:
     """What went wrong beside the steps: applied, but not remembered."""
     adopted: int = 0
     """Resources that were live as declared and are remembered as ours from now on."""
+    recorded: int = 0
+    """Resources of ours that were live as declared and of which the record alone was written anew."""
 
     @property
     def went_wrong(self) -> tuple[Failed | InDoubt, ...]:
@@ -118,6 +120,7 @@ class Finished:
 
     @property
     def is_success(self) -> bool:
+        """The run came to its end and left nothing undone; warnings do not count."""
         unfinished = self.failed or self.in_doubt or self.skipped or self.not_started or self.left_alone
         return self.stopped is None and not unfinished
 

@@ -176,6 +176,7 @@ class Registry:
         return self.by_name[name]
 
     def of(self, address: Address) -> Kind:
+        """The kind of this address. Raises KeyError where there is none of that name."""
         return self.by_name[address.kind]
 
     def holds(self, address: Address) -> bool:
@@ -184,6 +185,7 @@ class Registry:
         return kind is not None and len(address.names) == (2 if kind.place.within else 1)
 
     def backed_by(self, stream: str) -> Iterator[Address]:
+        """Every resource that a stream of this name may be: both `stream/KV_x` and `kv_bucket/x` for `KV_x`."""
         return backed_by(stream, self.by_name)
 
     def within(self, parent: str | None) -> tuple[Kind, ...]:
@@ -191,6 +193,7 @@ class Registry:
         return tuple(kind for kind in self.kinds if kind.place.within == parent)
 
     def rules(self) -> tuple[Rule, ...]:
+        """Rules of each kind, in the order of the kinds, and then those about several resources."""
         return (*(rule for kind in self.kinds for rule in kind.rules), *self.across)
 
 

@@ -36,14 +36,17 @@ class PlannedChange:
 
     @property
     def is_blocked(self) -> bool:
+        """It is not carried out: refused, without consent, of unknown state, or behind something that is blocked."""
         return self.blocked_by is not None or self.action is Action.UNKNOWN or any(v.blocks for v in self.verdicts)
 
     @property
     def is_refused(self) -> bool:
+        """A verdict refuses it, and nobody consented to that."""
         return any(verdict.refuses for verdict in self.verdicts)
 
     @property
     def needs_consent(self) -> bool:
+        """It lacks consent and nothing else."""
         return not self.is_refused and any(verdict.blocks for verdict in self.verdicts)
 
 
@@ -86,6 +89,7 @@ class Plan:
 
     @property
     def blocked(self) -> tuple[PlannedChange, ...]:
+        """Changes that an apply of this plan does not carry out, ordered by address."""
         return tuple(change for change in self.changes if change.is_blocked)
 
     @property

@@ -58,6 +58,7 @@ def lost(verdicts: Iterable[Verdict]) -> dict[tuple[str, str, str], int]:
 
 
 def most(name: str, planned: int) -> int:
+    """How many of these may be lost by now, where the plan said `planned` and no consent names a bound."""
     if name in NAMED:
         return planned
     return max(TWICE * planned, BY_DEFAULT) if name in PASSING else TWICE * planned

@@ -83,6 +83,7 @@ class Probe:
 
     @property
     def unforetold(self) -> Sequence[Experience]:
+        """What takes something from clients, though the plan says nothing of it."""
         return [one for one in self.felt if one.foresight is Foresight.UNFORETOLD]
 
 

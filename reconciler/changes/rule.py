@@ -33,6 +33,7 @@ class Outcome(StrEnum):
 
     @property
     def rank(self) -> int:
+        """From 0, allowed, to 4, refused; to be compared instead of the outcomes themselves, which are texts."""
         return list(Outcome).index(self)
 
 
@@ -118,6 +119,7 @@ class Verdict:
 
     @property
     def refuses(self) -> bool:
+        """A refusal that no consent has lifted."""
         return self.blocks and self.outcome is Outcome.REFUSED
 
     @property
@@ -131,6 +133,7 @@ class Verdict:
         return self.code[2:3] == "3" and self.outcome.rank >= Outcome.NEEDS_CONSENT.rank
 
     def diagnostic(self) -> Diagnostic:
+        """The same for those who see no plan: an error where it blocks, else a warning."""
         severity = Severity.ERROR if self.blocks else Severity.WARNING
         return Diagnostic(
             severity=severity,
@@ -196,6 +199,7 @@ class View:
 
     @property
     def target(self) -> Target:
+        """The server and account that the snapshot was taken of."""
         return self.snapshot.target
 
     def stream_of(self, address: Address) -> str | None:
@@ -209,6 +213,7 @@ class View:
         return kind is not None and kind.backing is not None
 
     def backed_by(self, stream: str) -> Iterator[Address]:
+        """Every resource that a stream of this name may be: both `stream/KV_x` and `kv_bucket/x` for `KV_x`."""
         return backed_by(stream, self.kinds)
 
     def children(self, parent: str, kind: str) -> list[Change]:
@@ -271,6 +276,7 @@ class Rule:
     """Kinds it has anything to say about; empty: its own, or any for a rule across kinds."""
 
     def concerns(self, kind: str, action: Action, version: Version) -> bool:
+        """Does the rule judge such a change of such a kind, on servers of this version?"""
         return action in self.on and self.since <= version < self.until and (not self.of or kind in self.of)
 
 

@@ -64,6 +64,7 @@ def halves(change: Change, opening: Opening, infos: Mapping[str, FieldInfo]) -> 
 
 
 def patched(config: Config, fields: Mapping[str, Json]) -> dict[str, Json]:
+    """The configuration with these fields instead of its own; None leaves one out."""
     return {name: value for name, value in {**config, **fields}.items() if value is not None}
 
 

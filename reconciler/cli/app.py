@@ -86,6 +86,7 @@ class Commands(TyperGroup):
         self.commands = _Modules()
 
     def format_commands(self, _ctx: Any, formatter: Any) -> None:
+        """Writes the commands of `--help` from COMMANDS, so that it imports no module of theirs."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, command.about) for name, command in COMMANDS.items()])
 

@@ -39,12 +39,14 @@ class Failure:
 
     @classmethod
     def of(cls, problem: CannotContinue, code: int) -> Failure:
+        """The failure for a problem that was raised; tools get its diagnostics as they are."""
         return cls(code=code, text=_said(problem), diagnostics=problem.diagnostics, topology=problem.topology)
 
     @classmethod
     def because(
         cls, reason: str, name: str, text: str, *, fix: str | None = None, message: str = "", code: int
     ) -> Failure:
+        """A failure without a diagnostic of its own: people read `text`, and tools read `message` if there is one."""
         said = message or text.strip()
         error = Diagnostic(severity=Severity.ERROR, code=reason, name=name, message=said, fix=fix)
         return cls(code=code, text=text, diagnostics=(error,))

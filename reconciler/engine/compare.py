@@ -103,6 +103,7 @@ def compare(
     changes |= _unwanted(topology, live, ledger, ours, begun, registry, snapshot, options.day)
     changes |= unfinished.undeclared(topology, begun, changes)
     changes |= moves.moved(topology, live, ledger, changes, registry, snapshot)
+    changes = {address: _identified(change, registry, snapshot) for address, change in changes.items()}
     changes |= handover.remembered_anew(changes)
     if not memory.is_known:
         changes = {a: _not_adopted(c) if c.action is Action.ADOPT else c for a, c in changes.items()}
@@ -152,21 +153,31 @@ def _wanted(
         )
     ours = None if desired.external else owned  # of somebody else's only what is live matters, whoever remembers it
     begins = tuple(kind.begins(desired, live, snapshot)) if live and ours and intent is None else ()
-    return _anew(unfinished.compared(desired, live, ours, intent, kind.fields, begins), kind, snapshot)
+    return unfinished.compared(desired, live, ours, intent, kind.fields, begins)
 
 
-def _anew(change: Change, kind: Kind, snapshot: Snapshot) -> Change:
+def _identified(change: Change, registry: Registry, snapshot: Snapshot) -> Change:
     """What somebody made anew, or changed, exactly as declared is ours again as soon as that is recorded: what is changed
     after that is drift."""
-    if change.action is not Action.KEEP or not change.owned or not change.live or not change.desired:
+    if not change.owned or not change.live or not change.desired or change.intent:
         return change
-    if is_stale(change.owned, change.desired, kind.fields):
-        return replace(change, action=Action.ADOPT, reason=change.reason or RENEWED)
-    created = change.owned.seen.get("created")
-    if created and change.live.state.get("created") == created:  # nearly always, and thousands of times in a plan
-        return change
-    anew = identity.made_anew(change.owned, change.address, kind, snapshot)
-    return replace(change, action=Action.ADOPT) if anew else change
+    at_rest = Action.ADOPT if change.action is Action.KEEP else change.action
+    if said := _made_anew(change, change.owned, change.live, registry, snapshot):
+        return replace(change, action=at_rest, made_anew=said)
+    if change.action is Action.KEEP and is_stale(change.owned, change.desired, registry.of(change.address).fields):
+        return replace(change, action=at_rest, reason=change.reason or RENEWED)
+    return change
+
+
+def _made_anew(change: Change, owned: Owned, live: Resource, registry: Registry, snapshot: Snapshot) -> str:
+    """What is renamed is still known by its old name."""
+    created, before = live.state.get("created"), owned.seen.get("created")
+    if before and created == before:  # nearly always, and thousands of times in a plan
+        return ""
+    known_as = change.origin or change.address
+    if not identity.made_anew(owned, known_as, registry.of(known_as), snapshot):
+        return ""
+    return f"it was deleted and made anew{f' at {created}' if created else ''}"
 
 
 def _not_adopted(change: Change) -> Change:

@@ -195,7 +195,7 @@ def _planned(
         verdicts=verdicts,
         consequences=(*kind.consequences(change, view), *(opening.consequences if opening else ())),
         span=change.where(change.fields[0].path if change.fields else ""),
-        reason=change.reason,
+        reason="; ".join(filter(None, (change.reason, change.made_anew))),
         adopts=change.live is not None and change.owned is None and change.action in (Action.UPDATE, Action.ADOPT),
         blocked_by=str(culprit) if culprit else None,
         record=remembered(change, view, options),

@@ -37,10 +37,12 @@ class Tally:
 
     @property
     def is_too_much(self) -> bool:
+        """More goes than is usual for the kind, and more than the file's guard allows."""
         return len(self.going) > max(self.usual, self.guard.upto if self.guard else 0)
 
 
 def tallies(view: View, registry: Registry, hidden: Collection[Address], today: date) -> list[Tally]:
+    """One for each kind, whether any of it goes or not. Changes at `hidden` addresses do not count."""
     owned = Counter(address.kind for address, one in view.ledger.items() if one.topology == view.topology)
     going = [
         change for address, change in view.changes.items()

@@ -61,6 +61,7 @@ class Graph:
 
 
 def graph(changes: Changes, registry: Registry, view: View) -> Graph:
+    """The ties between all changes that write. Of a ring, a weak tie is dropped or a change is made in two stages."""
     writing = {address: change for address, change in changes.items() if change.action.writes}
     if not writing:
         return Graph(writing=(), ties=[])

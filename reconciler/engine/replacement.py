@@ -22,6 +22,7 @@ from reconciler.model.wire import Call, Snapshot, Step
 
 
 def replaces(verdicts: Iterable[Verdict]) -> bool:
+    """No update makes this change: a verdict says that the object is made anew."""
     return any(verdict.outcome is Outcome.REPLACES for verdict in verdicts)
 
 

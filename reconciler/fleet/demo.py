@@ -86,6 +86,7 @@ async def apply_to(target: FleetTarget) -> Finished:
 
 
 async def apply_to_all(targets: Sequence[FleetTarget]) -> None:
+    """Applies to all targets at once. Raises CannotContinue with the first failure of each target where a step failed."""
     failed = [one.failed[0].reason for one in await asyncio.gather(*map(apply_to, targets)) if one.failed]
     if failed:
         raise CannotContinue(*failed)
@@ -137,10 +138,12 @@ def drops(ask: Ask) -> Awaitable[None]:
 
 
 def as_before(ask: Ask) -> Awaitable[None]:
+    """Somebody sets `max_age` of ORDERS back to the 7 days that the file declares."""
     return _update(ask, "ORDERS", max_age=7 * 86_400 * 10**9)
 
 
 async def loses_audit(ask: Ask) -> None:
+    """Somebody deletes the consumer `audit` of ORDERS."""
     await ask("CONSUMER.DELETE.ORDERS.audit")
 
 
@@ -180,6 +183,7 @@ DAYS = (
 
 
 async def live(day: Day, targets: Mapping[str, FleetTarget], number: int) -> None:
+    """Plays one day: every shop sells, then people do their deeds. `number` makes each day's orders differ."""
     await sell([*targets.values()], day.orders, seed=100 * number)
     await asyncio.gather(*(_do(targets[name], deed) for name, deed in day.deeds.items()))
 

@@ -9,7 +9,7 @@ from reconciler.changes.diff import Action
 from reconciler.changes.plan import PlannedChange
 from reconciler.changes.rule import Outcome, Verdict
 from reconciler.engine.compare import recognised
-from reconciler.journeys.plan.plan import Planned, Purpose
+from reconciler.journeys.plan.plan import Planned, PlanPurpose
 from reconciler.kinds import REGISTRY
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address, Config, Resource
@@ -30,6 +30,7 @@ class Adoption:
 
     @property
     def count(self) -> int:
+        """How many live objects become ours."""
         return len(self.planned.plan.changes)
 
 
@@ -46,12 +47,13 @@ def adoption(found: Planned, *, as_is: bool = False) -> Adoption:
         elif change.action is Action.ADOPT:
             adopted.append(_untouched(change, verdicts=_standing(change)))
         elif as_is and (there := live.get(Address.parse(change.address))) and change.record:
-            adopted.append(_untouched(replace(change, record=_as_live(change.record, there))))
+            recorded = replace(change, record=_as_live(change.record, there))
+            adopted.append(replace(_untouched(recorded), fields=change.fields))
         elif not as_is:
             differing.append(change)
 
     later = sum(change.action.writes and not _is_to_be_adopted(change) for change in found.plan.changes)
-    ours = replace(_only(found, adopted), purpose=Purpose.ADOPT_AS_IS if as_is else Purpose.ADOPT)
+    ours = replace(_only(found, adopted), purpose=PlanPurpose.ADOPT_AS_IS if as_is else PlanPurpose.ADOPT)
     return Adoption(planned=ours, differing=_only(found, differing), later=later)
 
 

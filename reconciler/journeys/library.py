@@ -25,6 +25,8 @@ from reconciler.server.wire.api import JetStream
 
 
 def plan(topology: Topology, server: str | ConnectOptions, options: RunOptions) -> Planned:
+    """The plan for a topology on this server. Raises CannotContinue where it cannot connect."""
+
     async def work() -> Planned:
         async with session(_options(server)) as js:
             return await planning.plan(topology, js, options)
@@ -33,6 +35,8 @@ def plan(topology: Topology, server: str | ConnectOptions, options: RunOptions) 
 
 
 def drift(topology: Topology, server: str | ConnectOptions, options: RunOptions) -> Drift:
+    """What strayed from what was last applied, with who changed it as far as an audit trail tells."""
+
     async def work() -> Drift:
         async with session(_options(server)) as js:
             return (await attributed(look(topology, await observe(js), options), js)).drift
@@ -41,6 +45,7 @@ def drift(topology: Topology, server: str | ConnectOptions, options: RunOptions)
 
 
 def apply(planned: Planned | Saved, server: str | ConnectOptions, *, partial: bool) -> Finished:
+    """Applies a plan and tells what became of its steps. Raises CannotContinue where it is blocked, unless `partial`."""
     if planned.plan.blocked and not partial:
         found = (
             verdict.diagnostic() for change in planned.plan.blocked for verdict in change.verdicts if verdict.blocks
@@ -71,6 +76,8 @@ async def _apply_saved(saved: Saved, js: JetStream) -> Finished:
 
 
 def export(server: str | ConnectOptions, topology: str) -> str:
+    """The account as one topology file. Raises CannotContinue where a part of it could not be read."""
+
     async def work() -> str:
         async with session(_options(server)) as js:
             found = await exporting.exported(js, topology=topology)

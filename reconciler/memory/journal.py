@@ -54,6 +54,7 @@ class Run:
 
     @property
     def topology(self) -> str:
+        """The topology that was applied; empty where the entry does not name it."""
         return str(self.begun.get("topology", ""))
 
     @property
@@ -77,18 +78,22 @@ EVERY_BEGUN = f"{PREFIX}.*.begun"
 
 
 def begun_key(number: int) -> str:
+    """Key of the entry that a run writes first."""
     return f"{PREFIX}.{number}.begun"
 
 
 def ended_key(number: int) -> str:
+    """Key of the entry that a run writes last; while there is none, the run goes on or was cut off."""
     return f"{PREFIX}.{number}.ended"
 
 
 def steps_key(number: int, at: int) -> str:
+    """Key of one chunk of what became of a run's steps, counted from 0."""
     return f"{PREFIX}.{number}.steps.{at}"
 
 
 def changes_key(number: int, at: int) -> str:
+    """Key of one chunk of what a run was to change, counted from 0."""
     return f"{PREFIX}.{number}.changes.{at}"
 
 
@@ -121,6 +126,7 @@ def begun(holder: Holder, plan: Plan, changes: int | None = None) -> dict[str, J
 
 
 def ended(finished: Finished, chunks: int) -> dict[str, Json]:
+    """How many steps had which outcome, and why the run stopped early; `chunks`: in how many its steps are kept."""
     counts = {name: len(settled) for name in OUTCOMES if (settled := getattr(finished, name))}
     return {"format": FORMAT, "counts": counts, "stopped": finished.stopped, "chunks": chunks}
 
@@ -162,10 +168,12 @@ def _diagnostic(one: Diagnostic) -> dict[str, Json]:
 
 
 def encoded(said: Mapping[str, Json]) -> bytes:
+    """JSON without spaces, in UTF-8."""
     return json.dumps(said, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def chunked(value: bytes, size: int = CHUNK) -> list[bytes]:
+    """Parts of at most `size` bytes. A character may lie in two of them, so only all together are text."""
     return [value[start : start + size] for start in range(0, len(value), size)]
 
 
@@ -221,6 +229,7 @@ def _change_told(said: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def chunks_of(said: Mapping[str, Json] | None, name: str) -> range:
+    """Numbers of the chunks that an entry counts under `name`, at most LONGEST; none where it counts nothing."""
     return range(min((said or {}).get(name) or 0, LONGEST))
 
 

@@ -70,6 +70,7 @@ def found(entry: Entry | None, topology: str, run: str = "") -> Found:
 
 
 def lease_key(topology: str) -> str:
+    """Where whoever applies this topology is noted, so that nobody else does at the same time."""
     return f"{PREFIX}.{escaped(topology)}"
 
 
@@ -84,6 +85,7 @@ def topology_of(key: str) -> str | None:
 
 
 def encode_holder(holder: Holder) -> bytes:
+    """As it is stored; what is empty is left out."""
     said = {name: value for name, value in asdict(holder).items() if value}
     return json.dumps({"format": FORMAT, **said}, separators=(",", ":"), ensure_ascii=False).encode()
 

@@ -43,6 +43,7 @@ class Diagnostic:
 
     @property
     def is_error(self) -> bool:
+        """A command fails because of it; with warnings and notes it does not."""
         return self.severity is Severity.ERROR
 
 

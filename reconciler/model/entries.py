@@ -71,26 +71,32 @@ def is_finite(value: Json) -> bool:
 
 
 def is_text(value: Json) -> bool:
+    """Also an empty one."""
     return isinstance(value, str)
 
 
 def is_flag(value: Json) -> bool:
+    """True or false; 0 and 1 are none."""
     return isinstance(value, bool)
 
 
 def is_mapping(value: Json) -> bool:
+    """A JSON object of any content that JSON can say again."""
     return isinstance(value, dict) and is_finite(value)
 
 
 def are_any(value: Json) -> bool:
+    """A list of any content that JSON can say again."""
     return isinstance(value, list) and is_finite(value)
 
 
 def are_texts(value: Json) -> bool:
+    """A list of texts, or an empty one."""
     return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
 def is_number(value: Json) -> bool:
+    """A whole number, negative ones included; true and false are none."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -100,6 +106,7 @@ def is_sequence(value: Json) -> bool:
 
 
 def is_version(value: Json) -> bool:
+    """A server's version, `2.12.8`; empty where nobody knew it."""
     return isinstance(value, str) and (not value or _is_version(value))
 
 
@@ -113,6 +120,7 @@ def _is_version(text: str) -> bool:
 
 
 def is_topology(value: Json) -> bool:
+    """A text that is a topology's name: not empty, and short enough for a key."""
     return isinstance(value, str) and _names_a_topology(value)
 
 

@@ -64,6 +64,7 @@ class Intent:
 
 
 def intent_key(address: Address) -> str:
+    """The key in bucket `reconciler` under which a replacement of this resource is noted."""
     return encode_key(address, PREFIX)
 
 

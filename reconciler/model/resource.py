@@ -40,10 +40,12 @@ class Address(NamedTuple):
 
     @classmethod
     def of(cls, kind: str, *names: str) -> Address:
+        """`Address.of("consumer", "ORDERS", "dispatch")` is `consumer/ORDERS/dispatch`."""
         return cls(kind, names)
 
     @classmethod
     def parse(cls, text: str) -> Address:
+        """From text such as `stream/ORDERS`; the kind need not exist. Raises ValueError where a kind or name is missing."""
         kind, *names = text.split("/")
         if not names or not all((kind, *names)):
             raise ValueError(f"`{text}` is not an address; write kind/name, for example stream/ORDERS")
@@ -51,6 +53,7 @@ class Address(NamedTuple):
 
     @property
     def name(self) -> str:
+        """Its own name, which is the last one: `dispatch` in `consumer/ORDERS/dispatch`."""
         return self.names[-1]
 
     @property

@@ -47,6 +47,7 @@ class RunOptions:
 
     @property
     def is_about_all(self) -> bool:
+        """Neither `only` nor `exclude` leaves out any resource."""
         return not (self.only or self.exclude)
 
     def selects(self, address: Address, labels: Labels) -> bool:

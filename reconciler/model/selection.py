@@ -16,6 +16,7 @@ SHORT = 2
 
 
 def is_label(pattern: str) -> bool:
+    """The pattern has the form `label=value`; a `/` before the first `=` makes it an address."""
     name, equals, _ = pattern.partition("=")
     return bool(equals) and "/" not in name
 

@@ -160,6 +160,7 @@ class Allowance(Consent):
     """Of which: addresses that fit a pattern, for example `stream/TENANT-*`, or a label, for example `team=orders`."""
 
     def allowed(self, where: Where = nowhere) -> Allowed:
+        """The consent with the place of its entry; `on` stands beside it, not in it."""
         said = self.model_dump(exclude={"on"}, exclude_unset=True)
         return Allowed(consent=Consent.model_validate(said), on=self.on, where=where)
 
@@ -174,6 +175,7 @@ class Allowed:
     where: Where = nowhere
 
     def reaches(self, address: Address, labels: Mapping[str, str]) -> bool:
+        """Is this resource one of those that the consent is given to?"""
         return selects(self.on, address, labels)
 
 

@@ -77,6 +77,7 @@ class Target:
 
     @property
     def is_clustered(self) -> bool:
+        """The server belongs to a cluster, so that streams can have replicas and be moved."""
         return self.cluster is not None
 
 
@@ -99,18 +100,22 @@ class Scope:
 
     @staticmethod
     def stream(name: str) -> str:
+        """One stream: whether it exists, and what it is like."""
         return f"stream/{name}"
 
     @staticmethod
     def consumers(stream: str) -> str:
+        """All consumers of one stream, where nobody could list them."""
         return f"consumers/{stream}"
 
     @staticmethod
     def consumer(stream: str, name: str) -> str:
+        """One consumer that stands in the list, and of which no more is known."""
         return f"consumer/{stream}/{name}"
 
     @staticmethod
     def bucket(name: str) -> str:
+        """The entries of one KV bucket; its stream may be known all the same."""
         return f"bucket/{name}"
 
 
@@ -141,6 +146,7 @@ class Snapshot:
         return self.unknown.get(Scope.stream(name)) or self.unknown.get(Scope.STREAMS)
 
     def unknown_consumer(self, stream: str, name: str) -> str | None:
+        """Why nobody can say whether this consumer exists; None when the snapshot can."""
         if name in self.consumers.get(stream, {}):
             return None
         return (
@@ -150,9 +156,11 @@ class Snapshot:
         )
 
     def unknown_bucket(self, name: str) -> str | None:
+        """Why nobody can say what stands in this KV bucket; None when the snapshot can."""
         return self.unknown.get(Scope.bucket(name)) or self.unknown_stream(f"KV_{name}")
 
     def denied_bucket(self, name: str) -> bool:
+        """This user may not read the bucket, so that trying again is no use."""
         return not {Scope.bucket(name), Scope.STREAMS}.isdisjoint(self.denied)
 
 
@@ -295,8 +303,12 @@ def away(info: Mapping[str, Json], within: float = HEARD) -> list[str]:
 
 def copies(info: Mapping[str, Json]) -> bool:
     """Does a mirror hear from its origin?"""
-    copied = info.get("mirror") or {}
-    return not copied.get("error") and 0 <= copied.get("active", -1) < HEARD
+    return hears(info.get("mirror") or {})
+
+
+def hears(told: Mapping[str, Json]) -> bool:
+    """The same of a mirror or a source, by what a server tells of it."""
+    return not told.get("error") and 0 <= told.get("active", -1) < HEARD
 
 
 def partitions_of(consumer: Mapping[str, Json]) -> list[int]:

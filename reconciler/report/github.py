@@ -24,6 +24,7 @@ def render(document: Document) -> str:
 
 
 def joined(documents: Sequence[Document]) -> str:
+    """The annotations of all reports, one report after another."""
     return "".join(map(render, documents))
 
 

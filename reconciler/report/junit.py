@@ -40,6 +40,7 @@ class Case:
 
 
 def render(document: Document) -> str:
+    """One report as JUnit XML with a single suite."""
     return joined([document])
 
 

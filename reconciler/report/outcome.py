@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from reconciler.changes.events import REFUSALS, Failed, Finished, InDoubt, Settled, Skipped, Strayed
 from reconciler.model.diagnostic import Diagnostic
@@ -53,13 +53,14 @@ def outcome_text(
     took = f" in {show_seconds(seconds)}" if seconds is not None else ""
     warned = diagnostics.lines((*finished.left_alone, *finished.warnings), paper)
     if finished.is_success and finished.stopped is None:
-        again = "Everything in the plan is done." if later else "Planning again finds nothing to do."
+        again = "Everything in the plan is done." if later else (commands or of_plan(arguments)).then
         then = f"{counted(left, 'change')} left out." if left else again
-        ours = f"{counted(finished.adopted, 'resource')} {'is' if finished.adopted == 1 else 'are'} ours now"
-        if finished.adopted and not finished.done:
-            applied = f"{paper.paint('Adopted', 'good')}: {ours}, and no object was touched{took}. {then}"
+        written = ", ".join(_written(finished))
+        if written and not finished.done:
+            deed_done = paper.paint("Adopted" if finished.adopted else "Recorded", "good")
+            applied = f"{deed_done}: {written}, and no object was touched{took}. {then}"
         else:
-            more = f" {ours}." if finished.adopted else ""
+            more = f" {written}." if written else ""
             applied = f"{paper.paint('Applied', 'good')} {_deeds(finished, took)}.{more} {then}"
         return inert("\n".join([*warned, applied]) + "\n")
     lines = [*warned, *_troubles(finished, paper)]
@@ -87,6 +88,14 @@ def deed(step: Step) -> str:
     if step.effect:
         return visible(step.effect)
     return f"{_DEEDS[step.call]} {visible('/'.join(step.on))}"
+
+
+def _written(finished: Finished) -> Iterator[str]:
+    """What the ledger says anew of resources that had no step."""
+    if finished.adopted:
+        yield f"{counted(finished.adopted, 'resource')} {'is' if finished.adopted == 1 else 'are'} ours now"
+    if finished.recorded:
+        yield f"{counted(finished.recorded, 'record')} {'is' if finished.recorded == 1 else 'are'} written anew"
 
 
 def _deeds(finished: Finished, took: str) -> str:

@@ -29,6 +29,7 @@ Data = dict[str, Any]
 
 
 def render(document: Document) -> str:
+    """One report as a SARIF log with a single run."""
     return joined([document])
 
 

@@ -35,6 +35,7 @@ def _felt(document: Document) -> str:
 
 
 def joined(documents: Sequence[Document]) -> str:
+    """All reports with an empty line between them; a report that has a form of its own is told in that one."""
     return "\n".join(document.told("text", render) for document in documents)
 
 

@@ -62,13 +62,16 @@ class Cluster:
 
     @property
     def urls(self) -> list[str]:
+        """Where clients connect: one URL for each node that runs now."""
         return [node.url for node in self.nodes if node.is_running]
 
     @property
     def url(self) -> str:
+        """The first of `urls`. Raises IndexError while no node runs."""
         return self.urls[0]
 
     def start(self) -> Self:
+        """Starts every node and waits until the cluster is ready. Raises RuntimeError if it does not become so in time."""
         for node in self.nodes:
             node.start()
         self.wait_until_ready()
@@ -132,6 +135,7 @@ class Cluster:
         return {answer["server"]["name"]: answer["data"].get("meta_cluster") or {} for answer in found}
 
     def close(self) -> None:
+        """Ends every node, as `Node.close` does."""
         for node in self.nodes:
             node.close()
 

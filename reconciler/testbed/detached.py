@@ -12,6 +12,7 @@ import sys
 
 
 def main(record: str, content: str, log: str, *command: str) -> None:
+    """Goes on as `command` in a process of its own, whose pid stands in the file `record`."""
     if os.fork():
         os._exit(0)
     os.setsid()

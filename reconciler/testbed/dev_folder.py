@@ -41,9 +41,11 @@ class DevFolder:
 
     @property
     def was_used(self) -> bool:
+        """`prepare` was run here before; whether a server runs is another question."""
         return self._starting.exists() and self._running.exists()
 
     def prepare(self) -> None:
+        """Makes the folder and its locks, and keeps git from seeing it. What is there already stays as it is."""
         self.root.mkdir(parents=True, exist_ok=True)
         ignore = self.root.parent / ".gitignore"
         if not ignore.exists():
@@ -71,10 +73,12 @@ class DevFolder:
 
     @property
     def is_running(self) -> bool:
+        """A process holds the run lock; it need not answer clients yet."""
         with self.free() as lock:
             return lock is None
 
     def recorded(self) -> DevServer | None:
+        """What the server that ran last wrote about itself; None where there is no record that can be read."""
         try:
             return DevServer(**json.loads(self.record.read_text()))
         except (OSError, ValueError, TypeError):
@@ -112,6 +116,7 @@ class DevFolder:
 
 
 def failure(code: str, name: str, message: str, fix: str) -> Diagnostic:
+    """An error about the embedded server; `fix` tells the user what to do."""
     return Diagnostic(severity=Severity.ERROR, code=code, name=name, message=message, fix=fix)
 
 

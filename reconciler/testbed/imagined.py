@@ -52,6 +52,7 @@ class HeldObjects:
         self.bound: dict[str, Any] = {}
 
     def stream(self, name: str, body: Config) -> None:
+        """Makes the stream, or writes it anew, with everything that a server fills in. It holds no messages."""
         mirror = body.get("mirror") or {}
         origin = self.streams.get(mirror.get("name", ""))
         settled = stream_config.settle(
@@ -67,6 +68,7 @@ class HeldObjects:
         return "mirror" not in config and ("sources" not in config or self.target.version < V2_14)
 
     def consumer(self, stream: str, name: str, body: Config) -> None:
+        """Makes the consumer, or writes it anew, with everything that a server fills in. Its stream must be there."""
         parent = stream_config.canonical(self.streams[stream]["config"])
         settled = consumer_config.settle(body, self.target, parent=parent)
         config = {**_defaults(consumer_config.FIELDS, self.target), **settled.config, **_filled(settled.config, parent)}
@@ -74,15 +76,18 @@ class HeldObjects:
         self.consumers.setdefault(stream, {})[name] = {"stream_name": stream, "name": name, "config": config, **BEGUN}
 
     def entry(self, bucket: str, key: str, value: bytes, *, deleted: bool = False) -> None:
+        """Writes a key under the next revision of its bucket; `deleted`: what is written is a deletion marker."""
         held = self.entries.setdefault(bucket, {})
         self._newest[bucket] = self._newest.get(bucket, 0) + 1
         held[key] = Entry(value, self._newest[bucket], deleted)
 
     def forget_entries(self, bucket: str) -> None:
+        """Drops all entries of a bucket whose stream is gone; its revisions begin anew."""
         self.entries.pop(bucket, None)
         self._newest.pop(bucket, None)
 
     def snapshot(self) -> Snapshot:
+        """What a look at the server would read now."""
         return Snapshot(target=self.target, streams=self.streams, consumers=self.consumers, entries=self.entries)
 
 
@@ -217,6 +222,7 @@ def remember(snapshot: Snapshot, records: Mapping[Address, Record]) -> Snapshot:
 
 
 def empty(target: Target) -> Snapshot:
+    """An account that holds nothing, and of which it is known that nothing was ever applied there."""
     return replace(Snapshot(target=target), entries={BUCKET: {}})
 
 

@@ -70,10 +70,12 @@ class Node:
 
     @property
     def url(self) -> str:
+        """Where clients on this machine connect; it stays the same over restarts."""
         return f"nats://127.0.0.1:{self.port}"
 
     @property
     def store(self) -> Path:
+        """Where JetStream keeps its files; they stay when the process ends."""
         return self.home / "store"
 
     def reserve(self, purpose: str) -> int:
@@ -84,14 +86,17 @@ class Node:
 
     @property
     def pid(self) -> int:
+        """The process id of the server. Raises IndexError while it is stopped."""
         return self._processes[0].pid
 
     @property
     def log(self) -> str:
+        """All that the server has logged, over every start; empty before the first one."""
         return (self.home / "log").read_text() if (self.home / "log").exists() else ""
 
     @property
     def is_running(self) -> bool:
+        """The process is alive; it need not accept clients yet."""
         return any(process.poll() is None for process in self._processes)
 
     def start(self) -> Self:

@@ -19,4 +19,5 @@ class ReservedPort:
             self.release()  # elsewhere the bound socket would be in the server's way
 
     def release(self) -> None:
+        """Lets go of the port: from now on the OS may give it to anybody."""
         self._socket.close()

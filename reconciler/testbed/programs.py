@@ -21,6 +21,7 @@ FOLDER = "RECONCILER_NATS_SERVERS"
 
 
 def cache(environ: Mapping[str, str]) -> Path:
+    """The folder of installed servers: the one that RECONCILER_NATS_SERVERS names, else one in the user's cache."""
     if chosen := environ.get(FOLDER):
         return Path(chosen)
     above = environ.get("XDG_CACHE_HOME")

@@ -64,9 +64,11 @@ class Stage:
 
     @property
     def nodes(self) -> list[Node]:
+        """The servers of the stage; a single one where it is no cluster."""
         return self.servers.nodes if isinstance(self.servers, Cluster) else [self.servers]
 
     def options(self) -> ConnectOptions:
+        """How to connect to the stage as a user of its account."""
         return ConnectOptions(
             servers=ConnectOptions.to(self.nodes[0].url).servers, user=_SYSTEM + "-user", password=self.password,
             js_domain=self.domain, timeout=20.0,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import reconciler
 from reconciler.changes.diff import Action
 from reconciler.changes.events import Finished
 from reconciler.journeys.drift.drift import Standing
@@ -15,6 +16,7 @@ from reconciler.journeys.drift.restore import restore
 from reconciler.journeys.plan.plan import Planned
 from reconciler.model.run_options import RunOptions
 from reconciler.report.outcome import outcome_text
+from reconciler.report.text import plan_text
 from reconciler.report.words.commands import of_restoring
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
@@ -150,6 +152,26 @@ def test_what_is_to_be_typed_next_is_never_an_apply_of_what_waits_in_the_files(s
     assert "Next: reconciler drift t --allow CO106=x --restore" in told
 
 
+@pytest.mark.parametrize("account", ["2.11", "2.15"], indirect=True)
+@pytest.mark.parametrize("description", ["as applied", "another"])
+def test_plan_and_drift_tell_alike_of_what_was_made_anew(owner: Owner, description: str) -> None:
+    topology = owner.apply("streams:\n  S: {subjects: [s.*], description: as applied}\n")
+
+    async def fill(js: JetStream) -> None:
+        await js.pipeline.request("s.a", b"x", within=30)
+
+    owner.meddle(("alice", fill))
+    owner.apply("streams:\n  S: {subjects: [s.*], description: as applied, max_msgs: 9}\n")  # remembers how far it came
+    owner.apply("streams:\n  S: {subjects: [s.*], description: as applied}\n")
+    again = {"name": "S", "subjects": ["s.*"], "description": description}
+    owner.meddle(("alice", asking("STREAM.DELETE.S")), ("alice", asking("STREAM.CREATE.S", again)))
+    (change,) = reconciler.plan(topology, owner.where).plan.changes
+    (found,) = owner.drift(topology).drifted
+    assert (found.standing, change.reason) == (Standing.RECREATED, found.reason)
+    assert found.reason.startswith("it was deleted and made anew at 20")
+    assert plan_text(reconciler.plan(topology, owner.where).plan).count("it was deleted and made anew") == 1
+
+
 def test_what_was_made_anew_is_remembered_as_it_is_now(owner: Owner) -> None:
     text = "streams:\n  S: {subjects: [s.*]}\n"
     owner.apply(text)
@@ -159,3 +181,36 @@ def test_what_was_made_anew_is_remembered_as_it_is_now(owner: Owner) -> None:
     before = owner.drift(owner.topology(text)).drifted
     owner.carry_out(back(owner, text))
     assert ([one.standing for one in before], owner.drift(owner.topology(text)).items) == ([Standing.RECREATED], ())
+
+
+def test_what_it_says_at_the_end_is_about_what_strayed_and_not_about_a_plan(someone: Someone, owner: Owner) -> None:
+    """One stream strayed, of another only the record is behind: that is left to the next apply, and no plan is empty."""
+    text = "streams:\n  S: {subjects: [s.*], description: a}\n  T: {subjects: [t.*], description: a}\n"
+    file = someone.write(HEADER + text)
+    assert someone("apply", file, "--yes").code == 0
+    owner.meddle(("alice", updating("S", description="b")), ("alice", updating("T", description="b")))
+    someone.write(HEADER + text.replace("[t.*], description: a", "[t.*], description: b"))
+    restored = someone("drift", file, "--restore", "--yes")
+    assert restored.out.endswith("What had strayed of ours is put back.\n"), restored
+    assert "1 recorded" in someone("plan", file).out
+
+
+def test_where_it_only_writes_a_record_it_says_so(someone: Someone, owner: Owner) -> None:
+    file = someone.write(f"{HEADER}streams:\n  S: {{subjects: [s.*]}}\n")
+    assert someone("apply", file, "--yes").code == 0
+    owner.meddle(
+        ("alice", asking("STREAM.DELETE.S")), ("alice", asking("STREAM.CREATE.S", {"name": "S", "subjects": ["s.*"]})),
+    )  # fmt: skip
+    restored = someone("drift", file, "--restore", "--yes")
+    assert "Recorded: 1 record is written anew, and no object was touched" in restored.out, restored
+
+
+def test_what_someone_else_manages_is_not_for_us_to_put_back(someone: Someone, owner: Owner) -> None:
+    file = someone.write(f"{HEADER}streams:\n  X: {{external: true, subjects: [x.*]}}\n  Z: {{external: true}}\n")
+    owner.meddle(("alice", asking("STREAM.CREATE.X", {"name": "X", "subjects": ["x.>"]})))
+    looked_at, restored = someone("drift", file), someone("drift", file, "--restore", "--yes")
+    assert (looked_at.code, restored.code) == (3, 3), restored
+    assert "--restore" not in looked_at.out
+    assert "XX907" not in restored.out
+    assert "someone else manages it, and it is not there" in restored.out
+    assert "someone else manages it, and not as the file expects" in restored.out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from reconciler.server.read import lost_answers as settled
 from reconciler.server.wire.api import JetStream
 from tests.groups import making
 from tests.groups.making import OWNED, RECORD, queue, source
+from tests.quantities.losing import applied, planned
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_bucket, make_stream, talk
 from tests.support.servers import NatsServer
@@ -362,3 +364,25 @@ def test_a_mapped_group_of_the_reference_with_two_filters_never_consumes(account
         return await findings(js)
 
     assert "GR133" in codes(talk(account, look))
+
+
+@on_every_version
+def test_a_plan_does_not_call_the_consumer_of_who_joins_in_it_nobodys(account: Account, tmp_path: Path) -> None:
+    async def look(js: JetStream) -> tuple[list[str], list[str], set[str]]:
+        await making.elastic(js)
+        await record(members=["a"])(js)
+        left = codes(await findings(js))
+        said = {name: (await planned(js, tmp_path, joined_by(name))).get("XX557") for name in ("b", "c")}
+        await applied(js, tmp_path, joined_by("b"))
+        assert codes(await findings(js)) == set()
+        return [one.message for one in [said["b"]] if one], [one.message for one in [said["c"]] if one], left
+
+    nothing, nobodys, left = talk(account, look)
+    assert left == {"GR142", "GR145"}
+    assert (nothing, [one.split(":")[0] for one in nobodys]) == ([], ["consumer b of S-g is no member's"])
+
+
+def joined_by(name: str) -> str:
+    filters = "[{filter: j.*, partitioning_wildcards: [1]}]"
+    group = f"{{type: elastic, max_members: 4, partitioning_filters: {filters}, members: [a, {name}]}}"
+    return f"streams: {{S: {{subjects: [j.*], groups: {{g: {group}}}}}}}"

@@ -219,7 +219,7 @@ def test_a_plan_of_200_harmless_changes_says_nothing_about_clients(tmp_path: Pat
 def test_what_does_not_hurt_now_is_a_note_with_the_code_of_its_page(tmp_path: Path) -> None:
     live = "streams: {S: {subjects: [s], discard: new, consumers: {c: {ack_policy: explicit}}}}"
     desired = (
-        "streams: {S: {subjects: [s], discard: new, max_msgs: 10, max_msg_size: 1KiB, "
+        "streams: {S: {subjects: [s], discard: new, max_msgs: 10, max_bytes: 50MB, max_msg_size: 3KB, "
         "consumers: {c: {ack_policy: explicit, max_deliver: 3, ack_wait: 5s, max_ack_pending: 9}}}}"
     )
     plan = scene(tmp_path, desired, live).plan()
@@ -231,9 +231,10 @@ def test_what_does_not_hurt_now_is_a_note_with_the_code_of_its_page(tmp_path: Pa
             ("CO606", "at most 9 messages are in flight at once (CO606)"),
         ],
         [
+            ("ST601", "once 50MB are stored, every publish is refused (ST601)"),
             (
                 "ST601",
-                "messages above 1 KiB are refused from then on; none that large was found among those stored (ST601)",
+                "messages above 3KB are refused from then on; none that large was found among those stored (ST601)",
             ),
             ("ST601", "once 10 messages are stored, every publish is refused (ST601)"),
         ],

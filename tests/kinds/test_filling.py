@@ -24,14 +24,35 @@ BY_SIZE = "its buffer of 40KB, by the average size of its messages,"
         (", max_buffered_msg: 70", "its buffer of 70 messages is full about 1m after"),
         (", max_buffered_bytes: 40000", f"{BY_SIZE} is full about 30s after"),
         (", max_buffered_msg: 70, max_buffered_bytes: 40000", f"{BY_SIZE} is full about 30s after"),
-        (", max_buffered_msg: 5", "its buffer of 5 messages is full about 0s after"),
     ],
 )
 def test_the_limit_that_is_reached_first_decides(limits: str, said: str, tmp_path: Path) -> None:
+    messages, _ = told(tmp_path, limits)
+    assert any("S's average of 1 messages a second" in one and said in one for one in messages), messages
+
+
+@pytest.mark.parametrize(
+    ("limits", "bound"),
+    [
+        (", max_buffered_msg: 5", "5 messages"),
+        (", max_buffered_bytes: 4000", "4KB"),
+        (", max_buffered_msg: 5, max_buffered_bytes: 4000", "5 messages and 4KB"),
+    ],
+)
+def test_what_does_not_fit_into_a_smaller_buffer_waits_outside(limits: str, bound: str, tmp_path: Path) -> None:
+    messages, costs = told(tmp_path, limits)
+    said = (
+        f"begins with what is queued (10 now); it holds no more than {bound} at a time: the rest waits in S, as long as"
+    )
+    assert said in costs
+    assert any("is full at once" in one for one in messages), messages
+
+
+def told(folder: Path, limits: str) -> tuple[list[str], str]:
+    """What follows from making the group anew, of whose stream ten messages are queued, and what EG101 says it costs."""
     queue = {"state": {"messages": 10, "bytes": 10_000, "last_seq": 101}}
     text = "streams: {{S: {{subjects: [j.*], groups: {{g: {{{}, max_members: {}{}}}}}}}}}"
     before, after = text.format(GROUP, 4, limits), text.format(GROUP, 6, limits)
-    plan = scene(tmp_path, after, before, raw={"streams": {"S": {"state": FILLED}, "S-g": queue}}).plan()
+    plan = scene(folder, after, before, raw={"streams": {"S": {"state": FILLED}, "S-g": queue}}).plan()
     (change,) = (one for one in plan.changes if one.address == "elastic_group/S/g")
-    messages = [one.message for one in change.consequences]
-    assert any("S's average of 1 messages a second" in one and said in one for one in messages), messages
+    return [one.message for one in change.consequences], change.verdicts[0].message

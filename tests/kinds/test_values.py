@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import PydanticCustomError
 
-from reconciler.kinds.fields.words import age, consent_to, in_words, size, some
+from reconciler.kinds.fields.words import age, consent_to, in_words, size, some, written_size
 from reconciler.model.units import (
     parse_bytes,
     parse_count,
@@ -89,10 +89,23 @@ def test_numbers_in_sentences_can_be_taken_in(number: int, said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "said"), [(1, "1 byte"), (900, "900 bytes"), (1536, "1.5 KiB"), (40 << 30, "40 GiB")]
+    ("count", "said"),
+    [(1, "1 byte"), (900, "900 bytes"), (1536, "1.5 KiB"), (1_047_000, "1022 KiB"), (40 << 30, "40 GiB")],
 )
 def test_sizes_in_sentences_can_be_taken_in(count: int, said: str) -> None:
     assert size(count) == said
+
+
+@pytest.mark.parametrize(
+    ("written", "stored"), [("50MB", "47.7 MB"), ("2KB", "47.7 MB"), ("48MiB", "45.5 MiB"), ("1023", "45.5 MiB")]
+)
+def test_a_size_beside_one_of_a_file_has_units_of_the_same_family(written: str, stored: str) -> None:
+    assert size(47_700_000, beside=parse_bytes(written)) == stored
+
+
+@pytest.mark.parametrize("written", ["50MB", "2KB", "10KiB", "20GiB", "1_023 bytes", "1 byte"])
+def test_a_size_of_a_file_is_said_as_it_may_stand_there(written: str) -> None:
+    assert written_size(parse_bytes(written.partition(" ")[0])) == written
 
 
 def test_nouns_follow_their_number() -> None:

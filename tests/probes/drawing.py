@@ -57,7 +57,7 @@ STREAM: Fields = {
     "consumer_limits": ({}, {"inactive_threshold": SHORT}, {"inactive_threshold": HOUR}, {"max_ack_pending": 100},
                         {"max_ack_pending": 2}),
     "allow_msg_ttl": (False, True),
-    "subject_delete_marker_ttl": (0, 1000 * MS),
+    "subject_delete_marker_ttl": (0, HOUR),
     "metadata": METADATA,
     "allow_msg_counter": (False, True),
     "allow_atomic": (False, True),
@@ -227,7 +227,8 @@ class Case:
     @property
     def ages(self) -> bool:
         """Whether what is stored has to be older than a short age or window before anything changes."""
-        return SHORT in (self.becomes("max_age"), self.becomes("ttl"), self.was("duplicate_window"))
+        around = (one.get("max_age") for one in self.scene.streams.values())
+        return SHORT in (self.becomes("max_age"), self.becomes("ttl"), self.was("duplicate_window"), *around)
 
     @property
     def hurries(self) -> bool:

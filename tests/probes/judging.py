@@ -68,6 +68,8 @@ WOLVES: Mapping[str, Mapping[str, tuple[Excuse, str]]] = {
     "ST605": {
         "restarted": (lambda case: case.restarts,
                       "a mirror that has started anew answers for its origin only once it has taken in something more"),
+        "partial mirror": (lambda case: any((one.get("mirror") or {}).get("filter_subject") for one in case.scene.streams.values()),
+                           "a mirror of a part answers in its place, and may have all that the battery asks for"),
     },
     "ST305": {"full": FULL_COPY},
     "ST610": {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from nats.aio.msg import Msg
 
 from reconciler.changes.amount import Amount
+from reconciler.changes.rule import Verdict
 from reconciler.server.wire.api import JetStream
 from tests.quantities.losing import applied, planned, publish, settled, state, take
 from tests.support.accounts import Account
@@ -68,7 +70,7 @@ def test_an_interest_stream_drops_no_more_than_a_narrower_filter_was_said_to_ski
 
 @on_every_version
 def test_what_a_filter_turns_to_and_has_passed_is_never_delivered(account: Account, tmp_path: Path) -> None:
-    async def work(js: JetStream) -> tuple[dict[str, int], list[str]]:
+    async def work(js: JetStream) -> tuple[Verdict, list[str]]:
         await make_stream(js, "S", subjects=["s.>"], allow_direct=True)
         await make_consumer(js, "S", "c", filter_subject="s.a")
         await publish(js, *MIXED)
@@ -77,11 +79,52 @@ def test_what_a_filter_turns_to_and_has_passed_is_never_delivered(account: Accou
         verdicts = await planned(js, tmp_path, file)
         await update_consumer(js, "c", filter_subject="s.b")
         pending = done(await js.request("CONSUMER.INFO.S.c"))["num_pending"]
-        return dict(verdicts["CO301"].quantities), await take(js, "S", "c", pending)
+        return verdicts["CO301"], await take(js, "S", "c", pending)
 
     said, delivered = talk(account, work)
-    assert said == {"skipped": 2, "missed": 2}
-    assert delivered == ["s.b"] * (5 - said["missed"])
+    assert said.quantities == {"skipped": 2, "missed": 2}
+    assert delivered == ["s.b"] * (5 - said.quantities["missed"])
+    assert said.message == (
+        "after its position (sequence 5) it gets only what matches s.b. Not delivered any more: 2 of 2 pending messages, left "
+        "out by the new filter. Never delivered: 2 messages stored up to there and left out by the old filter"
+    )
+
+
+@on_every_version
+@pytest.mark.parametrize("retention", ["limits", "interest", "workqueue"])
+def test_what_is_in_flight_comes_again_whatever_the_new_filter_but_on_an_interest_stream(
+    account: Account, tmp_path: Path, retention: str
+) -> None:
+    async def work(js: JetStream) -> tuple[str, list[str]]:
+        await make_stream(js, "S", subjects=["s.>"], retention=retention, allow_direct=True)
+        await make_consumer(js, "S", "c", filter_subject="s.a")
+        await publish(js, *MIXED)
+        await take(js, "S", "c", 3, acknowledge=False)
+        file = text(f"{retention}, allow_direct: true", ", filter_subject: s.c")
+        verdicts = await planned(js, tmp_path, file)
+        await update_consumer(js, "c", filter_subject="s.c", ack_wait=100_000_000)
+        again = await take(js, "S", "c", 3) if retention != "interest" else []
+        return verdicts["CO301"].message, again or [str(await settled(js, "S", 0))]
+
+    said, again = talk(account, work)
+    assert ("3 of 3 messages in flight" in said) == (retention == "interest"), said
+    assert again == (["0"] if retention == "interest" else ["s.a"] * 3)
+
+
+@on_every_version
+def test_on_a_work_queue_a_consumer_that_takes_more_starts_over(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> tuple[str, list[str]]:
+        await applied(js, tmp_path, text("workqueue", ", filter_subject: s.a"))
+        await publish(js, *MIXED)
+        await take(js, "S", "c", 3)
+        verdicts = await applied(js, tmp_path, text("workqueue", ", filter_subject: s.b"), "XX311")
+        return verdicts["CO301"].message, await take(js, "S", "c", 5)
+
+    said, delivered = talk(account, work)
+    assert said.startswith(
+        "it starts over, and gets only what matches s.b. Not delivered any more: 2 of 2 pending messages"
+    )
+    assert delivered == ["s.b"] * 5
 
 
 @on_every_version
@@ -162,7 +205,38 @@ def test_interest_retention_drops_nothing_that_a_consumer_of_the_same_plan_wants
         assert done(await js.request("CONSUMER.INFO.S.c"))["num_pending"] == len(MIXED)
         return verdicts["ST302"].quantities["messages"], (await state(js, "S"))["messages"]
 
-    assert talk(account, work) == (10 if filters else 0, 10)
+    assert talk(account, work) == (0, 10)
+
+
+@on_every_version
+@pytest.mark.parametrize("taken", [0, 4], ids=["nothing given", "all given"])
+def test_interest_retention_drops_nothing_that_no_filter_matches(account: Account, tmp_path: Path, taken: int) -> None:
+    async def work(js: JetStream) -> tuple[int, int]:
+        await applied(js, tmp_path, text("limits", ", filter_subject: s.b"))
+        await publish(js, *["s.a"] * 6, *["s.b"] * taken)
+        await take(js, "S", "c", taken)
+        verdicts = await applied(js, tmp_path, text("interest", ", filter_subject: s.b"), "ST302")
+        return verdicts["ST302"].quantities["messages"], await settled(js, "S", 6)
+
+    assert talk(account, work) == (taken, 6)
+
+
+@on_every_version
+def test_interest_retention_keeps_what_is_there_while_a_mirror_takes_from_it(account: Account, tmp_path: Path) -> None:
+    mirrored = "streams: {{S: {{subjects: [s.>], retention: {}}}, M: {{mirror: {{name: S}}}}}}"
+
+    async def work(js: JetStream) -> tuple[int, int, int]:
+        await applied(js, tmp_path, mirrored.format("limits"))
+        await publish(js, *MIXED)
+        async with asyncio.timeout(20):
+            while (await state(js, "M"))["messages"] < len(MIXED):  # noqa: ASYNC110 - nothing announces it
+                await asyncio.sleep(0.05)
+        verdicts = await applied(js, tmp_path, mirrored.format("interest"), "ST302")
+        stays = await settled(js, "S")
+        await publish(js, "s.a")
+        return verdicts["ST302"].quantities["messages"], stays, await settled(js, "S")
+
+    assert talk(account, work) == (0, len(MIXED), len(MIXED) + 1)
 
 
 @on_every_version

@@ -14,6 +14,7 @@ from reconciler.changes.events import Finished
 from reconciler.changes.rule import Verdict
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.plan.plan import plan
+from reconciler.kinds.fields.words import amount
 from reconciler.model.run_options import RunOptions
 from reconciler.server.wire.api import JetStream
 from tests.quantities.losing import applied, publish, settled, state
@@ -106,6 +107,81 @@ def _said(verdict: Verdict | None, quantity: str) -> Amount:
     if verdict is None:
         return exactly(0)
     return verdict.bounds.get(quantity, exactly(verdict.quantities[quantity]))
+
+
+SHRINKING = {
+    "fewer messages": ("max_msgs: 4", EVERYTHING, 4, exactly(4)),
+    "fewer bytes": ("max_bytes: 200", EVERYTHING, 4, exactly(4)),
+    "a part, counted": ("allow_direct: true, max_msgs: 4", A, 2, exactly(2)),
+    "a part, in bounds": ("max_msgs: 4", A, 2, Amount(0, 4)),
+    "behind a start, counted": ("allow_direct: true, max_msgs: 4", {**EVERYTHING, "opt_start_seq": 8}, 3, exactly(3)),
+    "behind a start, in bounds": ("max_msgs: 4", {**EVERYTHING, "opt_start_seq": 3}, 4, Amount(0, 4)),
+    "fewer for each subject": ("max_msgs_per_subject: 2", A, 2, exactly(2)),
+    "two limits": ("max_msgs: 4, max_msgs_per_subject: 4", EVERYTHING, 4, Amount(2, 4)),
+}  # fmt: skip
+"""What the file lowers of the origin, the source, how many come and what is said of that."""
+
+
+@on_every_version
+@pytest.mark.parametrize(("limits", "source", "comes", "said"), SHRINKING.values(), ids=SHRINKING.keys())
+def test_what_goes_from_an_origin_in_the_same_plan_is_not_copied(
+    account: Account, tmp_path: Path, limits: str, source: Mapping[str, Any], comes: int, said: Amount
+) -> None:
+    def limited(sources: Sequence[Mapping[str, Any]], limits: str) -> str:
+        return file(sources).replace("O: {", f"O: {{{limits}, ")
+
+    async def work(js: JetStream) -> tuple[list[str], int]:
+        await applied(
+            js, tmp_path, limited([OWN], f"allow_direct: {str('direct' in limits).lower()}, max_msgs_per_subject: 100")
+        )
+        await publish(js, *["o.a", "o.b"] * 5, "p.x")
+        there = await rests(js, 1)
+        found = await plan(read(tmp_path, limited([OWN, source], limits)), js, RunOptions(allow=(("ST301", "*"),)))
+        assert not found.plan.blocked, found.plan.blocked
+        events = [event async for event in apply(found, js)]
+        assert isinstance(events[-1], Finished) and events[-1].is_success, events[-1]
+        notes = [one.message for change in found.plan.changes for one in change.consequences if one.code == "ST304"]
+        return notes, await rests(js, there + comes) - there
+
+    notes, came = talk(account, work)
+    assert came == comes and said.least <= came <= said.most
+    assert notes == [f"{amount(said, 'message')} that O stores are copied at once (ST304)"]
+
+
+HIDDEN = {
+    "of another origin": ([OWN], "p.x", True, "10 messages that O stores are copied at once (ST304)"),
+    "through another filter": (
+        [A], "o.a", True,
+        "up to 310 messages that O stores are copied at once: fewer, if it was there before, which was not found out (ST304)",
+    ),
+    "of another origin, where the first one has lost some": (
+        [OWN], "p.x", False,
+        "up to 9 messages that O stores are copied at once: fewer, if it was there before, which was not found out (ST304)",
+    ),
+}  # fmt: skip
+"""What fills the stream before, on which subject, whether the origin keeps everything, and what is said then."""
+
+
+@on_every_version
+@pytest.mark.parametrize(("before", "subject", "is_whole", "said"), HIDDEN.values(), ids=HIDDEN.keys())
+def test_a_source_beside_many_newer_messages_is_counted_where_these_cannot_be_its_copies(
+    account: Account, tmp_path: Path, before: Sequence[Mapping[str, Any]], subject: str, is_whole: bool, said: str
+) -> None:
+    after = [*(one for one in before if one == OWN), EVERYTHING]
+
+    async def work(js: JetStream) -> tuple[list[str], int]:
+        await applied(js, tmp_path, file(before))
+        await publish(js, *["o.b"] * 10, *[subject] * 300)
+        for sequence in [] if is_whole else [1]:
+            done(await js.request("STREAM.MSG.DELETE.O", {"seq": sequence}))
+        there = await rests(js, 300)
+        found = await plan(read(tmp_path, file(after)), js, RunOptions())
+        notes = [one.message for change in found.plan.changes for one in change.consequences if one.code == "ST304"]
+        return notes, there
+
+    notes, there = talk(account, work)
+    assert there == 300
+    assert notes == [said]
 
 
 PART, ALL_OF_IT = "{name: Q, filter_subject: q.a}", "{name: Q}"

@@ -221,7 +221,8 @@ def test_a_new_group_begins_with_what_its_stream_holds(account: Account, tmp_pat
         await applied(js, tmp_path, STREAM)
         await publish(js, *MIXED, *MIXED)
         grouped = STREAM.replace("true}", f"true, groups: {{g: {GROUP}}}}}")
-        first = (await plan(read(tmp_path, grouped), js)).plan.changes
+        buffered = grouped.replace("type: elastic", "type: elastic, max_buffered_msg: 4")
+        first = [one for text in (grouped, buffered) for one in (await plan(read(tmp_path, text), js)).plan.changes]
         await applied(js, tmp_path, grouped)
         queued = 0
         async with asyncio.timeout(30):
@@ -232,4 +233,5 @@ def test_a_new_group_begins_with_what_its_stream_holds(account: Account, tmp_pat
         return [said.message for one in first for said in one.consequences], [one.address for one in again], queued
 
     said = "It begins with what S holds already: up to 10 messages"
-    assert talk(account, work) == ([said], [], len(MIXED) * 2)
+    waiting = "Its queue holds no more than 4 messages at a time: the rest waits in S, as long as that stores it"
+    assert talk(account, work) == ([said, said, waiting], [], len(MIXED) * 2)

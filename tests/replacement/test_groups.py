@@ -358,3 +358,21 @@ def test_other_filters_and_limits_are_consented_to_by_their_values(account: Acco
         assert (await group.queue())["state"]["messages"] == 5
 
     played(account, tmp_path, story)
+
+
+@on_every_version
+def test_what_does_not_fit_into_a_smaller_buffer_waits_in_the_source(account: Account, tmp_path: Path) -> None:
+    async def story(group: Group) -> None:
+        wanted = group.file(text(4, more=", max_buffered_msg: 2, allow: [{code: EG101, to: 2, reason: less memory}]"))
+        (change,) = (await group.applied(wanted)).changes
+        said = "what is queued (5 now); it holds no more than 2 messages at a time: the rest waits in S, as long as that stores"
+        assert said in change.verdicts[0].message
+        taken: list[int] = []
+        while len(taken) < 5:
+            state = await group.until(lambda state: state["messages"] > 0)
+            assert state["messages"] <= 2
+            taken += range(state["first_seq"], state["last_seq"] + 1)
+            done(await group.js.request("STREAM.PURGE.S-g"))
+        assert taken == [1, 2, 3, 4, 5]
+
+    played(account, tmp_path, story)

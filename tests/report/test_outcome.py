@@ -60,6 +60,15 @@ def test_where_no_object_changes_it_says_so() -> None:
     assert outcome_text(Finished(), seconds=0.01) == said
 
 
+def test_where_records_alone_are_written_it_says_so() -> None:
+    said = (
+        "Recorded: 1 record is written anew, and no object was touched in 0.01 s. Planning again finds nothing to do.\n"
+    )
+    assert outcome_text(Finished(recorded=1), seconds=0.01) == said
+    both = outcome_text(Finished(adopted=2, recorded=3))
+    assert both.startswith("Adopted: 2 resources are ours now, 3 records are written anew, and no object was touched.")
+
+
 def test_an_interruption_says_what_is_in_doubt_and_what_is_half_made() -> None:
     finished = Finished(
         done=(Done(step=ORDERS), Done(step=RECORD)), in_doubt=(InDoubt(step=WEST, reason=because("No answer came.")),),

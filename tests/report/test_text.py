@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 
-from reconciler.changes.diff import Action, FieldClass
+from reconciler.changes.diff import Action, Consequence, FieldClass
 from reconciler.changes.plan import Plan
 from reconciler.changes.rule import Outcome
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.fields import FieldInfo
+from reconciler.report.document.judgements import total
 from reconciler.report.text import plan_text
 from reconciler.report.words.paper import Paper, coloured
 from tests.report.golden import same_as_golden
@@ -151,7 +152,7 @@ def test_adoption_alone_says_that_no_object_changes() -> None:
 
 def test_what_is_ours_already_and_written_down_anew_is_not_called_adopted() -> None:
     text = plan_text(plan(planned("stream/A", Action.ADOPT, reason="only what was remembered of it is renewed")))
-    assert "live as declared and left untouched; apply writes that down\n    only what was remembered" in text
+    assert "live as declared and left untouched; its record alone is written anew\n    only what was remembered" in text
     assert "\n1 recorded, 0 unchanged\nNo object changes." in text
     assert "ours and leaves" not in text
 
@@ -208,3 +209,8 @@ def test_ten_times_as_many_creates_take_ten_times_as_long() -> None:
         return min(took)
 
     assert seconds(1_000) < 30 * seconds(100)
+
+
+def test_quantities_together_are_words() -> None:
+    both = [Consequence(message="", quantities={"messages": 1, "redelivered": 2, "bytes": 1 << 20})] * 2
+    assert total(both) == "Together: 2 messages, 4 redelivered, 2MiB."

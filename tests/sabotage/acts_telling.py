@@ -246,6 +246,20 @@ DRIFT = (
         seen_by=("tests/drift/test_watch.py::test_each_sort_of_change_is_told_when_it_is_made_with_who_made_it[2.15]",),
     ),
     Act(
+        name="what someone else manages is said to be put back by `drift --restore`",
+        file="reconciler/journeys/drift/drift.py",
+        before="is_ours=standing is not Standing.FOREIGN and not _is_managed_elsewhere(change),",
+        after="is_ours=standing is not Standing.FOREIGN,",
+        seen_by=("tests/drift/test_restore.py::test_what_someone_else_manages_is_not_for_us_to_put_back",),
+    ),
+    Act(
+        name="drift alone tells that somebody made an object anew, and the plan does not",
+        file="reconciler/engine/decide.py",
+        before="(change.reason, change.made_anew)",
+        after="(change.reason,)",
+        seen_by=("tests/drift/test_restore.py::test_plan_and_drift_tell_alike_of_what_was_made_anew",),
+    ),
+    Act(
         name="going back also takes back what nobody minds",
         file="reconciler/journeys/drift/restored.py",
         before="        if one.counts:\n",

@@ -27,6 +27,7 @@ class SavedRun:
         self._manner, self._file, self._connection = manner, file, connection
 
     async def through(self) -> int:
+        """The exit code once the saved plan is applied; 1 where it could not be shown, or nobody confirmed it."""
         saved = saving.read(self._file)
         goes_ahead = self._manner.goes_ahead(saved.plan)
         if not self._shown(saved, goes_on=goes_ahead):

@@ -89,14 +89,17 @@ class Manner:
         return exits.INTERRUPTED if isinstance(problem, common.Interrupted) else exits.FAILED
 
     def goes_ahead(self, plan: Plan) -> bool:
+        """There is something to apply and nothing stops it; with --partial, what is refused stops only what waits for it."""
         if plan.exit_code != exits.FINE and not self.partial:
             return False
         return bool(plan.steps or plan.records)
 
     def nothing_done(self, plan: Plan, as_wanted: tuple[str, ...] = ()) -> int:
+        """The plan's exit code; tools are told that no step was done."""
         return self._said(Finished(), plan, plan.exit_code, as_wanted)
 
     def declined(self, plan: Plan) -> int:
+        """Tells people and tools that nothing was changed, since nobody confirmed it; the exit code is 1."""
         tell("Nothing was changed.\n")
         return self._said(Finished(stopped="not confirmed"), plan, exits.FAILED)
 
@@ -115,6 +118,7 @@ class ApplyRun:
     async def through(
         self, paths: Sequence[Path], options: ConnectOptions, chosen: Selection, arguments: Callable[[Selection], str]
     ) -> int:
+        """The exit code of one apply, from reading `paths` on; `arguments` says what the next command line repeats."""
         async with making(paths, options, chosen, arguments) as (made, js):
             return await self.offered(made, js)
 
@@ -146,6 +150,7 @@ class Agreed:
     as_wanted: tuple[str, ...] = ()
 
     async def carried_out(self, js: JetStream) -> int:
+        """The exit code, once the plan is applied and its outcome is told. A second Ctrl-C raises Interrupted."""
         began = time.monotonic()
         try:
             finished = await followed(self.what, js, backup=self.manner.backup)
@@ -184,6 +189,7 @@ def exit_of(finished: Finished, plan: Plan) -> int:
 
 
 def confirmed(plan: Plan) -> bool:
+    """Asks on the terminal whether to apply the plan; only an explicit yes makes it True."""
     what = counted(len(plan.steps), "step") if plan.steps else "no step, only records of what is ours"
     return typer.confirm(f"\nApply this ({what}) to {where(plan.topology, plan.target)}?", default=False, err=True)
 

@@ -85,6 +85,7 @@ async def _make(
 
 
 def code(plan: Plan, *, pending: bool) -> int:
+    """The exit code of the plan; with `pending`, 2 in place of 0 where there is something to apply."""
     if plan.exit_code == exits.FINE and pending and not plan.is_empty:
         return exits.PENDING
     return plan.exit_code

@@ -54,12 +54,15 @@ class Selection:
         return (*said, (self.take_over, "--take-over"))
 
     def earlier(self, paths: Sequence[Path]) -> Earlier | None:
+        """The commit that --revision names, None without it. Raises CannotContinue where git does not know it."""
         return Earlier.at(self.revision, paths) if self.revision else None
 
     def tree(self, earlier: Earlier | None) -> Filled:
+        """The files as they are on disk, or in that commit, with what --value says filled in."""
         return self.values.tree(earlier.tree if earlier else None)
 
     def options(self, earlier: Earlier | None = None) -> RunOptions:
+        """The selection as the planner takes it, with the commit that the files came from, if it was an earlier one."""
         came_from = earlier.came_from if earlier else None
         allow = common.consents([*self.allow])
         return RunOptions(only=self.only, exclude=self.exclude, allow=allow, take_over=self.take_over, origin=came_from)
@@ -94,6 +97,7 @@ def selection(
         typer.Option("--revision", metavar="OLD", help="To go back: PATHS as they were in this git revision."),
     ] = None,
 ) -> Selection:
+    """Declares --only, --exclude, --allow, --take-over and --revision. Raises Misused where a consent cannot be read."""
     common.consents(allow)
     if revision == "":
         raise common.Misused("--revision: name a revision of git, for example HEAD~1 or v1.2.")
@@ -117,6 +121,7 @@ class Made:
     def document(
         self, paper: Paper, *, command: str = "plan", goes_on: bool = False, applying: str | None = None
     ) -> Document:
+        """The report on this plan; `goes_on` if this run applies it at once, `applying` if that takes other arguments."""
         plan = self.planned.plan
         return document(
             command=command, topology=plan.topology, plan=plan, declared=self.topology, arguments=self.arguments,

@@ -17,7 +17,6 @@ from reconciler.cli.shared.screen import paper, say, tell
 from reconciler.documents.read.files import Tree
 from reconciler.journeys.drift.accept import accept
 from reconciler.journeys.drift.accepted import accepted_json, accepted_text
-from reconciler.journeys.drift.drift import Standing
 from reconciler.journeys.drift.look import Looked, look
 from reconciler.journeys.drift.restore import restore
 from reconciler.journeys.drift.text import drift_text
@@ -49,6 +48,7 @@ def restoring(
     paths: Sequence[Path], connecting: ConnectOptions, options: RunOptions, manner: Manner, arguments: str, tree: Tree,
     commands: CommandLines,
 ) -> int:  # fmt: skip
+    """The exit code of `drift --restore`: that of its apply, or 3 where the drift that is left belongs to somebody else."""
     return asyncio.run(_restored(paths, connecting, options, manner, arguments, tree, commands))
 
 
@@ -60,7 +60,7 @@ async def _restored(
     began = time.monotonic()
     async with both(paths, connecting, tree) as here:
         found = look(here.topology, here.snapshot, options)
-        theirs = [item for item in found.drift.drifted if item.standing is Standing.FOREIGN]
+        theirs = [item for item in found.drift.drifted if not item.is_ours]
         if found.drift.is_partial or len(theirs) == len(found.drift.drifted):
             _say_nothing_done(found, manner, arguments)
             return found.drift.exit_code

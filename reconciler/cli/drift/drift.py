@@ -56,9 +56,11 @@ class DriftScope:
     """Of names that stand in the files."""
 
     def options(self) -> RunOptions:
+        """The addresses to look at, and the consents that --restore has."""
         return RunOptions(only=self.only, exclude=self.exclude, allow=common.consents([*self.allow]))
 
     def arguments(self, paths: Sequence[Path], connection: Connection, *, consents: bool = False) -> str:
+        """What the next command line repeats; --allow is among it with `consents` only, since only --restore takes it."""
         options = (("--only", self.only), ("--exclude", self.exclude), ("--allow", self.allow if consents else ()))
         return connection.arguments(*self.values.files(paths), options=options)
 
@@ -70,6 +72,7 @@ def part(
     exclude: common.Exclude = None,
     allow: common.Allow = None,
 ) -> DriftScope:
+    """Declares --only, --exclude and --allow. Raises Misused where a consent cannot be read."""
     common.consents(allow)
     return DriftScope(only=tuple(only or ()), exclude=tuple(exclude or ()), allow=tuple(allow or ()), values=values)
 

@@ -91,10 +91,12 @@ class Teller:
             tell(report(problem.diagnostics, paper()))
 
     def write(self) -> None:
+        """Writes the metrics into their file, if one is wanted. Raises CannotContinue where that fails."""
         if self.outlets.file:
             write_file(self.outlets.file, self.page())
 
     def page(self) -> str:
+        """The metrics as of the last event, in the text format of Prometheus."""
         return metrics_text(self.gauges)
 
 

@@ -49,6 +49,7 @@ class Which:
     patterns: tuple[str, ...] = ()
 
     def fleet(self) -> Fleet:
+        """The fleet with the targets that --target chooses; the rest are its `others`. Raises Misused if it chooses none."""
         from reconciler.fleet.accounts.fleet_file import load_fleet  # noqa: PLC0415 - `--help` needs none of it
 
         whole = load_fleet(self.file)
@@ -79,6 +80,7 @@ def which(
         typer.Option("--target", metavar="PATTERN", help="Only these targets, by name (eu-*) or label (env=prod)."),
     ] = None,
 ) -> Which:
+    """Declares the argument FLEET.yaml and the option --target."""
     return Which(file=file, patterns=tuple(target or ()))
 
 
@@ -133,6 +135,7 @@ def on(
         typer.Option("--run", metavar="NAME", help="Name of this look; said again, it is replaced. [today, UTC]"),
     ] = None,
 ) -> On:
+    """Declares --master, --store and --run, for commands that read or write the fleet's tables."""
     return On(master=master, store=store, run=run)
 
 
@@ -153,4 +156,5 @@ class Saying:
         self._progress.show(text)
 
     def clear(self) -> None:
+        """Removes the line from the terminal, if one is shown."""
         self._progress.clear()

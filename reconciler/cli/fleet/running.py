@@ -25,6 +25,7 @@ Work = Callable[["FleetRun"], FleetFindings]
 
 
 def run(which: Which, on: On, reports: Reports, format_: FleetFormat, paper: Paper, work: Work) -> int:
+    """The exit code of a fleet command: `work` has the store to itself, and what it finds is told afterwards."""
     check(reports)
     look = on.look(which)
     from reconciler.fleet.session import reasons  # noqa: PLC0415 - pyspark is for fleet commands alone
@@ -79,6 +80,7 @@ def document_of(
 
 
 def say(reports: Reports, format_: FleetFormat, told: Document) -> None:
+    """Tells a fleet's report on stdout, and in every file that --report names."""
     reports.say(ReportFormat(format_), told)
 
 

@@ -81,10 +81,12 @@ def _write(folder: Path) -> None:
 
 
 def topology_text() -> str:
+    """The JSON Schema of topology files."""
     return json.dumps(topology_schema(REGISTRY), indent=2, ensure_ascii=False) + "\n"
 
 
 def fleet_text() -> str:
+    """The JSON Schema of fleet.yaml."""
     return json.dumps(fleet_file_schema(), indent=2, ensure_ascii=False) + "\n"
 
 

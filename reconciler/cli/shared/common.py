@@ -52,6 +52,7 @@ class Misused(typer.BadParameter):
     """Wrong usage that is said in one whole sentence."""
 
     def format_message(self) -> str:
+        """The sentence alone: click would write `Invalid value:` in front of it."""
         return self.message
 
 
@@ -67,6 +68,7 @@ def never(*wrong: tuple[object, str]) -> None:
 
 
 def version(text: str | None) -> Version | None:
+    """The version of nats-server that an option gives; None where it was left out. Raises Misused where it is no version."""
     try:
         return Version.parse(text) if text else None
     except ValueError as error:

@@ -30,6 +30,7 @@ class Connection:
     dev: bool
 
     def options(self) -> ConnectOptions:
+        """Where and how to dial. With --dev, it starts the embedded server of this folder unless that runs already."""
         from reconciler.server.connect.options import ConnectOptions, resolve  # noqa: PLC0415 - only who connects pays for it
 
         if not self.dev:
@@ -43,6 +44,7 @@ class Connection:
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[JetStream]:
+        """JetStream of the account, connected for the time of the `async with`."""
         from reconciler.server.connect.session import session  # noqa: PLC0415
 
         async with session(self.options()) as js:

@@ -70,6 +70,7 @@ class Gathered(Reports):
     told: dict[str, Document] = field(default_factory=dict)
 
     def write(self, *documents: Document, so: str = "") -> None:
+        """Keeps the documents by topology, and writes each file anew with all that are kept so far."""
         self.told.update({one.topology: one for one in documents})
         Reports.write(self, *self.told.values(), so=so)
 
@@ -94,10 +95,12 @@ def reports(
         ),
     ] = None,
 ) -> Reports:
+    """Declares --report, which may be given several times."""
     return Reports(wanted=tuple(map(wanted, report or ())))
 
 
 def wanted(said: str) -> tuple[str, Path]:
+    """The format and the file of `html=plan.html`. Raises Misused on an unknown format, or without a file."""
     name, equals, file = said.partition("=")
     if name not in FORMATS or not (equals and file):
         raise common.Misused(f"--report {said}: write FORMAT=FILE, with one of {', '.join(FORMATS)}.")

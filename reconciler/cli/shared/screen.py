@@ -20,6 +20,7 @@ def paper(stream: TextIO | None = None, *, verbose: bool = False, no_color: bool
 
 
 def width(stream: TextIO) -> int:
+    """Columns to write in: those of the terminal or of COLUMNS, else WIDTH; never fewer than 40."""
     fallback = (WIDTH, 24)
     chosen = shutil.get_terminal_size(fallback).columns if stream.isatty() or "COLUMNS" in os.environ else WIDTH
     return max(40, chosen)
@@ -90,11 +91,13 @@ class Progress:
         self.width = width(sys.stderr)
 
     def show(self, line: str) -> None:
+        """Writes the line over the one before; does nothing where nobody watches."""
         if self.is_watched:
             tell(f"\r\x1b[K{line}")
             self._shown = True
 
     def clear(self) -> None:
+        """Removes the line, if one is shown."""
         if self._shown:
             tell("\r\x1b[K")
             self._shown = False

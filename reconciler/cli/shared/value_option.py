@@ -38,6 +38,7 @@ class Values:
         return [*(part for name, value in self.given for part in ("--value", f"{name}={value}")), *map(str, paths)]
 
     def need(self, paths: Sequence[Path] | None) -> None:
+        """Raises Misused where --value was given without any files that its values could stand in."""
         if self.given and not paths:
             raise Misused("--value says what stands in files, and none are named; name them, or leave it out.")
 
@@ -51,6 +52,7 @@ def values(
         typer.Option("--value", metavar="NAME=VALUE", help="What ${NAME} stands for in the files."),
     ] = None,
 ) -> Values:
+    """Declares --value; where a name is given twice, the last value counts."""
     return Values(tuple(dict(map(_pair, value or ())).items()))
 
 

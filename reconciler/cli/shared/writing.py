@@ -16,6 +16,7 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Also where a file 
 
 
 def write(files: Mapping[Path, str], *, overwrite: bool) -> None:
+    """Writes the files. Raises CannotContinue where one cannot be written, or exists already and `overwrite` is not set."""
     try:
         write_files(files, overwrite=overwrite)
     except InTheWay as there:

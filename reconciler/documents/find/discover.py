@@ -61,6 +61,7 @@ Headers = Table[Path, set[str]]
 
 
 def discover(paths: Sequence[Path], tree: Tree, registry: Registry) -> Discovered:
+    """Every topology below these paths, with its files. Nothing else in the files is checked yet."""
     found, problems = tree.find(paths)
     ours, named = top_level(registry), set(paths)
     files = [_read(path, tree, ours, in_full=path in named) for path in found]
@@ -93,6 +94,7 @@ def _place(file: _File, headers: Headers, into: Discovered) -> None:
 
 
 def stray(path: Path, why: str) -> Diagnostic:
+    """XX521 for a file that says no topology where the folders around it do not settle one either."""
     message = f"this file does not say to which topology it belongs, and {why}"
     place = SourceSpan(str(path), 1, 1, 1, 1)
     return complain("XX521", "whose-file", message, place, fix="write `topology: NAME` into it")

@@ -111,6 +111,7 @@ class GitTree:
         return self.texts[id_] if id_ in self.texts else _git(self.root, "cat-file", "blob", id_)
 
     def read(self, path: Path) -> tuple[str, list[Diagnostic]]:
+        """The text in this revision, and what is wrong with it; the text is empty where the revision has no such file."""
         name = self._name(path)
         if (stored := self.files.get(name)) is None:
             return "", [self._about(path, f"does not exist in revision {self.revision}")]

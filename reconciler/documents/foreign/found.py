@@ -21,6 +21,7 @@ class ForeignObject:
 
     @property
     def address(self) -> str:
+        """How a topology addresses it: `stream/ORDERS`, `consumer/ORDERS/billing`."""
         return "/".join(("stream" if len(self.on) == 1 else "consumer", *self.on))
 
 
@@ -32,12 +33,15 @@ class Findings:
     problems: list[Diagnostic] = field(default_factory=list)
 
     def lost(self, where: Where, path: str, message: str, *, about: str | None = None, fix: str | None = None) -> None:
+        """Adds the warning IM101: something that the tool says was left out."""
         self._say(Severity.WARNING, "IM101", "not-carried-over", where, path, message, about, fix)
 
     def wrong(self, where: Where, path: str, message: str, *, about: str | None = None, fix: str | None = None) -> None:
+        """Adds the error IM103: something cannot be read as what the tool writes."""
         self._say(Severity.ERROR, "IM103", "not-readable", where, path, message, about, fix)
 
     def spelt_out(self, where: Where, path: str, message: str, *, about: str, fix: str) -> None:
+        """Adds the warning IM105: the tool has a default of its own here, which the topology has to say."""
         self._say(Severity.WARNING, "IM105", "default-of-the-tool", where, path, message, about, fix)
 
     def _say(

@@ -34,6 +34,7 @@ def _durations(values: list[Json]) -> list[int]:
 
 
 def same(*names: str) -> dict[str, To]:
+    """Keys that NACK spells as the server does; their values are taken as they are."""
     return {name: To(path=name) for name in names}
 
 
@@ -114,6 +115,7 @@ KV = {
 
 
 def is_nack(said: Json) -> bool:
+    """Is this a Kubernetes manifest? `read_nack` tells whether it is one of NACK's."""
     return isinstance(said, Mapping) and "kind" in said and "apiVersion" in said
 
 

@@ -14,6 +14,7 @@ LISTS = ("streams", "consumers")
 
 
 def is_nats(said: Json) -> bool:
+    """Does this look like an INFO reply, a stream's configuration, or a list of streams or consumers?"""
     if not isinstance(said, Mapping):
         return False
     return isinstance(said.get("config"), Mapping) or _is_configuration(said) or any(_items(said))
@@ -29,6 +30,7 @@ def _items(said: Mapping[str, Json]) -> list[tuple[str, Json]]:
 
 
 def read_nats(said: Mapping[str, Json], where: Where, into: Findings, prefix: str = "") -> None:
+    """Adds every stream and consumer in it to `into`, those in lists included."""
     if isinstance(said.get("config"), Mapping):
         _read_info(said, where, into, prefix)
     elif _is_configuration(said):

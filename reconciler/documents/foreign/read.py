@@ -27,6 +27,7 @@ _BETWEEN = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 
 
 def read_foreign(paths: Sequence[Path]) -> Findings:
+    """What all these files describe, and every problem in them; of a folder, each file with one of `ENDINGS`."""
     into = Findings()
     for path in paths:
         for file in _files(path, into):

@@ -19,6 +19,7 @@ only be those: as seconds it were three years."""
 
 
 def seconds(value: Json) -> int:
+    """Nanoseconds, as the server has them, from the provider's seconds. Raises ValueError for what is no number."""
     if not isinstance(value, int | float):
         raise ValueError(f"`{value}` is no number of seconds")  # noqa: TRY004 - about the file, not the caller
     return round(value * SECOND)
@@ -97,10 +98,12 @@ OBJ = {**BUCKET, "compression": To(path="compression", read=lambda _: "s2")}
 
 
 def is_terraform(said: Json) -> bool:
+    """Does this look like a Terraform state, of any version?"""
     return isinstance(said, Mapping) and ("terraform_version" in said or "resources" in said)
 
 
 def read_terraform(said: Mapping[str, Json], where: Where, into: Findings) -> None:
+    """Adds the JetStream resources of a state to `into`. Any version but 4 is a problem."""
     if said.get("version") != 4 or not isinstance(said.get("resources"), list):
         message = "this is no Terraform state of version 4"
         into.wrong(where, "version", message, fix="give what `terraform state pull` prints")
@@ -147,6 +150,7 @@ def _stream(said: Mapping[str, Json], where: Where, into: Findings) -> None:
 def carried_placed(
     said: Mapping[str, Json], table: Mapping[str, To], where: Where, into: Findings, about: str
 ) -> dict[str, Json]:
+    """What `carried` gives, without placement tags that the provider would never send."""
     config = carried(said, table, where, into, about)
     if said.get("placement_tags") and not said.get("placement_cluster"):
         message = "placement_tags were left out: without placement_cluster the provider never sends them"

@@ -11,6 +11,7 @@ from reconciler.model.spelling import meant
 def complain(
     code: str, name: str, message: str, span: SourceSpan | None, *, address: str | None = None, fix: str | None = None
 ) -> Diagnostic:
+    """An error about this place in a file; `span` is None where no single place is to blame."""
     severity = Severity.ERROR
     return Diagnostic(severity=severity, code=code, name=name, message=message, address=address, span=span, fix=fix)
 

@@ -27,9 +27,11 @@ class Disk:
     """The files as they are now."""
 
     def find(self, paths: Sequence[Path]) -> tuple[list[Path], list[Diagnostic]]:
+        """The files named, and the YAML files below the folders named, as they are on disk now."""
         return find_files(paths)
 
     def read(self, path: Path) -> tuple[str, list[Diagnostic]]:
+        """The text as it is on disk now, and what is wrong with it."""
         return read_text(path)
 
 
@@ -50,6 +52,7 @@ def find_files(paths: Sequence[Path]) -> tuple[list[Path], list[Diagnostic]]:
 
 
 def read_text(path: Path) -> tuple[str, list[Diagnostic]]:
+    """The text of a file, and what is wrong with it; the text is empty where the file cannot be read."""
     try:
         data = path.read_bytes()
     except OSError as error:

@@ -73,6 +73,7 @@ class Header:
 
     @property
     def name(self) -> str:
+        """The topology's name. Raises KeyError where no file says it: `known_name` does not."""
         return str(self.said["topology"].value)
 
     @property
@@ -82,6 +83,7 @@ class Header:
 
     @property
     def expect(self) -> Expect:
+        """Where the topology may be applied; anywhere, if no file says it."""
         return self.said["expect"].value if "expect" in self.said else Expect()
 
     def read(self, file: str, key: Scalar, node: Node) -> None:

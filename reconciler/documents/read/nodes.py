@@ -61,6 +61,7 @@ class Mapping:
         self.column = self.end_column = column
 
     def get(self, key: str) -> Node | None:
+        """What stands under this key; None where the mapping has no such key."""
         entry = self.entries.get(key)
         return entry[1] if entry else None
 

@@ -34,22 +34,27 @@ class Shape:
 
     @property
     def is_anything(self) -> bool:
+        """Nothing is known of this value, so that whatever a file says fits."""
         return not self.types
 
     @property
     def takes_mapping(self) -> bool:
+        """Could a mapping stand here? It could wherever nothing is known."""
         return not self.types or "object" in self.types
 
     @property
     def takes_list(self) -> bool:
+        """Could a list stand here? It could wherever nothing is known."""
         return not self.types or "array" in self.types
 
     @property
     def takes_scalar(self) -> bool:
+        """Could a single value other than null stand here? It could wherever nothing is known."""
         return not self.types or not self.types <= _WITHOUT_SCALARS
 
     @property
     def takes_text(self) -> bool:
+        """Could some text stand here? `takes` says whether a certain one could."""
         return not self.types or "string" in self.types
 
     def takes(self, text: str) -> bool:
@@ -70,6 +75,7 @@ _WITHOUT_SCALARS = frozenset({"object", "array", "null"})
 
 @lru_cache(maxsize=256)
 def shape_of_spec(spec: type[BaseModel]) -> Shape:
+    """What the schema of a spec expects; read once for each spec."""
     schema = spec.model_json_schema(mode="validation")
     return _Reader(schema.get("$defs", {})).read(schema)
 

@@ -43,9 +43,11 @@ class Filled:
     """Names that stand in what was read so far."""
 
     def find(self, paths: Sequence[Path]) -> tuple[list[Path], list[Diagnostic]]:
+        """The files of the tree below; values in paths are not filled in."""
         return self.tree.find(paths)
 
     def read(self, path: Path) -> tuple[str, list[Diagnostic]]:
+        """The text with every value in its place. Where a value is missing it stays unfilled, with a problem."""
         text, problems = self.tree.read(path)
         if problems or "${" not in text:
             return text, problems

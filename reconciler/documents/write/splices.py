@@ -29,6 +29,7 @@ class Splice(NamedTuple):
 
 
 def spliced(text: str, splices: Iterable[Splice]) -> str:
+    """The text after these splices. Their positions are those of the text before any of them, and none may overlap."""
     for start, end, new in sorted(splices, reverse=True):
         text = text[:start] + new + text[end:]
     return text
@@ -44,6 +45,7 @@ def plain(node: Node) -> Json:
 
 
 def texts(value: Json) -> Json:
+    """Every value as the text that `plain` reads for it in a file, so that the two can be compared."""
     if isinstance(value, Mapping):
         return {str(key): texts(below) for key, below in value.items()}
     if isinstance(value, bool):
@@ -101,6 +103,7 @@ class Splicing:
         return self._start(node) >= self._start(container)
 
     def mapping(self, node: nodes.Mapping, changes: Mapping[str, Json]) -> Iterator[Splice]:
+        """The splices that make a mapping say `changes`; None takes a key out. Raises CannotEdit where only a person can."""
         own = {name: pair for name, pair in node.entries.items() if self._is_here(pair[0], node)}
         gone = [name for name, value in changes.items() if value is None and name in own]
         new = {name: value for name, value in changes.items() if value is not None and name not in own}

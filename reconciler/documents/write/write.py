@@ -46,6 +46,7 @@ def scalar(value: Json, *, in_flow: bool = False) -> str:
 
 
 def quoted(text: str) -> str:
+    """The text in double quotes; what no reader sees, or no file may hold, is escaped."""
     return '"' + _ESCAPED.sub(lambda found: _escape(found[0]), text) + '"'
 
 
@@ -93,6 +94,7 @@ def _item(value: Json, indent: str) -> Iterator[str]:
 
 
 def flow(value: Json) -> str:
+    """The value on a single line: `{max_age: 7d, subjects: [a, b]}`."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{_flow_key(key)}: {flow(below)}" for key, below in value.items()) + "}"
     if _is_list(value):

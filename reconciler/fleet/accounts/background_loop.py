@@ -24,6 +24,7 @@ class Beside:
         self._thread = threading.Thread(target=self._loop.run_forever, name="reconciler", daemon=True)
 
     def start(self) -> Self:
+        """Starts the thread, for callers that cannot use `with`; they call `close` themselves."""
         self._thread.start()
         return self
 
@@ -34,12 +35,14 @@ class Beside:
         self.close()
 
     def close(self) -> None:
+        """Cancels whatever still runs, stops the loop and waits until its thread has ended."""
         self.run(self._wind_up())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """The result of the coroutine, which the calling thread waits for; what it raises is raised here."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     def each(self, feed: Feed[T]) -> Iterator[T]:

@@ -98,6 +98,7 @@ class Lookout:
         return {**before, **{name: entries for name, entries in found.items() if entries}}
 
     async def close(self) -> None:
+        """Closes the connection to every target; a later look dials again."""
         await asyncio.gather(*(self._hang_up(name) for name in [*self._lines]))
 
     async def _each(self, at: Callable[[FleetTarget], Awaitable[T]]) -> dict[str, T]:

@@ -61,6 +61,7 @@ class Batch(DataSourceReader):
         self._since: Offsets = json.loads(options.get("since", "{}"))
 
     def partitions(self) -> Sequence[InputPartition]:
+        """Looks once at every target and shares what it found among the tasks; the driver runs this."""
         with Beside() as beside:
             lookout = Lookout(self._targets, self._wanted, patient=True)
             found = beside.run(lookout.look(self._since))
@@ -69,6 +70,7 @@ class Batch(DataSourceReader):
         return shared(pieces, self._tasks, is_followed=False)
 
     def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
+        """The messages of one task; a piece that cannot be read becomes a row with the reason."""
         return read(partition)
 
 
@@ -87,16 +89,20 @@ class Followed(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {**self.__dict__, "_looking": None, "_ends": None}
 
     def initialOffset(self) -> Offsets:
+        """No offsets yet, so every stream begins at the option `first`."""
         return {}
 
     def getDefaultReadLimit(self) -> ReadLimit:
+        """The option `most`, in messages; without it a batch takes all there are."""
         return ReadAllAvailable() if self._most is None else ReadMaxRows(self._most)
 
     def prepareForTriggerAvailableNow(self) -> None:
+        """Notes where every stream ends now; the query stops there."""
         beside, lookout = self._lookout()
         self._ends = beside.run(lookout.ends())
 
     def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:
+        """Where the next batch ends. `limit` is shared evenly among the streams, which get at least one message each."""
         beside, lookout = self._lookout()
         self._wait()
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else EVERYTHING
@@ -104,12 +110,15 @@ class Followed(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return beside.run(lookout.look(start, most=max(1, most // max(1, streams)), ends=self._ends))
 
     def partitions(self, start: Offsets, end: Offsets) -> Sequence[InputPartition]:
+        """The messages after `start` and up to `end`, shared among the tasks."""
         return shared(planned(self._targets, start, end, self._wanted.matching), self._tasks, is_followed=True)
 
     def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
+        """The messages of one task; a piece that cannot be read ends the batch, and the next start reads it again."""
         return read(partition)
 
     def stop(self) -> None:
+        """Closes the connections and ends their thread; does nothing where the query never looked."""
         if self._looking is not None:
             beside, lookout = self._looking
             self._looking = None

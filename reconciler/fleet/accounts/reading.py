@@ -129,13 +129,16 @@ class Stopwatch:
     """None: it does not run."""
 
     def start(self) -> None:
+        """The target's time counts from now on."""
         self.since = asyncio.get_running_loop().time()
 
     def stop(self) -> None:
+        """The target's time stops, and what it took so far is kept in `before`; does nothing if it does not run."""
         if self.since is not None:
             self.before, self.since = self.before + asyncio.get_running_loop().time() - self.since, None
 
     def seconds(self) -> float:
+        """Seconds that the target itself took in all attempts; never below 0."""
         running = 0.0 if self.since is None else asyncio.get_running_loop().time() - self.since
         return max(0.0, self.before + running - self.window.waited())
 
@@ -205,6 +208,7 @@ class Reading:
     error: Exception | None = None
 
     async def succeeds(self, ask: Ask, total: asyncio.Semaphore) -> bool:
+        """Reads the part once and hands its rows over. False: it failed, and `error` says how."""
         target, at, self.error = self.part.target, datetime.now(UTC), None
         watch = Stopwatch(SharedWindow(total), self.seconds)
         try:
@@ -224,6 +228,7 @@ class Reading:
         return self.error is None
 
     async def tell(self, columns: Columns, at: datetime) -> None:
+        """Hands the rows over, each with the target, its labels, the time and the seconds it took."""
         target, rows = self.part.target, len(next(iter(columns.values()), ()))
         about = {
             "target": target.name,
@@ -242,6 +247,7 @@ class Reading:
         return not (lasting or self.told or self.seconds >= self.part.target.deadline)
 
     async def give_up(self) -> None:
+        """Hands over one row, which says why the part could not be read."""
         await self.tell({"row": ["error"], "error": [why_unread(self.part.target, self.error)]}, datetime.now(UTC))
 
 

@@ -56,24 +56,29 @@ class JetStreamSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
+        """What `spark.read.format` is given: `jetstream`."""
         return "jetstream"
 
     def schema(self) -> StructType:
+        """The columns of the table that the options name."""
         return _TABLES[self.table]
 
     @property
     def table(self) -> str:
+        """The option `table`, or `configs` without it. Raises ValueError where there is no such table."""
         table = self.options.get("table", "configs")
         if table not in _TABLES:
             raise ValueError(f"option table: `{table}` is none of {', '.join(_TABLES)}")
         return table
 
     def reader(self, schema: StructType) -> DataSourceReader:
+        """Reads the table once: a `Batch` for `messages`, a `TargetsReader` for any other table."""
         if self.table == "messages":
             return messages.Batch(self._targets(), self.options)
         return TargetsReader(dict(self.options), schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: ARG002 - Spark names it
+        """Follows `messages`. Raises ValueError for any other table."""
         if self.table != "messages":
             raise ValueError(f"option table: `{self.table}` cannot be followed, only `messages` can")
         return messages.Followed(self._targets(), self.options)
@@ -98,6 +103,7 @@ class TargetsReader(DataSourceReader):
     wanted: StructType
 
     def partitions(self) -> list[InputPartition]:
+        """The share of each task: whole accounts and parts of large ones, or for `subjects` one stream of every target."""
         fleet = load_fleet(Path(self.options["fleet"]))
         sizes: Mapping[str, int] = json.loads(self.options.get("sizes", "{}"))
         targets = chosen(fleet, self.options)
@@ -108,6 +114,7 @@ class TargetsReader(DataSourceReader):
         return [Share(*one) for one in dealt(parts, int(self.options.get("tasks", "2")))]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of one share, in batches as they come; a target that cannot be read is a row with the reason."""
         assert isinstance(partition, Share)
         schema, task = to_arrow_schema(self.wanted, timezone="UTC"), _task()
         if not gc.get_freeze_count():
@@ -124,6 +131,7 @@ class TargetsReader(DataSourceReader):
 
 
 def chosen(fleet: Fleet, options: Mapping[str, str]) -> Iterable[FleetTarget]:
+    """The targets that the option `targets` names; without it, all of the fleet."""
     names = json.loads(options["targets"]) if "targets" in options else None
     return [target for target in fleet.targets if names is None or target.name in names]
 

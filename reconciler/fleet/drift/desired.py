@@ -49,14 +49,17 @@ class Texts:
 
     @classmethod
     def of(cls, paths: Sequence[Path]) -> Texts:
+        """The files as they are on disk now; one that cannot be found or read leaves a problem and raises nothing."""
         found, problems = DISK.find(paths)
         texts = {path: DISK.read(path) for path in found}
         return cls(tuple(found), tuple(problems), texts, origin(found[0]).repository if found else None)
 
     def find(self, _paths: Sequence[Path]) -> tuple[list[Path], list[Diagnostic]]:
+        """The files and the problems as they were when the files were read, whatever paths are given."""
         return [*self.found], [*self.problems]
 
     def read(self, path: Path) -> tuple[str, list[Diagnostic]]:
+        """The text that this file had, and what was wrong with it. Raises KeyError for a file that is not in `found`."""
         return self.texts[path]
 
 
@@ -83,6 +86,8 @@ def desired(wanted: DataFrame, texts: Mapping[str, Texts], *, run: str, day: dat
 def rendering(
     texts: Mapping[str, Texts], *, run: str, day: date
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """A function for `mapInArrow`, from batches of WANTED to batches of DESIRED; it takes `texts` along to the executors."""
+
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         made: list[Row] = []
         loaded = lru_cache(maxsize=16)(

@@ -88,4 +88,5 @@ def undisturbed() -> Iterator[None]:
 
 
 def batch(rows: list[Row]) -> pa.RecordBatch:
+    """The rows with the columns of DRIFT, null where a row has none."""
     return pa.RecordBatch.from_pylist(rows, schema=ARROW)

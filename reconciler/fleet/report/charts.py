@@ -105,9 +105,11 @@ class Scale:
         self.tall = high
 
     def high(self, value: float) -> float:
+        """Pixels from the ground up to this value."""
         return value / self.top * self.tall
 
     def lines(self, wide: int) -> Iterator[Markup]:
+        """A line and its figure at each round value from 0 to the top, across a chart of `wide` pixels."""
         for number in range(round(self.top / self.step) + 1):
             value = number * self.step
             y = TOP + self.tall - self.high(value)

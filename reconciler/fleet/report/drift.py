@@ -61,6 +61,7 @@ def _fold(same: Sequence[StrayedObject]) -> Fold:
 
 
 def on_targets(targets: Sequence[str]) -> str:
+    """`on eu-1, eu-2, eu-3 and 2 more`: three targets by name, then a count."""
     shown = ", ".join(targets[:3])
     return f"on {shown} and {len(targets) - 3} more" if len(targets) > 3 else f"on {shown}"
 

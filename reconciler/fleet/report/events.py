@@ -14,6 +14,7 @@ _MOST, _LATEST = 40, 25
 
 
 def pins_part(pins: Sequence[Row]) -> ReportPart:
+    """A row per group with pinned clients, the flapping ones first; a sentence where no group told anything."""
     title = "Pinned clients"
     if not pins:
         return ReportPart(title=title, pieces=(Prose(lines=("No consumer group with pinned clients told anything.",)),))
@@ -81,12 +82,14 @@ def _acked(days: Sequence[Row], slowest: float) -> tuple[Cell, ...]:
 
 
 def show_latency(seconds: float | None) -> str:
+    """`20 ms`, `3.5 s`, and from two minutes on as `show_span`; `–` where nobody knows."""
     if seconds is None:
         return "–"
     return f"{seconds * 1000:.3g} ms" if seconds < 1 else f"{seconds:.3g} s" if seconds < 120 else show_span(seconds)
 
 
 def actors_part(actors: Sequence[Row]) -> ReportPart:
+    """Changes by person, then the latest ones; where no change was told, what to capture so that changes are told."""
     title = "Who changed what"
     if not actors:
         lead = "No change was told: a stream has to capture `$JS.EVENT.ADVISORY.API`, as examples/audit.yaml does."

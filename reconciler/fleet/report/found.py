@@ -71,14 +71,17 @@ class FleetFindings:
 
     @property
     def unknown(self) -> tuple[Count, ...]:
+        """Counts of objects of which nobody could tell how they stand, one for each target that has any."""
         return tuple(one for one in self.counts if one.standing == Standing.UNKNOWN)
 
     @property
     def unremembered(self) -> tuple[Count, ...]:
+        """Counts of objects whose record of what was applied cannot be used, one for each target that has any."""
         return tuple(one for one in self.counts if one.standing == UNREMEMBERED)
 
     @property
     def drifted_by_target(self) -> Mapping[str, int] | None:
+        """Drifted objects of each target that has any; None where the command compared nothing."""
         if self.strayed is None:
             return None
         sums = Counter[str]()

@@ -18,10 +18,12 @@ TABLES = ("trend", "history", "repairs", "outliers", "capacity", "skew", "falls"
 
 
 def render(found: FleetFindings) -> str:
+    """The text that `fleet COMMAND --format json` prints."""
     return json_text(data(found))
 
 
 def data(found: FleetFindings) -> dict[str, Any]:
+    """The findings as plain data, before they become text; a table that the command did not make is a missing key."""
     tables = {name: _rows(name, getattr(found, name)) for name in TABLES}
     return {
         "format": FORMAT,

@@ -125,6 +125,7 @@ def _filled(one: Row) -> float | None:
 
 
 def show_days(days: float | None) -> str:
+    """`2.5 days`, `42 days`, or `full` at 0 and below; `–` where nothing fills it, or nobody knows."""
     if days is None:
         return "–"
     if days <= 0:
@@ -133,6 +134,7 @@ def show_days(days: float | None) -> str:
 
 
 def show_rate(rate: float | None, *, size: bool) -> str:
+    """Growth per day: `+1.2 MiB` with `size`, else `−340`; `–` where there is none, or nobody knows."""
     if not rate:
         return "–"
     said = show_size(abs(rate)) if size else f"{abs(rate):_.0f}"

@@ -30,6 +30,7 @@ NOT_COMPARED = f"What strayed is not known: nothing was compared with what was a
 
 
 def overview(found: FleetFindings) -> ReportPart:
+    """The first part of a report: the figures, then what wants attention, the worst first."""
     tiles = tuple(_tiles(found))
     attention = tuple(_attention(found))
     said = (

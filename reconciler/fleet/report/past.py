@@ -136,4 +136,5 @@ def _nth(number: int) -> str:
 
 
 def show_time(at: datetime | None) -> str:
+    """`2026-11-20 02:00 UTC`; empty where there is no time."""
     return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC") if at else ""

@@ -74,6 +74,7 @@ class Columns:
 
     @property
     def totals(self) -> tuple[int, ...]:
+        """The sum of all series at each label; empty where there are no series."""
         return tuple(map(sum, zip(*(one.values for one in self.series), strict=True)))
 
 
@@ -100,10 +101,12 @@ class Bars:
 
     @property
     def top(self) -> int:
+        """The largest of `most` and the values; never below 0."""
         return max(self.most, *self.values, 0)
 
     @property
     def mean(self) -> float:
+        """The average of the values, where the line of the chart stands; 0 without values."""
         return sum(self.values) / len(self.values) if self.values else 0.0
 
 
@@ -159,4 +162,5 @@ class Report:
 
 
 def cells(*texts: str | Cell) -> tuple[Cell, ...]:
+    """The cells of one row; a plain text becomes a cell without a tone."""
     return tuple(one if isinstance(one, Cell) else Cell(text=one) for one in texts)

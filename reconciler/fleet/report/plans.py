@@ -43,6 +43,7 @@ class TargetPlan:
 
     @property
     def error(self) -> str:
+        """The first reason why there is no plan, with its place and how many more there are; empty where there is a plan."""
         if self.plan is not None:
             return ""
         first, *rest = self.problems
@@ -51,6 +52,7 @@ class TargetPlan:
 
 
 def plans_json(fleet: str, plans: Sequence[TargetPlan]) -> str:
+    """The text that `fleet plan --format json` prints: for each target its plan, or the problems that kept it from one."""
     return json_text({"format": FORMAT, "command": "plan", "fleet": fleet, "targets": [*map(_data, plans)]})
 
 
@@ -61,6 +63,7 @@ def _data(one: TargetPlan) -> dict[str, Any]:
 
 
 def plans_report(fleet: str, plans: Sequence[TargetPlan], seconds: float, following: Sequence[str] = ()) -> Report:
+    """A table of targets, and below it their changes, equal ones together; `seconds` is what all of it took."""
     changes = _alike(plans)
     parts = [ReportPart(title="", pieces=(_targets(plans),))]
     if changes:

@@ -17,6 +17,7 @@ from reconciler.report.words.values import counted, show_seconds
 
 
 def report_of(found: FleetFindings) -> Report:
+    """The report of a fleet command, with a part for everything it looked for."""
     return Report(
         command=f"fleet {found.command}", heading=_heading(found), totals=totals(found), about=_about(found),
         parts=tuple(_parts(found)), following=found.following,

@@ -54,6 +54,7 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
 
 
 def fleet_schema(command: str) -> str:
+    """The text of the schema of `fleet COMMAND --format json`. Raises KeyError for a command that is not in COMMANDS."""
     about, always, sometimes = COMMANDS[command]
     head = {"format": {"const": FORMAT}, "command": {"const": command}, "fleet": TEXT, "unread": TEXTS}
     used = {_ITEMS[name]: _parts()[_ITEMS[name]] for name in (*always, *sometimes)}

@@ -56,6 +56,7 @@ class Field:
 
     @property
     def counts(self) -> bool:
+        """The value strayed, and nobody agreed to overlook that."""
         return self.drifted and not self.ignored
 
 
@@ -86,6 +87,7 @@ class StrayedObject:
 
     @property
     def is_unread(self) -> bool:
+        """It stands for a target that could not be read, and not for one of its objects."""
         return self.standing == UNREACHABLE
 
     @property

@@ -37,6 +37,7 @@ _LONG = 40
 
 
 def render(report: Report, paper: Paper) -> str:
+    """The report for people: its heading, its parts, its sums and what to do next."""
     parts = [_part(one, paper) for one in report.parts]
     ends = [*paper.wrapped(report.totals), *(line for said in report.following for line in paper.wrapped(_plain(said)))]
     return "\n\n".join("\n".join(lines) for lines in (_head(report, paper), *filter(None, parts), ends)) + "\n"

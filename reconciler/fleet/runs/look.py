@@ -103,6 +103,7 @@ class FleetRun:
         return self.store.read(table)
 
     def of_run(self, table: str) -> DataFrame:
+        """The rows of this run alone, of all targets."""
         return self.store.read(table).where(F.col("run") == self.run)
 
     def newest(self, table: str) -> Rows:

@@ -32,6 +32,7 @@ GROWTH = 30
 
 
 def history(look: FleetRun) -> FleetFindings:
+    """What `fleet history` tells as of the newest run, or the one named. Raises CannotContinue where none is kept."""
     look, _ = at_newest(look)
     found = look.shown(**_past(look), capacity=_capacity(look))
     return look.found("history", found, by_target=_by_target(look, found["trend"]))

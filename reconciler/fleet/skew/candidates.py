@@ -72,6 +72,7 @@ class Membership:
 
     @property
     def names(self) -> tuple[str, ...]:
+        """Everybody who takes part, in the order they are given."""
         return self.members or tuple(name for name, _ in self.mappings)
 
     def owners(self, partitions: int) -> Owners:

@@ -38,6 +38,7 @@ class Lock:
 
     @contextmanager
     def held(self) -> Iterator[None]:
+        """Holds the lock during the `with`, also one that a killed command left. Raises CannotContinue if it is in use."""
         self.system.mkdirs(self.place.getParent())
         if not self._made():
             self._taken_over()
@@ -85,6 +86,7 @@ class Lock:
         return int(self.system.getFileStatus(place).getModificationTime())
 
     def is_ours(self) -> bool:
+        """This process holds it."""
         return str(self.place) in _HELD
 
     def _is_gone(self, holder: dict[str, Any]) -> bool:

@@ -126,6 +126,7 @@ class Folder:
     path: str
 
     def write(self, name: str, rows: DataFrame, run: str | None = None, targets: Sequence[str] | None = None) -> None:
+        """Writes the rows beside their place and moves them there when whole. Raises CannotContinue for a bad `run`."""
         folder, leaf = (self.path, name) if run is None else (self._table(name), f"run={run}")
         self._settle(name)
         kept = _rows_of(rows, name, run)
@@ -135,6 +136,7 @@ class Folder:
         self._move_in(folder, leaf)
 
     def read(self, name: str) -> DataFrame:
+        """Ends what a writer that was cut off began, so that the rows are those from before its write or from after it."""
         schema = columns(name)
         self._settle(name)
         if not self._children(self._table(name)):
@@ -142,12 +144,14 @@ class Folder:
         return fitted(self.spark.read.schema(schema).parquet(self._table(name)), schema)
 
     def runs(self, name: str) -> Sequence[str]:
+        """Every run that has a folder, in alphabetical order; a run without rows has one too."""
         self._settle(name)
         return sorted(
             child.removeprefix("run=") for child in self._children(self._table(name)) if child.startswith("run=")
         )
 
     def alone(self) -> AbstractContextManager[None]:
+        """Holds the folder's lock during the `with`. Raises CannotContinue where another command holds it."""
         return self._lock().held()
 
     def _lock(self) -> Lock:
@@ -223,6 +227,7 @@ class Tables:
     schema: str
 
     def write(self, name: str, rows: DataFrame, run: str | None = None, targets: Sequence[str] | None = None) -> None:
+        """Makes the table with its first rows, and adds the columns that it lacks."""
         wanted = _rows_of(rows, name, run)
         self._settle(name)
         if not self._exists(name):
@@ -241,6 +246,7 @@ class Tables:
             self._insert("OVERWRITE TABLE", f"{self._table(name)} {partition}", settled)
 
     def read(self, name: str) -> DataFrame:
+        """Ends what a writer that was cut off began; a column that the table lacks is null."""
         schema = columns(name)
         self._settle(name)
         if not self._exists(name):
@@ -248,9 +254,11 @@ class Tables:
         return fitted(self.spark.table(self._table(name)), schema)
 
     def alone(self) -> AbstractContextManager[None]:
+        """Holds nothing: whoever runs the catalog sees to concurrent writers."""
         return nullcontext()
 
     def runs(self, name: str) -> Sequence[str]:
+        """Every run that left a row, in alphabetical order."""
         return sorted(row[0] for row in self.read(name).select("run").distinct().collect())
 
     def _swapped(self, name: str, rows: DataFrame) -> None:

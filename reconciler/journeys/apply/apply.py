@@ -93,8 +93,9 @@ async def _carried_out(
                 ours.warnings += await ledger.write(ours.js, book.take(), book.known)
             if isinstance(event, Finished):
                 is_written = ours.remembers and not (lost or cut or ours.warnings)
-                adopted = sum(one.action is Action.ADOPT and one.adopts for one in plan.changes) if is_written else 0
-                yield replace(_told(event, now, cut), adopted=adopted)
+                at_rest = [one.adopts for one in plan.changes if one.action is Action.ADOPT and is_written]
+                told = _told(event, now, cut)
+                yield replace(told, adopted=sum(at_rest), recorded=len(at_rest) - sum(at_rest))
             else:
                 yield event
 

@@ -31,6 +31,7 @@ class LastLook:
 
     @classmethod
     def of(cls, plan: Plan, snapshot: Snapshot) -> LastLook:
+        """What the plan's steps touch, as it was judged. Removals of groups are not held to a number of messages."""
         going = {
             one.address: _messages(one)
             for one in plan.changes

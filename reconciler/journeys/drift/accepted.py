@@ -15,6 +15,7 @@ from reconciler.report.words.visible import visible
 
 
 def accepted_text(written: Sequence[Written], left: Drift, paper: Paper, *, arguments: str) -> str:
+    """A line for each field that was written, then the report of the drift that is left."""
     lines = [_line(one) for one in written]
     if written:
         files = {one.span.file for one in written if one.span}

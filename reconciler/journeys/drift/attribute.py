@@ -49,6 +49,8 @@ class Heard:
     live: Mapping[Address, Config] = field(default_factory=dict)
 
     def trail(self) -> Trail:
+        """What was heard, with the values that were live when the watch began."""
+
         def before(address: Address, path: str) -> Json:
             return value_in(self.live[address], path) if address in self.live else None
 

@@ -34,10 +34,12 @@ CODES: Schema = {"type": "array", "items": TEXT}
 
 
 def drift_json(drift: Drift) -> str:
+    """The report that `drift --format json` prints."""
     return json_text(drift_data(drift))
 
 
 def drift_data(drift: Drift) -> dict[str, Any]:
+    """The report as plain data, for whoever prints more beside it; items are in the order of their addresses."""
     return {
         "format": FORMAT,
         "topology": drift.topology,
@@ -62,6 +64,7 @@ def _coverage(coverage: Coverage) -> dict[str, Any]:
 
 
 def item_data(item: Item) -> dict[str, Any]:
+    """One object with its fields; what there is nothing to say about is left out."""
     return {
         "address": item.address,
         "standing": item.standing.value,
@@ -73,6 +76,7 @@ def item_data(item: Item) -> dict[str, Any]:
 
 
 def field_data(one: FieldDrift) -> dict[str, Any]:
+    """One field as it was applied, as it is live and as the file says, with the class of its change."""
     change = one.change
     return {
         "path": one.path,
@@ -109,6 +113,7 @@ def _by(by: Attribution | None) -> dict[str, Any] | None:
 
 
 def drift_schema() -> str:
+    """The JSON schema of what `drift --format json` prints, as text."""
     return schema_text(_schema())
 
 

@@ -11,9 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from reconciler.changes.diff import Action, Change, FieldChange, FieldClass, value_in
-from reconciler.changes.kind import Kind, Registry
 from reconciler.changes.rule import Verdict, View
-from reconciler.engine import identity
 from reconciler.journeys.drift.ignore import Rules
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.records import Owned
@@ -41,6 +39,7 @@ class Standing(StrEnum):
 
     @property
     def is_drift(self) -> bool:
+        """Something was changed outside, in some fields or in the whole object. What waits to be applied is no drift."""
         return self.is_whole or self is Standing.CHANGED
 
     @property
@@ -68,10 +67,12 @@ class FieldDrift:
 
     @property
     def path(self) -> str:
+        """Where in the object the field lies, with dots: `consumer_limits.max_ack_pending`."""
         return self.change.path
 
     @property
     def counts(self) -> bool:
+        """Somebody moved it outside, and no rule ignores that: this makes its object drift."""
         return self.drifted and not self.ignored
 
 
@@ -84,6 +85,8 @@ class Item:
     fields: tuple[FieldDrift, ...] = ()
     reason: str = ""
     ignored: str = ""
+    is_ours: bool = True
+    """It is for this topology to put back; what others own or manage is not."""
     span: SourceSpan | None = None
     owned: Owned | None = None
     by: Attribution | None = None
@@ -143,6 +146,7 @@ class Drift:
 
     @property
     def drifted(self) -> tuple[Item, ...]:
+        """The objects in which anything strayed that is not ignored; they decide about exit code 3."""
         return tuple(item for item in self.items if item.is_drift)
 
     @property
@@ -166,9 +170,9 @@ class Drift:
         return 3 if self.drifted else 0
 
 
-def drift(topology: Topology, view: View, registry: Registry, options: RunOptions) -> Drift:
+def drift(topology: Topology, view: View, options: RunOptions) -> Drift:
     """How everything declared or owned here stands, as far as the run is about it."""
-    look = _Look(view, registry)
+    look = _Look(view)
     chosen = {a: c for a, c in view.changes.items() if options.selects(a, c.terms.labels)}
     items = [item for address in sorted(chosen) if (item := look.item(chosen[address]))]
     rules = Rules(topology.ignore_drift, options.day)
@@ -190,7 +194,6 @@ def drift(topology: Topology, view: View, registry: Registry, options: RunOption
 @dataclass(slots=True)
 class _Look:
     view: View
-    registry: Registry
     recreated: int = 0
     """Those among what is live as declared."""
 
@@ -223,26 +226,19 @@ class _Look:
         remembers = any(owned.topology == self.view.topology for owned in self.view.ledger.values())
         if change.owned is None and remembers and not (change.desired and change.desired.external):
             return _item(change, Standing.PENDING, reason="declared and not applied yet")
-        return _item(
-            change, Standing.MISSING, reason="it was applied, and is gone" if change.owned else "it is not there"
-        )
+        gone = "someone else manages it, and it is not there" if _is_managed_elsewhere(change) else "it is not there"
+        return _item(change, Standing.MISSING, reason="it was applied, and is gone" if change.owned else gone)
 
     def _compared(self, change: Change) -> Item | None:
         fields = tuple(_field(one, change.owned) for one in change.fields)
-        if self._is_another(change, self.registry.of(change.address)):
-            self.recreated += change.action is Action.KEEP or change.action is Action.ADOPT
-            made = (change.live.state.get("created") if change.live else None) or ""
-            when = f" at {made}" if made else ""
-            return _item(change, Standing.RECREATED, fields, f"it was deleted and made anew{when}")
+        if change.made_anew:
+            self.recreated += change.action is Action.ADOPT
+            return _item(change, Standing.RECREATED, fields, change.made_anew)
         if any(f.drifted for f in fields):
-            return _item(change, Standing.CHANGED, fields)
+            theirs = "someone else manages it, and not as the file expects" if _is_managed_elsewhere(change) else ""
+            return _item(change, Standing.CHANGED, fields, theirs)
         waits = f"{change.reason}; not applied yet" if change.origin else ""
         return _item(change, Standing.PENDING, fields, waits) if fields or waits else None
-
-    def _is_another(self, change: Change, kind: Kind) -> bool:
-        """What is renamed is still known by its old name."""
-        known_as = change.origin or change.address
-        return change.owned is not None and identity.made_anew(change.owned, known_as, kind, self.view.snapshot)
 
 
 def _waits(change: Change) -> str:
@@ -255,8 +251,13 @@ def _item(change: Change, standing: Standing, fields: Sequence[FieldDrift] = (),
     placed = tuple(replace(one, span=change.where(one.path)) for one in fields)
     return Item(
         address=str(change.address), standing=standing, fields=placed, reason=reason,
+        is_ours=standing is not Standing.FOREIGN and not _is_managed_elsewhere(change),
         span=change.where(first), owned=change.owned,
     )  # fmt: skip
+
+
+def _is_managed_elsewhere(change: Change) -> bool:
+    return change.desired is not None and change.desired.external
 
 
 def _field(change: FieldChange, owned: Owned | None) -> FieldDrift:

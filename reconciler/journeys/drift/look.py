@@ -47,7 +47,7 @@ def look(
     check_place(topology, snapshot.target)
     options = completed(options, topology, snapshot)
     view = compare(topology, snapshot, remembered.read(snapshot, registry), registry, options)
-    found = drift(topology, view, registry, options)
+    found = drift(topology, view, options)
     verdicts = _judged(found, view, registry)
     shown = replace(
         found,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from reconciler.journeys.drift import restored as restoring
 from reconciler.journeys.drift.look import Looked
-from reconciler.journeys.plan.plan import Planned, Purpose, compared, decided
+from reconciler.journeys.plan.plan import Planned, PlanPurpose, compared, decided
 from reconciler.kinds import REGISTRY
 from reconciler.server.wire.api import JetStream
 
@@ -17,4 +17,4 @@ async def restore(found: Looked, js: JetStream) -> Planned:
     options = replace(found.options, only=restoring.patterns(found.drift), exclude=())
     back = restoring.narrowed(compared(found.topology, snapshot, options), found.drift, REGISTRY)
     plan = restoring.as_before(await decided(back, js, options), found.view, found.drift)
-    return Planned(plan=plan, snapshot=snapshot, topology=found.topology, options=options, purpose=Purpose.RESTORE)
+    return Planned(plan=plan, snapshot=snapshot, topology=found.topology, options=options, purpose=PlanPurpose.RESTORE)

@@ -24,7 +24,7 @@ ABOUT_FILES = frozenset({"XX301", "XX302"})
 
 def restorable(drift: Drift) -> tuple[Item, ...]:
     """What strayed and is ours to put back."""
-    return tuple(item for item in drift.drifted if item.standing is not Standing.FOREIGN)
+    return tuple(item for item in drift.drifted if item.is_ours)
 
 
 def narrowed(view: View, drift: Drift, registry: Registry) -> View:

@@ -55,6 +55,7 @@ def drift_text(
 
 
 def place(drift: Drift) -> str:
+    """`orders → account ORDERS at prod-eu (nats-server 2.12.8, 3 nodes)`"""
     return where(drift.topology, drift.target)
 
 
@@ -194,6 +195,7 @@ def _unknown(drift: Drift, paper: Paper) -> list[str]:
 
 
 def sums(drift: Drift) -> str:
+    """`2 changed · 1 pending · 40 resources as declared`, and how much of the account is declared."""
     counts = drift.counts
     strayed = [f"{counts[one.value]:_} {one.value}" for one in Standing if one.is_drift and counts[one.value]]
     rest = [f"{counts[name]:_} {name}" for name in ("unknown", "pending", "orphaned", "ignored") if counts[name]]
@@ -202,6 +204,7 @@ def sums(drift: Drift) -> str:
 
 
 def in_sync(drift: Drift) -> str:
+    """`40 resources as declared`: what strayed or waits to be applied is not among them."""
     return f"{counted(drift.in_sync, 'resource')} as declared"
 
 
@@ -219,10 +222,9 @@ def _next(drift: Drift, arguments: str, paper: Paper) -> list[str]:
 
 
 def _advice(drift: Drift, command: str) -> Iterator[str]:
-    found = {item.standing for item in drift.drifted}
     if not drift.ledger_known:
         yield "Bucket `reconciler` could not be read, so everything was compared with the files alone."
-    if found & {Standing.CHANGED, Standing.MISSING, Standing.RECREATED}:
+    if any(item.is_ours for item in drift.drifted):
         yield f"To put it back: {command} --restore"
     if any(one.counts for item in drift.items for one in item.fields):
         yield f"To keep it, in the files: {command} --accept"

@@ -88,10 +88,12 @@ def _data(item: Item, field: FieldDrift | None) -> Mapping[str, Any]:
 
 
 def line_text(line: WatchLine, at: float) -> str:
+    """One line for people, ending in a newline; `at`: seconds since 1970."""
     return f"{_clock(at)}  {line.event:<8}  {line.text}\n"
 
 
 def line_json(line: WatchLine, at: float) -> str:
+    """One line for tools, a JSON object; `at`: seconds since 1970."""
     return json_line({"at": _clock(at), "event": line.event, **line.data})
 
 

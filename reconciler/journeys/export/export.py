@@ -123,6 +123,7 @@ async def _account(
 def account(
     snapshot: Snapshot, registry: Registry, only: Sequence[str] = (), exclude: Sequence[str] = (), *, unowned: str = ""
 ) -> _ExportedAccount:
+    """What of a snapshot can be exported under these patterns, and what has to be left out."""
     records = remembered.read(snapshot, REGISTRY).records
     protected = {address: {"protect": True} for address, record in records.items() if record.protected}
     writer = Writer(snapshot, registry, protected)
@@ -149,6 +150,7 @@ def account(
 
 
 def selected(address: str, only: Sequence[str], exclude: Sequence[str]) -> bool:
+    """Does the selection take in this address? Without `only` it takes in all; `exclude` has the last word."""
     wanted = not only or any(fnmatchcase(address, pattern) for pattern in only)
     return wanted and not any(fnmatchcase(address, pattern) for pattern in exclude)
 

@@ -31,6 +31,7 @@ class Imported:
 
 
 def imported(paths: Sequence[Path], topology: str = "imported") -> Imported:
+    """A topology file that says what these files describe; what could not be carried over is among `problems`."""
     read = read_foreign(paths)
     sound = list(_sound(read))
     streams = {one.on[0]: one for one in sound if len(one.on) == 1}

@@ -69,6 +69,7 @@ class Writer:
 
 
 def parent_of(address: Address, registry: Registry) -> Address | None:
+    """What a file nests this resource in, such as a consumer's stream; None for what stands at the top."""
     within = registry.of(address).place.within
     return Address(within, address.names[:-1]) if within else None
 

@@ -31,6 +31,7 @@ COMMANDS = ("list", "show", "active", "where", "skew", "doctor", "plan-members",
 
 
 def groups_schema() -> str:
+    """The JSON schema of what every `groups` command prints as JSON, as text."""
     return schema_text(
         {
             "$schema": DRAFT,

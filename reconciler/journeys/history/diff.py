@@ -18,6 +18,7 @@ _SIGNS = {"created": "+", "deleted": "-", "replaced": "±", "updated": "~"}
 
 
 def difference_text(found: ChangesBetween, paper: Paper) -> str:
+    """What became of each resource between the two runs, and of which runs in between not all is known."""
     return inert("\n".join(_lines(found, paper)) + "\n")
 
 
@@ -39,6 +40,7 @@ def _lines(found: ChangesBetween, paper: Paper) -> Iterator[str]:
 
 
 def difference_json(found: ChangesBetween) -> str:
+    """The same for tools: each field with the value it had and the value it has."""
     return json_text(
         {
             "format": FORMAT, "topology": found.last.topology, "from": found.first.number, "to": found.last.number,

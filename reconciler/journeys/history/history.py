@@ -28,6 +28,7 @@ async def history(js: JetStream, topology: str | None = None) -> list[Run]:
 
 
 async def run(js: JetStream, number: int) -> Run:
+    """One run of the journal. Raises CannotContinue where it holds no run of this number, or cannot be read."""
     found = await journal.run(js, number)
     if isinstance(found, Refusal) and found.err_code == NO_STREAM:
         found = None

@@ -19,6 +19,7 @@ _HEADS = ("run", "began", "topology", "by", "revision", "steps", "outcome")
 
 
 def history_text(runs: Sequence[Run], paper: Paper) -> str:
+    """A table with a line for each run, in the order given; a sentence where there is no run."""
     if not runs:
         return "No run is remembered in this account.\n"
     head, *rows = table([_HEADS, *map(_row, runs)], right=frozenset({0, 5}))
@@ -58,6 +59,7 @@ def _time(at: str) -> str:
 
 
 def run_text(run: Run, paper: Paper) -> str:
+    """All that the journal tells of one run; each step that failed has its reason and a way out."""
     return inert("\n".join(_run(run, paper)) + "\n")
 
 
@@ -107,14 +109,17 @@ def _named(head: str, calls: Mapping[str, Json], paper: Paper) -> Iterator[str]:
 
 
 def history_json(runs: Sequence[Run]) -> str:
+    """The runs that `history --format json` prints, in the order given."""
     return json_text({"format": FORMAT, "runs": [run_data(run) for run in runs]})
 
 
 def run_json(run: Run) -> str:
+    """What `history NUMBER --format json` prints."""
     return json_text({"format": FORMAT, **run_data(run)})
 
 
 def run_data(run: Run) -> dict[str, Json]:
+    """What the journal tells of one run as plain data; what it does not tell is left out."""
     begun = {name: value for name, value in run.begun.items() if name not in ("format", "run", "changes")}
     ended = run.ended or {}
     told = {

@@ -58,6 +58,7 @@ def _in_shell(text: str) -> str:
 
 
 def permissions_json(needs: Needs, topology: str, purpose: str) -> str:
+    """The subjects as a server's configuration nests them, and under `why` what each of them is for."""
     whole = {
         "format": 1,
         "topology": topology,

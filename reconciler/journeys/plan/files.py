@@ -40,6 +40,7 @@ def read(paths: Sequence[Path], tree: Tree = DISK) -> Topology:
 
 
 def topology_of(loaded: Loaded) -> Topology:
+    """The topology that was loaded. Raises Several where there are several, CannotContinue where none could be read."""
     if loaded.each:
         several = Several(*loaded.diagnostics)
         several.each = loaded.each

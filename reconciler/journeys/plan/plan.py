@@ -27,7 +27,7 @@ from reconciler.server.read.observe import ask, observe
 from reconciler.server.wire.api import JetStream
 
 
-class Purpose(StrEnum):
+class PlanPurpose(StrEnum):
     """What a plan is made for."""
 
     APPLY = "apply"
@@ -45,7 +45,7 @@ class Planned:
     topology: Topology | None = None
     """What was declared; None: the plan was read from a file, which has that too."""
     options: RunOptions = NO_OPTIONS
-    purpose: Purpose = Purpose.APPLY
+    purpose: PlanPurpose = PlanPurpose.APPLY
 
 
 async def plan(topology: Topology, js: JetStream, options: RunOptions = NO_OPTIONS) -> Planned:
@@ -62,7 +62,8 @@ async def planned(
 ) -> Planned:
     """The same from a snapshot already taken. Without a connection, what depends on the changes stays unanswered."""
     options = completed(options, topology, snapshot)
-    made = await decided(compared(topology, snapshot, options, registry), js, options, registry)
+    view = compared(topology, snapshot, options, registry, is_looked_at=js is not None)
+    made = await decided(view, js, options, registry)
     return Planned(plan=made, snapshot=snapshot, topology=topology, options=options)
 
 
@@ -74,11 +75,18 @@ def completed(options: RunOptions, topology: Topology, snapshot: Snapshot) -> Ru
     )
 
 
-def compared(topology: Topology, snapshot: Snapshot, options: RunOptions, registry: Registry = REGISTRY) -> View:
-    """What a plan is decided from. Raises CannotContinue where this is another place than the files are for, or where
-    nobody could tell who owns what."""
+def compared(
+    topology: Topology,
+    snapshot: Snapshot,
+    options: RunOptions,
+    registry: Registry = REGISTRY,
+    *,
+    is_looked_at: bool = True,
+) -> View:
+    """What a plan is decided from. Raises CannotContinue where this is another place than the files are for, or where a
+    server that was looked at did not tell who owns what."""
     check_place(topology, snapshot.target)
-    unread = remembered.unread(snapshot)
+    unread = remembered.unread(snapshot) if is_looked_at else None
     if unread and unread.severity is Severity.ERROR:
         raise CannotContinue(unread)
     view = compare(topology, snapshot, remembered.read(snapshot, registry), registry, options)

@@ -54,6 +54,7 @@ def _judged(loaded: Loaded, server: Version | None) -> Loaded:
 
 
 def versions(topology: Topology, server: Version | None) -> list[Version]:
+    """The versions that files are judged for: the one given, else the oldest that they expect and the newest supported."""
     if server is not None:
         return [server]
     oldest = topology.expect.min_server

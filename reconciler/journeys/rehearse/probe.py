@@ -88,6 +88,7 @@ class Played:
 
     @property
     def is_doubtful(self) -> bool:
+        """Clients experienced what nothing foretold, which may be chance: the scene is worth playing again."""
         return any(one.foresight is Foresight.UNFORETOLD for one in self.felt)
 
     def beside(self, other: Played) -> Played:

@@ -25,6 +25,7 @@ from reconciler.report.codec.schema_parts import (
 
 
 def rehearsal_schema() -> str:
+    """The JSON schema of what `rehearse --format json` prints, as text."""
     change = {"$ref": "plan.schema.json#/$defs/change"}
     restarted = {
         "version": VERSION, "gone": _all(ADDRESS), "left": _all(change),

@@ -26,6 +26,7 @@ def setting(one: Rehearsal) -> str:
 
 
 def rehearsal_text(one: Rehearsal, paper: Paper | None = None) -> str:
+    """What the throw-away servers answered, what is left or was not tried, and at the end whether it went well."""
     paper = paper or Paper()
     lines = [*_outcome(one, paper), *_left(one), *_missing(one.missing), *_unrehearsed(one)]
     lines += _restarted(one.restarted) if one.restarted else []
@@ -115,6 +116,7 @@ def _verdict(one: Rehearsal) -> str:
 
 
 def rehearsal_json(one: Rehearsal, exit_code: int) -> str:
+    """The same for tools, with the plan; `exit_code` goes into the outcome."""
     after = one.restarted
     restarted = after and {
         "version": after.version,

@@ -59,6 +59,7 @@ class Pair:
 
     @property
     def name(self) -> str:
+        """The topology's name; where the files are gone, the name it had."""
         return (self.head or self.base or Topology(name="")).name
 
 

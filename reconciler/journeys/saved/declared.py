@@ -59,6 +59,7 @@ def _allowed_data(one: Allowed) -> dict[str, Any]:
 
 
 def resource_data(one: Declared) -> dict[str, Any]:
+    """The address of a resource and what its file says of it."""
     return {"address": str(one.address), "spec": spec_data(one)}
 
 
@@ -68,6 +69,7 @@ def spec_data(one: Declared) -> dict[str, Any]:
 
 
 def known(items: Data) -> dict[str, Any]:
+    """Only the items that have a value; an absent value is a missing key."""
     return {key: value for key, value in items.items() if value is not None}
 
 

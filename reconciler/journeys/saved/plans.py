@@ -17,7 +17,7 @@ from reconciler.engine.identity import seen
 from reconciler.journeys.adopt import adoption
 from reconciler.journeys.drift.look import look
 from reconciler.journeys.drift.restore import restore
-from reconciler.journeys.plan.plan import Planned, Purpose, planned
+from reconciler.journeys.plan.plan import Planned, PlanPurpose, planned
 from reconciler.journeys.saved.codec import saved_from_json, saved_json
 from reconciler.journeys.saved.comparison import Outlook, outlook
 from reconciler.journeys.saved.saved import AccountPlace, Saved, elsewhere, state, went_back
@@ -74,6 +74,7 @@ def save(saved: Saved, path: Path) -> None:
 
 
 def read(path: Path) -> Saved:
+    """The plan in this file. Raises CannotContinue where none can be read, or where it was altered since."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -119,14 +120,18 @@ def _reviewed(saved: Saved, now: Plan, snapshot: Snapshot) -> SavedReview:
     )
 
 
-async def _again(saved: Saved, snapshot: Snapshot, js: JetStream, purpose: Purpose = Purpose.APPLY) -> Plan:
+async def _again(saved: Saved, snapshot: Snapshot, js: JetStream, purpose: PlanPurpose = PlanPurpose.APPLY) -> Plan:
     """The same planned from what is live now."""
     if saved.made_by == reconciler.__version__ and saved.would_be_the_same(snapshot):
         return saved.plan
-    if purpose is Purpose.RESTORE:
+    if purpose is PlanPurpose.RESTORE:
         return (await restore(look(saved.topology, snapshot, saved.options), js)).plan
     made = await planned(saved.topology, snapshot, js, saved.options)
-    return made.plan if purpose is Purpose.APPLY else adoption(made, as_is=purpose is Purpose.ADOPT_AS_IS).planned.plan
+    return (
+        made.plan
+        if purpose is PlanPurpose.APPLY
+        else adoption(made, as_is=purpose is PlanPurpose.ADOPT_AS_IS).planned.plan
+    )
 
 
 def _went_back(why: str) -> CannotContinue:

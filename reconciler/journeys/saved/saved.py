@@ -45,6 +45,7 @@ class AccountPlace:
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> AccountPlace:
+        """The account that was read for this snapshot; what its answers do not tell is None."""
         entry = snapshot.entries.get(BUCKET, {}).get(ID_KEY)
         target, bucket = snapshot.target, snapshot.streams.get(f"KV_{BUCKET}") or {}
         return cls(

@@ -55,6 +55,7 @@ async def check_account(js: JetStream, after: Version) -> Checked:
 
 
 def checked(snapshot: Snapshot, after: Version, registry: Registry = REGISTRY) -> Checked:
+    """What another version would make of this account, from what was read of it; no server is asked."""
     before, live = snapshot.target.version, _live(snapshot, after)
     there = verdicts(live, _view(snapshot, after), registry, OF_ROOM)
     here = list(verdicts(_live(snapshot, before), _view(snapshot, before), registry, OF_ROOM))

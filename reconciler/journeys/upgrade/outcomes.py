@@ -32,6 +32,7 @@ class Fate(StrEnum):
 
     @property
     def hurts(self) -> bool:
+        """Something is lost, not served, or shut to changes; the command then exits as for a refusal."""
         return self in (Fate.LOST, Fate.OFFLINE, Fate.REFUSED)
 
 
@@ -71,6 +72,7 @@ def verdicts(
 
 
 def finding(verdict: Verdict, fate: Fate) -> UpgradeFinding:
+    """What a rule said, as a finding of this fate; how much is at stake is added later."""
     return UpgradeFinding(
         fate=fate, address=verdict.address, path=verdict.path, message=verdict.message, code=verdict.code,
         name=verdict.name, fix=verdict.fix, span=verdict.span,

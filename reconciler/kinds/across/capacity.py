@@ -9,7 +9,7 @@ from reconciler.changes.rule import Finding, Outcome, Reaction, View, rule
 from reconciler.kinds.across.reservations import V2_12, StreamReservation, rooms
 from reconciler.kinds.across.streams_after import Afterwards, afterwards
 from reconciler.kinds.fields.account import account_limits
-from reconciler.kinds.fields.words import size, some
+from reconciler.kinds.fields.words import size, some, written_size
 from reconciler.model.resource import Config
 from reconciler.model.wire import Target
 
@@ -124,7 +124,8 @@ def stream_above_account(change: Change, view: View) -> Iterator[Finding]:
             yield Finding(
                 outcome=Outcome.REFUSED,
                 path=view.kinds[change.address.kind].reserves,
-                message=f"stream {name} asks for {size(need.reserves)}; the account allows a {need.storage} stream {size(most)}",
+                message=f"stream {name} asks for {written_size(need.reserves)}; the account allows a {need.storage} stream "
+                f"{written_size(most)}",
                 fix="write less, or have the account's limit raised",
             )
 
@@ -152,15 +153,15 @@ def no_room_left(change: Change, view: View) -> Iterator[Finding]:
                 outcome=Outcome.REFUSED,
                 path=view.kinds[change.address.kind].reserves,
                 quantities={"bytes": room.total - most},
-                message=f"stream {name} needs {size(room.wanted)} of {need.storage}, others reserve {size(room.reserved)}, and the "
-                f"account may store {size(most)}",
+                message=f"stream {name} needs {written_size(room.wanted)} of {need.storage}, others reserve "
+                f"{size(room.reserved, room.wanted)}, and the account may store {written_size(most)}",
                 fix="reserve less by smaller max_bytes, here or elsewhere, or have the account's limit raised",
             )
         elif view.target.version < V2_12 and not view.target.is_clustered and most < room.recovered and _grows(change):
             yield Finding(
                 outcome=Outcome.REFUSED,
                 path=view.kinds[change.address.kind].reserves,
-                message=f"this leaves none of the {size(most)} the account may store, and at its next start this server would "
+                message=f"this leaves none of the {written_size(most)} the account may store, and at its next start this server would "
                 "lose the streams that have no max_bytes",
                 fix="leave a byte, or give every stream a max_bytes",
                 reaction=Reaction.DOOMS,

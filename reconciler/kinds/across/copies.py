@@ -12,7 +12,7 @@ from reconciler.kinds.across.streams_after import Copy, afterwards, config_of, c
 from reconciler.kinds.effects import dependants
 from reconciler.kinds.effects.readers import filters
 from reconciler.kinds.effects.sources_begun import drained
-from reconciler.kinds.fields.words import amount, listed
+from reconciler.kinds.fields.words import amount, in_words, listed, written_size
 from reconciler.kinds.stream_config.origins import taken_subjects
 from reconciler.kinds.subjects.subjects import collide, meets, name_problem
 from reconciler.model.resource import Address, Config
@@ -23,6 +23,7 @@ AS_THE_COPY_SAYS = "mirror", "sources"
 
 
 def is_new(change: Change, *fields: str) -> bool:
+    """Does this change bring about what these fields say: does it make the object, or touch one of them?"""
     return change.action is Action.CREATE or change.touches(*fields)
 
 
@@ -52,6 +53,7 @@ def copy_cycle(change: Change, view: View) -> Found:
 
 
 def way(name: str, ring: Copy) -> str:
+    """How `name` comes to an origin for the second time, in words; `ring` is the copy that leads there."""
     if ring.stream == name:
         return (
             f"stream {name} copies {ring.origin} in two ways" if ring.origin != name else f"stream {name} copies itself"
@@ -79,6 +81,7 @@ def _meets_own(config: Config, filter_subject: str | None) -> bool:
 
 
 def size(config: Config) -> int:
+    """Bytes of the largest message that a stream takes; 0 where nothing limits it."""
     return max(0, config.get("max_msg_size") or 0)
 
 
@@ -100,13 +103,13 @@ def copy_too_small(change: Change, view: View) -> Iterator[Finding]:
         return
     name, streams = view.stream_of(change.address) or "", afterwards(view).streams
     for copy in too_small(name, streams):
-        wanted = size(streams[copy.origin])
+        own, wanted = (size(streams[one]) for one in (name, copy.origin))
         yield Finding(
             outcome=Outcome.REFUSED,
             path="max_value_size" if change.address.kind == "kv_bucket" else "max_msg_size",
-            message=f"messages may have {size(streams[name])} bytes here, and {wanted} in its origin {copy.origin}: larger ones "
+            message=f"messages may have {written_size(own)} here, and {written_size(wanted)} in its origin {copy.origin}: larger ones "
             "would never be copied",
-            fix=f"write {wanted} or more, or no limit at all",
+            fix=f"write {in_words(wanted, 'bytes')} or more, or no limit at all",
         )
 
 

@@ -11,6 +11,7 @@ from reconciler.kinds.across.copies import STANDING, WRITTEN, is_new, met_again,
 from reconciler.kinds.across.readers import downstream
 from reconciler.kinds.across.streams_after import afterwards, live_streams
 from reconciler.kinds.effects.dependants import streams
+from reconciler.kinds.fields.words import written_size
 from reconciler.model.resource import Config
 
 
@@ -74,8 +75,8 @@ def _wrong_in(name: str, streams: Mapping[str, Config]) -> str | None:
     if ring := met_again(name, streams):
         return f"{way(name, ring)}: the server takes that for a cycle"
     if small := next(too_small(name, streams), None):
-        origin = small.origin
-        return f"its max_msg_size {size(streams[name])} is below {size(streams[origin])} of {origin}"
+        own, wanted = (written_size(size(streams[one])) for one in (name, small.origin))
+        return f"its max_msg_size {own} is below {wanted} of {small.origin}"
     return None
 
 

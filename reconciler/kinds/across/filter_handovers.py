@@ -23,6 +23,7 @@ GIVES = "filter_subject"
 
 
 def ties(view: View) -> Iterator[Tie]:
+    """On a work queue, who gives up subjects comes before who takes them; an update that takes some needs two stages."""
     for consumers in _changing(view).values():
         givers = [(change.address, given) for change in consumers if (given := lost(change))]
         for change in consumers:

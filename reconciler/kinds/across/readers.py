@@ -33,9 +33,11 @@ class Reader:
 
     @property
     def is_new(self) -> bool:
+        """This plan makes the reader: it had nothing before that it could lose."""
         return self.change is not None and self.change.action is Action.CREATE
 
     def wants_any(self, stored: tuple[str, ...]) -> bool:
+        """Does it want messages on any of these subjects? A reader without filters always does."""
         return not self.filters or any(collide(mine, theirs) for mine in self.filters for theirs in stored)
 
     def loses_any(self, lost: Sequence[str], stored: Sequence[str]) -> bool:
@@ -146,15 +148,18 @@ def _consumer_changes(view: View) -> dict[str, dict[str, Change]]:
 
 
 def filters_of(config: Config) -> tuple[str, ...]:
+    """Subjects that a consumer filters by; none: it takes everything."""
     one = config.get("filter_subject")
     return (one,) if one else tuple(config.get("filter_subjects") or ())
 
 
 @lru_cache(maxsize=4)
 def stored_afterwards(view: View) -> StoredSubjects:
+    """The subjects under which streams will store messages once this plan is applied; computed once per view."""
     return StoredSubjects(afterwards(view).streams)
 
 
 @lru_cache(maxsize=4)
 def stored_now(view: View) -> StoredSubjects:
+    """The subjects under which streams store messages as they are live; computed once per view."""
     return StoredSubjects(live_streams(view))

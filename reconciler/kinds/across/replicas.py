@@ -19,6 +19,7 @@ IN_STREAMS = frozenset({"stream", "kv_bucket", "object_store"})
 
 
 def ties(view: View) -> Iterator[Tie]:
+    """In a cluster, an update of both replicas and placement needs two stages: more replicas come last, fewer come first."""
     if not view.target.is_clustered:
         return
     for address, change in view.changes.items():

@@ -28,11 +28,13 @@ class StreamReservation:
 
     @classmethod
     def of(cls, config: Config) -> StreamReservation:
+        """From a stream's configuration. What that leaves out is one replica, file storage and no `max_bytes`."""
         replicas = max(1, config.get("num_replicas") or 1)
         return cls(config.get("max_bytes") or -1, replicas, config.get("storage") or "file")
 
     @property
     def reserves(self) -> int:
+        """Bytes that one replica reserves in the account; 0 without `max_bytes`."""
         return max(0, self.max_bytes)
 
 
@@ -48,6 +50,7 @@ class Room:
 
     @property
     def total(self) -> int:
+        """Bytes that would be reserved with this change, to be compared with the account's limit."""
         return self.reserved + self.wanted
 
 
@@ -64,9 +67,11 @@ class Book:
 
     @property
     def is_tiered(self) -> bool:
+        """The account has limits for each number of replicas, and each is counted by itself."""
         return bool(self.target.usage.get("tiers"))
 
     def enter(self, name: str, need: StreamReservation) -> None:
+        """Count this stream from now on; what was entered under its name before is taken off."""
         if name in self.entries:
             self._add(self.entries[name], -1)
         self.entries[name] = need
@@ -83,6 +88,7 @@ class Book:
         return need.replicas if self.is_tiered else 0
 
     def room(self, name: str, need: StreamReservation, live: StreamReservation | None) -> Room:
+        """What the stream `name` finds beside all others that are entered. `live`: as it is now, None for a new one."""
         tier, here = self._tier(need), self.entries.get(name)
         reserved = sum(
             total * self._weight(need, replicas)

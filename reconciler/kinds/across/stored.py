@@ -36,6 +36,7 @@ class StoredSubjects:
     known: dict[str, Patterns] = field(default_factory=dict)
 
     def by(self, name: str, way: tuple[str, ...] = ()) -> Patterns:
+        """Subjects under which a stream stores messages; None: anything may be. `way`: streams not to be followed again."""
         if name not in self.known or way:
             found = self._find(name, (*way, name))
             if way:

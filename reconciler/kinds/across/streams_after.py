@@ -28,6 +28,7 @@ class Copy:
 
     @property
     def is_mirror(self) -> bool:
+        """The stream mirrors this origin; otherwise the origin is one of its sources."""
         return self.path == "mirror"
 
     @property

@@ -9,6 +9,7 @@ from reconciler.kinds.fields.words import listed
 
 
 def bucket_recipe(asked: Renaming) -> list[str]:
+    """Steps that move a KV bucket to another name and lose no key. A mirror is declared once more, and fills by itself."""
     return _mirrored_bucket(asked) if asked.live.get("mirror") else _bucket(asked)
 
 
@@ -33,6 +34,7 @@ def _mirrored_bucket(asked: Renaming) -> list[str]:
 
 
 def store_recipe(asked: Renaming) -> list[str]:
+    """Steps that move an object store to another name, object by object with the `nats` CLI."""
     old, new = asked.old.name, asked.new.name
     return [
         f"Declare {new} like {old}, and apply.",

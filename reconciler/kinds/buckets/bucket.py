@@ -44,6 +44,7 @@ class BucketShape:
     """Last touches on the stream's body that follow from what is declared."""
 
     def stream(self, bucket: str) -> str:
+        """The stream that a bucket is: `KV_config` for `config`."""
         return self.prefix + bucket
 
     def full(self, bucket: str) -> dict[str, Json]:
@@ -55,12 +56,15 @@ class BucketShape:
         return stream.startswith(self.prefix) and self.bucket(stream) not in RESERVED
 
     def bucket(self, stream: str) -> str:
+        """The bucket that a stream is: `config` for `KV_config`. A name without the prefix comes back as it is."""
         return stream.removeprefix(self.prefix)
 
     def ours(self, stream_field: str) -> str:
+        """The bucket's own name for a stream field: `history` for `max_msgs_per_subject`. Most are the same."""
         return self.names.get(stream_field, stream_field)
 
     def server(self, own_field: str) -> str:
+        """The stream field behind a bucket's own name: `max_msgs_per_subject` for `history`."""
         return next((stream for stream, own in self.names.items() if own == own_field), own_field)
 
 
@@ -80,6 +84,7 @@ def recognise(shape: BucketShape, snapshot: Snapshot) -> Iterable[Resource]:
 
 
 def claims(shape: BucketShape, snapshot: Snapshot) -> Iterable[Raw]:
+    """Streams that are ordinary buckets of this shape, and those of the reserved buckets, which no listing shows."""
     context = Context(target=snapshot.target, snapshot=snapshot)
     for resource in recognise(shape, snapshot):
         if is_ordinary(shape, resource.address.name, resource.config, context):
@@ -96,6 +101,7 @@ def is_ordinary(shape: BucketShape, name: str, config: Config, context: Context)
 
 
 def settle_bucket(shape: BucketShape, declared: Declared, context: Context) -> Resource:
+    """The declared bucket in canonical form, under its own names and without what its shape fixes."""
     said = declared_config(declared.spec, OURS)
     settled = _settled(shape, declared.address.name, said, context)
     return Resource(
@@ -146,6 +152,7 @@ def _left_out(stream_field: str) -> Json:
 
 
 def steps(shape: BucketShape, change: Change, view: View) -> Sequence[Step]:
+    """Requests that make, update or delete the bucket's stream; an update comes after what it has to wait for."""
     stream = shape.stream(change.address.name)
     if change.action is Action.CREATE and change.desired:
         sent = replace(change.desired, config=change.desired.sent)

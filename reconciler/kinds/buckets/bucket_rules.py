@@ -30,10 +30,13 @@ ANOTHER = "declare a second one under another name and copy what is in it"
 
 
 def bucket_effects(family: str, shape: BucketShape) -> Effects:
+    """What is foretold of a bucket: the table of stream fields, as far as its file can say them."""
     return Effects(family=family, fields=FIELDS, families=FAMILIES, own=shape.ours, keys=shape.keys)
 
 
 def bucket_rules(family: str, shape: BucketShape) -> tuple[Rule, ...]:
+    """Rules that every kind of bucket has, with this family's codes and the bucket's own field names."""
+
     def stays(field: str) -> str:
         if field in shape.keys:
             return f"keep `{field}` as it is live"
@@ -68,6 +71,7 @@ def bucket_checks(family: str, shape: BucketShape, checks: Sequence[Validity]) -
 
 
 def stream_config_of(shape: BucketShape, resource: Resource | None) -> Config:
+    """The configuration of the stream that a bucket is, in the server's names; empty without a bucket."""
     return stream_body(shape, resource) if resource else {}
 
 

@@ -18,6 +18,7 @@ FAR = 1 << 63
 
 
 def ahead(snapshot: Snapshot) -> Iterator[Diagnostic]:
+    """A warning for each consumer that delivered beyond the end of its stream. One that was active just now is left out."""
     for stream, consumers in snapshot.consumers.items():
         info = snapshot.streams.get(stream) or {}
         last: int | None = (info.get("state") or {}).get("last_seq")

@@ -6,6 +6,7 @@ from reconciler.changes.renaming import Renaming
 
 
 def recipe(asked: Renaming) -> list[str]:
+    """Steps that move clients from a consumer to one on another stream, while the old one is worked off."""
     old, new = asked.old, asked.new
     there = f"{new.name} of {new.stream}" if old.name == new.name else new.name
     both = f" What {new.stream} copies from {old.stream} meanwhile comes to both." if asked.is_fed else ""

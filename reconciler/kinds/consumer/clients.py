@@ -39,5 +39,6 @@ def _pinned(info: Mapping[str, Json]) -> str:
 
 
 def quantities(change: Change) -> dict[str, int]:
+    """How many pull requests wait on the live consumer, for a finding; empty where none does."""
     info = change.live.state if change.live else {}
     return {"waiting": info["num_waiting"]} if info.get("num_waiting") else {}

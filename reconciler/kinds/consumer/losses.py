@@ -78,6 +78,7 @@ def _all(move: _Move, subjects: Sequence[str]) -> list[MessagesFrom]:
 
 
 def number_of(asked: Sequence[MessagesFrom], view: View) -> int | None:
+    """Messages counted for all of these questions together; None where one of them has no number for an answer."""
     answers = [view.facts.get(one) for one in asked]
     known = [one["messages"] for one in answers if isinstance(one, Mapping) and "messages" in one]
     return sum(known) if len(known) == len(answers) else None
@@ -87,11 +88,11 @@ def number_of(asked: Sequence[MessagesFrom], view: View) -> int | None:
 def filter_change(change: Change, view: View) -> Found:
     """The filter of a consumer changes: it goes on from where it is, and never turns back.
 
-    What is pending and no longer matches is skipped. What matches only now and lies before its position is never
-    delivered. On an interest stream the server removes at once what is skipped and nobody else wants; it also removes what
-    is in flight and no longer matches, so that a client that fails does not get it again. On a work queue what is skipped
-    waits for a consumer that takes it, which may be one of the same plan, and one that takes more is made to start over, so
-    that it misses nothing.
+    It never gets what is pending and left out by the new filter, nor what lies before its position and was left out by the
+    old one. What is in flight comes again until it is acknowledged, whatever the new filter is. On an interest stream the
+    server removes at once what is left out and nobody else wants; it also removes what is in flight and left out, so that a
+    client that fails does not get it again. On a work queue what is left out waits for a consumer that takes it, which may
+    be one of the same plan, and one that takes more is made to start over, so that it misses nothing.
 
     Instead: declare a second consumer with the new filter, which starts where you say; or let this one work off what is
     pending first.
@@ -114,12 +115,12 @@ def filter_change(change: Change, view: View) -> Found:
         return None
     going = Amount(skipped.least + dropped.least, skipped.most + dropped.most)
     drops = retention == "interest" and going.most > 0
-    said = [*_skips(skipped, dropped, move, _fates(change, move, retention, view)), *_misses(missed, move)]
+    left_out = [*_left_out(skipped, dropped, move, _fates(change, move, retention, view)), *_left_behind(missed)]
     return Finding(
         outcome=Outcome.NEEDS_CONSENT if drops else Outcome.WARNS,
         path=path,
         to=change.becomes(path) if drops else None,
-        message="; ".join(said),
+        message=". ".join([_goes_on(move, retention), *left_out]),
         quantities=({"messages": _dropped(going, change, view)} if drops else {"skipped": skipped})
         | ({} if missed is None else {"missed": missed}),
         fix="declare a second consumer with the new filter, or let this one work off what is pending first"
@@ -195,7 +196,7 @@ def _others(change: Change, view: View) -> Iterator[Config]:
 
 
 def _fates(change: Change, move: _Move, retention: str, view: View) -> str:
-    """What becomes of what it skips, to go on a sentence."""
+    """What becomes of what the new filter leaves out, to go on a sentence."""
     if retention == "interest":
         return ", and they go at apply unless another consumer wants them"
     if retention != "workqueue":
@@ -204,26 +205,27 @@ def _fates(change: Change, move: _Move, retention: str, view: View) -> str:
     return f": {taking_over.fate(change, left, view)}"
 
 
-def _skips(skipped: Amount, dropped: Amount, move: _Move, fate: str) -> Iterator[str]:
-    parts = [f"it skips {amount(skipped)} of {some(move.pending, 'pending message')}"] if skipped.most else []
-    parts += (
-        [
-            f"{amount(dropped)} of {some(move.flying, 'message')} in flight match{'es' if dropped.most == 1 else ''} no more"
-        ]
-        if dropped.most
-        else []
-    )
-    if not parts:
-        return
-    yield f"{' and '.join(parts)}{fate}"
+def _goes_on(move: _Move, retention: str) -> str:
+    """What it gets from now on; on a work queue, one that takes more starts over."""
+    subjects = "everything" if move.after == [">"] else f"only what matches {listed(list(move.after))}"
+    if retention == "workqueue" and not move.narrows:
+        return f"it starts over, and gets {subjects}"
+    return f"{f'after its position (sequence {move.position}) ' if move.position else ''}it gets {subjects}"
 
 
-def _misses(missed: Amount | None, move: _Move) -> Iterator[str]:
-    where = f"of {listed(list(move.after))} up to its position (sequence {move.position})"
+def _left_out(skipped: Amount, dropped: Amount, move: _Move, fate: str) -> Iterator[str]:
+    pending = f"{amount(skipped)} of {some(move.pending, 'pending message')}" if skipped.most else ""
+    flying = f"{amount(dropped)} of {some(move.flying, 'message')} in flight" if dropped.most else ""
+    if never := " and ".join(filter(None, (pending, flying))):
+        yield f"Not delivered any more: {never}, left out by the new filter{fate}"
+
+
+def _left_behind(missed: Amount | None) -> Iterator[str]:
+    where = "stored up to there and left out by the old filter"
     if missed is None:
-        yield f"what is stored {where} is passed over, but for what it had before; how much that is was not counted"
+        yield f"Never delivered: what is {where}; how much that is was not counted"
     elif missed.most:
-        yield f"{amount(missed, 'message')} stored {where} {'is' if missed.most == 1 else 'are'} passed over, but for what it had before"
+        yield f"Never delivered: {amount(missed, 'message')} {where}"
 
 
 def retention_of(stream: str, view: View) -> str:

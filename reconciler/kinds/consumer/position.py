@@ -124,10 +124,12 @@ def info_of(change: Change) -> Mapping[str, Json]:
 
 
 def is_queue(change: Change, view: View) -> bool:
+    """The stream is a work queue, now or after this plan: what is left in it is still to be done."""
     return "workqueue" in _retentions(change, view)
 
 
 def is_interest(change: Change, view: View) -> bool:
+    """The stream has interest retention, now or after this plan: it drops what no consumer wants."""
     return "interest" in _retentions(change, view)
 
 
@@ -176,6 +178,7 @@ def questions(change: Change) -> Iterable[Question]:
 
 
 def is_start_noted(change: Change) -> bool:
+    """A replacement was begun that names the sequence to start at; until it is `ready`, that is what the plan saw."""
     return bool(change.intent and "opt_start_seq" in change.intent.start)
 
 

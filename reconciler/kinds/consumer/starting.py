@@ -32,11 +32,13 @@ class Start:
 
     @property
     def quantities(self) -> dict[str, int]:
+        """Messages `stored` and `skipped`, for a consequence; what is zero or was not counted is left out."""
         counted = {"stored": self.stored, "skipped": (self.skipped or 0) + self.missed}
         return {name: number for name, number in counted.items() if number}
 
     @property
     def words(self) -> str:
+        """Where it starts and how many messages it skips, to go on after "it starts at"."""
         if self.missed:
             return f"{self.where}: the next {some(self.missed, 'message')} {_are(self.missed)} skipped"
         skipped = f", and {some(self.skipped, 'stored message')} {_are(self.skipped)} skipped" if self.skipped else ""

@@ -21,6 +21,7 @@ LONG = "2100-01-01T00:00:00Z"
 
 
 def steps(change: Change, view: View) -> Sequence[Step]:
+    """Steps that make, update or delete a consumer, each after the one before; waits, pins and pauses stand among them."""
     stream, name = change.address.names
     if change.action is Action.CREATE and change.desired:
         made = calls.create_consumer(change, stream, name, change.desired.sent)

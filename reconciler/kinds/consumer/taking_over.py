@@ -9,7 +9,7 @@ from reconciler.changes.rule import View
 from reconciler.kinds.consumer_checks.around import afterwards
 from reconciler.kinds.effects.readers import filters
 from reconciler.kinds.fields.words import listed
-from reconciler.kinds.stream_config.origins import copiers
+from reconciler.kinds.stream_config.origins import copying_on
 from reconciler.kinds.subjects.subjects import collide, is_subset
 
 NAMED = 3
@@ -36,4 +36,4 @@ def _takers(change: Change, view: View) -> Iterator[tuple[str, Sequence[str]]]:
     """Other consumers as they will be, and streams that copy the queue."""
     stream, name = change.address.names
     yield from ((other, filters(config)) for other, config in afterwards(stream, view) if other != name)
-    yield from ((f"stream {copy}", subjects) for copy, subjects in sorted(copiers(stream, view).items()))
+    yield from ((f"stream {copy}", subjects) for copy, subjects in sorted(copying_on(stream, view).items()))

@@ -44,6 +44,7 @@ def max_ack_pending(change: Change, stream: Config) -> int:
 
 
 def is_work_queue(stream: Config | None) -> bool:
+    """The stream keeps each message until it is acknowledged, and no longer; false where nobody knows the stream."""
     return bool(stream) and (stream or {}).get("retention") == "workqueue"
 
 
@@ -78,6 +79,7 @@ class Consumers:
 
 
 def first_but(these: Collection[str], names: Sequence[str]) -> str | None:
+    """The first of `names` that is not among `these`; None where all of them are."""
     return next((other for other in names if other not in these), None)
 
 

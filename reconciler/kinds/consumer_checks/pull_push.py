@@ -18,6 +18,7 @@ PULL_ONLY = "leave {} out, or leave deliver_subject out"
 
 
 def pushes(config: Config) -> bool:
+    """The consumer delivers to a subject; without `deliver_subject`, clients pull from it."""
     return bool(config.get("deliver_subject"))
 
 

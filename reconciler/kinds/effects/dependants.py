@@ -56,7 +56,7 @@ def _is_of_a_bucket(stream: str, consumer: str, view: View) -> bool:
 
 def copies(stream: str, view: View) -> list[Address]:
     """Of its mirrors, of streams that source it, and of groups whose queues do."""
-    return streams(origins.copiers(stream, view), view)
+    return streams(origins.copying_on(stream, view), view)
 
 
 def consuming(stream: str, view: View) -> list[Address]:

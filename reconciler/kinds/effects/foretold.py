@@ -31,6 +31,7 @@ class MovedField:
 
     @property
     def path(self) -> str:
+        """The field as its kind calls it: `history` for a bucket's `max_msgs_per_subject`."""
         return self.own(self.field)
 
 
@@ -51,10 +52,12 @@ class Foretold:
 
 
 def foretold(number: int, name: str, ask: Ask = lambda _moved: ()) -> Callable[[Tell], Foretold]:
+    """Make a family of changes of a function that finds what hurts. `ask`: what must be asked before it can tell."""
     return lambda tell: Foretold(number=str(number), name=name, tell=tell, ask=ask)
 
 
 def notes_of(number: int) -> Callable[[Tell], Foretold]:
+    """Make notes of a function, under the number of a rule that stands elsewhere and judges what hurts now."""
     return lambda tell: Foretold(number=str(number), name="", tell=tell, has_rule=True)
 
 
@@ -89,6 +92,7 @@ class Effects:
         return {path: effects for path, name in told.items() if (effects := _by(one, self.fields[name]))}
 
     def rules(self) -> tuple[Rule, ...]:
+        """One for each family that any field of this kind belongs to; families of notes alone have none."""
         return tuple(self._rule(one) for one in self.families if self.tables[one.number] and not one.has_rule)
 
     def consequences(self, change: Change, view: View) -> Iterator[Consequence]:
@@ -100,6 +104,7 @@ class Effects:
                     yield Consequence(message=f"{found.message} ({code})", code=code)
 
     def questions(self, change: Change, view: View) -> Iterator[Question]:
+        """What the families must ask before they can tell what an update does; nothing for other changes."""
         for one, moved in self._moved(change, view):
             yield from one.ask(moved)
 

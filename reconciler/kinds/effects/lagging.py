@@ -10,14 +10,24 @@ from functools import lru_cache
 
 from reconciler.changes.rule import View
 from reconciler.kinds.fields.words import listed, some
+from reconciler.kinds.stream_config.origins import removed
 from reconciler.model.resource import Json
+from reconciler.model.wire import hears
 
 NAMED = 3
 
 
 def lagging(origin: str, view: View) -> list[str]:
-    """Streams that have still to take in some of this one."""
-    return _by_origin(view).get(origin, [])
+    """Streams that have still to take in some of this one, and are there once this plan is applied."""
+    return [name for name in _by_origin(view).get(origin, []) if name not in removed(view)]
+
+
+def taking_in(origin: str, view: View) -> list[str]:
+    """Streams to which the server passes on right now what this one stores."""
+    streams = view.snapshot.streams
+    return sorted(
+        name for name, info in streams.items() if any(one.get("name") == origin and hears(one) for one in _told(info))
+    )
 
 
 def behind_in(origin: str, view: View) -> str:

@@ -49,6 +49,7 @@ Counts = Callable[[Info], bool]
 
 
 def every(_consumer: Info) -> bool:
+    """What goes is a loss to whichever consumer has not processed it, ephemeral ones included."""
     return True
 
 
@@ -76,6 +77,18 @@ def questions(stream: str, going: Going, view: View) -> Iterator[MessagesFrom]:
         answers = [view.facts.get(question) for question in asked]
         if any(isinstance(answer, Mapping) and "messages" not in answer for answer in answers):
             yield MessagesFrom(stream=stream, start=1, filter=one)
+
+
+def taking_questions(stream: str, view: View) -> Iterator[MessagesFrom]:
+    """How many of all that is stored each filter takes."""
+    there = view.snapshot.consumers.get(stream, {})
+    wanted = dict.fromkeys(one for info in there.values() if not _takes_all(info) for one in filters(info["config"]))
+    yield from (MessagesFrom(stream=stream, start=1, filter=one) for one in list(wanted)[:ASKED])
+
+
+def taking(stream: str, info: Info, messages: int, view: View) -> int:
+    """How many of the stored messages a consumer takes at most, whether or not it has got them."""
+    return messages if _takes_all(info) else _from_on(stream, info, 1, exactly(messages), view).most
 
 
 def unread(

@@ -15,17 +15,20 @@ from typing import NamedTuple
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import View
+from reconciler.kinds.effects.shrinking import going, gone
 from reconciler.kinds.effects.surplus import state_of, stream_of
 from reconciler.kinds.fields.times import ZERO, moment
 from reconciler.kinds.stream_config.copies import identity, index_of
 from reconciler.kinds.stream_config.origins import taken_subjects
-from reconciler.kinds.subjects.subjects import is_subset
+from reconciler.kinds.subjects.subjects import is_subset, meets
 from reconciler.kinds.subjects.transforms import outcome
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire import CopiedUpTo, MessagesFrom
 
 Source = Mapping[str, Json]
 Question = CopiedUpTo | MessagesFrom
+MANY = 10
+"""More subjects of an origin are not counted one by one."""
 
 
 class SourceStart(NamedTuple):
@@ -34,7 +37,8 @@ class SourceStart(NamedTuple):
     at: int | str = 1
     """A sequence of its origin, or a time."""
     is_known: bool = True
-    """Otherwise it may have been there before, and goes on behind its last copy."""
+    """Otherwise it may have been there before, and goes on behind its last copy. Only messages tell, by their headers: where
+    many newer ones of the same subjects came through others, all of these would have to be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,10 +52,12 @@ class Begun:
 
     @property
     def origin(self) -> str:
+        """The stream that is copied from."""
         return str(self.source["name"])
 
     @property
     def start(self) -> SourceStart:
+        """It goes on behind its last copy still stored; without one it begins where the file says, not before `earliest`."""
         copied = self._answer(self._copied) if self._copied else {"seq": 0}
         if copied and copied.get("seq"):
             return SourceStart(copied["seq"] + 1)
@@ -73,26 +79,47 @@ class Begun:
         return str(newest) if newest and (has_lost or is_late) else None
 
     def questions(self) -> Iterator[Question]:
+        """How far the source has copied before, and how many messages its origin stores from the start on."""
+        of_origin = _from(self.origin, 1, self._origin_subjects) if self._copied else []
+        yield from of_origin
+        if any(one not in self.view.facts for one in of_origin):
+            return
         if self._copied:
             yield self._copied
         yield from self.asked(taken_subjects(self.source))
 
     def asked(self, subjects: Sequence[str]) -> Iterator[Question]:
         """What tells how many of these it copies, and how many the stream stores already."""
-        for start in dict.fromkeys((1, self.start.at)):
+        for start in dict.fromkeys((1, self.start.at, *self._kept)):
             yield from _from(self.origin, start, subjects)
         if self._has_others:
             yield from _from(stream_of(self.change), 1, taken_subjects(self.source))
 
     def copies(self, subjects: Sequence[str]) -> Amount:
-        """How many messages on these subjects it copies at once; at most all that its origin stores."""
-        start = self.start
-        everything, ahead = self._number(1, subjects), self._number(start.at, subjects)
-        stored = int(self._origin_state.get("messages", 0))
-        most = min(stored, stored if everything is None else everything)
+        """How many messages on these subjects it copies at once; at most all that its origin stores by then."""
+        start, stays, ahead = self.start, self._stays(subjects), self._number(self.start.at, subjects)
         if ahead is None:
-            return Amount(0, most)
-        return exactly(ahead) if start.is_known else Amount(0, ahead)
+            return Amount(0, stays.most)
+        before = 0 if self._kept else (self._number(1, subjects) or ahead) - ahead
+        least = max(0, min(ahead, stays.least - before)) if start.is_known else 0
+        return Amount(least, min(ahead, stays.most))
+
+    def _stays(self, subjects: Sequence[str]) -> Amount:
+        """How many on these subjects its origin stores once the plan has removed what it removes there."""
+        stored, counted = int(self._origin_state.get("messages", 0)), self._number(1, subjects)
+        all_of_it = Amount(0, stored) if counted is None else exactly(counted)
+        kept = [number for one in self._kept if (number := self._number(one, subjects)) is not None]
+        if kept and len(kept) == len(self._kept):
+            return Amount(kept[-1], kept[0])
+        loss = going(self.origin, self.view)
+        lost = gone(loss, subjects, all_of_it.most, stored - all_of_it.most) if loss else exactly(0)
+        return Amount(max(0, all_of_it.least - lost.most), max(0, all_of_it.most - lost.least))
+
+    @property
+    def _kept(self) -> Sequence[int]:
+        """Where the oldest messages of its origin go in the same plan: the first that stays, at least and at most."""
+        loss = going(self.origin, self.view)
+        return loss.going.before[:2] if loss and loss.going and loss.going.before else ()
 
     @property
     def held(self) -> int:
@@ -116,10 +143,9 @@ class Begun:
         if said or not isinstance(self.start.at, str):
             return exactly(0)
         subjects = taken_subjects(self.source)
-        everything, copied = self._number(1, subjects), self.copies(subjects)
-        most = int(self._origin_state.get("messages", 0)) if everything is None else everything
-        least = 0 if everything is None or not self.start.is_known else most - copied.most
-        return Amount(max(0, least), max(0, most - copied.least))
+        stays, copied = self._stays(subjects), self.copies(subjects)
+        least = stays.least - copied.most if self.start.is_known else 0
+        return Amount(max(0, least), max(0, stays.most - copied.least))
 
     def _number(self, start: int | str, subjects: Sequence[str]) -> int | None:
         """Of what its origin stores; None: nobody counted."""
@@ -141,7 +167,7 @@ class Begun:
         if not named or not state_of(self.change).get("messages"):
             return None
         lie = [outcome(one["dest"]) if one.get("dest") else one.get("src") or ">" for one in self._renamed]
-        places = lie or taken_subjects(self.source)
+        places = lie or meets(taken_subjects(self.source), self._ever_stored)
         kept = dict.fromkeys(
             one for one in places if not any(one != other and is_subset(one, other) for other in places)
         )
@@ -149,6 +175,21 @@ class Begun:
             (self.change.live.state.get("config") or {}).get("subject_transform") if self.change.live else None
         )
         return CopiedUpTo(stream=stream_of(self.change), source=named, subjects=(">",) if is_rewritten else tuple(kept))
+
+    @property
+    def _ever_stored(self) -> Sequence[str]:
+        """Subjects of all that its origin has ever stored. They are known where it still stores all of that, and has it
+        under the subjects that it says: messages of other subjects in the stream are then no copies."""
+        state, subjects = self._origin_state, self._origin_subjects
+        is_whole = subjects and state.get("messages") == state.get("last_seq")
+        return subjects if is_whole and self._number(1, subjects) == state.get("messages") else (">",)
+
+    @property
+    def _origin_subjects(self) -> Sequence[str]:
+        """None where it says so many that they are not counted."""
+        streams = self.view.snapshot.streams
+        subjects: Sequence[str] = streams.get(self.origin, {}).get("config", {}).get("subjects") or ()
+        return subjects if len(subjects) <= MANY else ()
 
     @property
     def _renamed(self) -> Sequence[Mapping[str, Json]]:
@@ -200,6 +241,7 @@ def _is_queue(stream: str, view: View) -> bool:
 
 
 def questions(change: Change, view: View) -> Iterator[Question]:
+    """What must be asked about sources that a stream gets, and about work queues that a new stream begins to copy."""
     asking = [*begun(change, view)]
     if change.action is Action.CREATE and change.desired:
         asking += drained(change, view, change.desired.config)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 
 from reconciler.changes.diff import Action
 from reconciler.changes.rule import Finding, Outcome
@@ -14,7 +15,7 @@ from reconciler.kinds.effects.surplus import FEW_BYTES, MANY_SUBJECTS, is_lowere
 from reconciler.kinds.fields.felt import value_after
 from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.fields.times import ZERO, between
-from reconciler.kinds.fields.words import amount, listed, size, some
+from reconciler.kinds.fields.words import amount, listed, size, some, written_size
 from reconciler.kinds.stream_config import origins
 from reconciler.kinds.stream_config.origins import taken_subjects
 from reconciler.kinds.subjects.subjects import collide, is_subset
@@ -72,10 +73,10 @@ def _full(moved: MovedField, limit: str) -> Iterator[Finding]:
     most, stored = _limit(moved, limit), state_of(moved.change).get(LIMITS[limit], 0)
     if not most:
         return
-    of = (lambda number: some(number, "message")) if limit == "max_msgs" else size
+    of, limited = _in_words(limit, most)
     every = "every publish" if not _limit(moved, "max_msgs_per_subject") else "every publish that replaces no message"
     if stored < most:
-        yield note(f"once {of(most)} are stored, {every} is refused")
+        yield note(f"once {limited} are stored, {every} is refused")
         return
     over = stored - most + 1
     until = f"{of(over)} {'is' if limit == 'max_msgs' and over == 1 else 'are'} gone"
@@ -84,12 +85,19 @@ def _full(moved: MovedField, limit: str) -> Iterator[Finding]:
         outcome=Outcome.NEEDS_CONSENT,
         path=moved.path,
         to=value_after(moved.change, moved.path),
-        message=f"{of(stored)} {_are(state_of(moved.change)['messages'])} stored, and {moved.own(limit)} {becomes} {of(most)}: "
+        message=f"{of(stored)} {_are(state_of(moved.change)['messages'])} stored, and {moved.own(limit)} {becomes} {limited}: "
         f"{every} is refused (10077) until {until}"
         + ("; what its sources hold waits as well" if moved.change.becomes("sources") else ""),
         quantities={"over": over} if limit == "max_msgs" else {"bytes_over": over},
         fix=f"write a {moved.own(limit)} above what is stored, or let messages go first",
     )
+
+
+def _in_words(limit: str, most: int) -> tuple[Callable[[int], str], str]:
+    """How to say so much of what it limits, and the limit itself."""
+    if limit == "max_msgs":
+        return partial(some, noun="message"), some(most, "message")
+    return partial(size, beside=most), written_size(most)
 
 
 def _limit(moved: MovedField, field: str) -> int | None:
@@ -108,14 +116,14 @@ def _too_large(moved: MovedField) -> Iterator[Finding]:
     answer = moved.view.facts.get(asked) if asked else None
     if asked is None or (isinstance(answer, Mapping) and not answer["larger"]):
         yield note(
-            f"messages above {size(most)} are refused from then on; none that large was found among those stored"
+            f"messages above {written_size(most)} are refused from then on; none that large was found among those stored"
         )
         return
     fix = f"write a {moved.path} that holds what is published, or let publishers send less first"
     if not isinstance(answer, Mapping):
         yield Finding(
             outcome=Outcome.WARNS, path=moved.path, fix=fix,
-            message=f"messages above {size(most)} are refused from then on (10054); how large those stored are was not read",
+            message=f"messages above {written_size(most)} are refused from then on (10054); how large those stored are was not read",
         )  # fmt: skip
         return
     larger, read = answer["larger"], answer["read"]
@@ -124,7 +132,7 @@ def _too_large(moved: MovedField) -> Iterator[Finding]:
         outcome=Outcome.NEEDS_CONSENT,
         path=moved.path,
         to=value_after(moved.change, moved.path),
-        message=f"{what} {_are(larger)} larger than {size(most)}, the largest {size(answer['largest'])}: "
+        message=f"{what} {_are(larger)} larger than {written_size(most)}, the largest {size(answer['largest'], most)}: "
         "publishes like these are refused (10054)",
         quantities={"larger": larger},
         fix=fix,
@@ -218,10 +226,10 @@ def _drops(moved: MovedField, limit: str, is_told: bool = False) -> Iterator[Fin
     stored, messages = state.get(LIMITS[limit], 0), state.get("messages", 0)
     if not most:
         return
-    of = (lambda number: some(number, "message")) if limit == "max_msgs" else size
+    of, limited = _in_words(limit, most)
     mean = 1 if limit == "max_msgs" else stored // messages if messages else 0
     if stored - most + mean <= 0:
-        yield from () if is_told else (note(f"once {of(most)} are stored, each publish removes the oldest message"),)
+        yield from () if is_told else (note(f"once {limited} are stored, each publish removes the oldest message"),)
         return
     over, is_ = (0, "becomes") if is_told else (max(0, stored - most), "is")
     goes = f"{of(over)} {'goes' if over == 1 else 'go'} at apply, and " if over else ""
@@ -230,7 +238,7 @@ def _drops(moved: MovedField, limit: str, is_told: bool = False) -> Iterator[Fin
         outcome=Outcome.NEEDS_CONSENT,
         path=moved.path,
         to=value_after(moved.change, moved.path),
-        message=f"{of(stored)} {_are(messages)} stored, and {moved.own(limit)} {is_} {of(most)}: {goes}each publish removes the "
+        message=f"{of(stored)} {_are(messages)} stored, and {moved.own(limit)} {is_} {limited}: {goes}each publish removes the "
         f"oldest message{unread}",
         quantities={"messages" if limit == "max_msgs" else "bytes": over} if over else {},
         affects=everybody(stream_of(moved.change), moved.view),
@@ -504,7 +512,8 @@ def copies_stop(moved: MovedField) -> Iterable[Finding]:
     before, after = (
         (value(moved.path) or {}).get("max_ack_pending") or 0 for value in (moved.change.was, moved.change.becomes)
     )
-    live, at_work = moved.change.live, origins.fed_now(stream_of(moved.change), moved.view)
+    live, fed = moved.change.live, origins.fed_now(stream_of(moved.change), moved.view)
+    at_work = [name for name in fed if name not in origins.removed(moved.view)]
     is_limited = before <= 0 < after
     if not (is_limited and at_work and live) or origins.is_fed_durably(live.config, moved.view.target.version):
         return
@@ -530,8 +539,8 @@ def limits_to_come(moved: MovedField) -> Iterable[Finding]:
     most = surplus.becomes(change, path)
     if moved.field in LIMITS:
         if not surplus.keeps_old(change):
-            of = some(most, "message") if moved.field == "max_msgs" else size(most)
-            yield note(f"once {of} are stored, each publish removes the oldest messages")
+            _, limited = _in_words(moved.field, most)
+            yield note(f"once {limited} are stored, each publish removes the oldest messages")
     elif moved.field == "max_age":
         yield note(f"messages are removed when they are {show_duration(most)} old")
     elif not change.becomes("discard_new_per_subject"):
@@ -568,7 +577,10 @@ def copied_at_once(moved: MovedField) -> Iterable[Finding]:
     """A source that is added brings what its origin stores, and readers get it."""
     for one in begun(moved.change, moved.view):
         if (number := one.copies(taken_subjects(one.source))).most:
-            yield note(f"{amount(number, 'message')} that {one.origin} stores {_are(number.most)} copied at once")
+            hidden = "" if one.start.is_known else ": fewer, if it was there before, which was not found out"
+            yield note(
+                f"{amount(number, 'message')} that {one.origin} stores {_are(number.most)} copied at once{hidden}"
+            )
 
 
 @notes_of(305)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.diff import Change
@@ -49,20 +50,25 @@ class Loss:
     """None: nobody counted."""
     by: Mapping[str, int] = field(default_factory=dict)
     """How many go of each subject, where that was counted."""
+    is_prompt: bool = True
+    """It goes when the limit is lowered; else it may stay until the next message comes."""
     more: Mapping[str, Amount] = field(default_factory=dict)
     """Quantities beside the number of messages."""
 
 
 def as_named(field: str) -> str:
+    """For kinds that call the fields of a stream as the server does."""
     return field
 
 
 def state_of(change: Change) -> State:
+    """What the server says of the live stream's messages (`state` of STREAM.INFO); empty where nothing is live."""
     state: State = change.live.state.get("state", {}) if change.live else {}
     return state
 
 
 def stream_of(change: Change) -> str:
+    """Name of the live stream behind a change of whatever kind; empty where nothing is live."""
     return str((change.live.state.get("config") or {}).get("name", change.address.name)) if change.live else ""
 
 
@@ -102,6 +108,7 @@ def _deleted(change: Change, view: View) -> list[int] | None:
 
 
 def is_lowered(change: Change, path: str) -> bool:
+    """The limit becomes tighter, or there was none before; zero and negative numbers are no limit."""
     if not change.touches(path):
         return False
     before, after = _limit(change, path, change.was(path)), becomes(change, path)
@@ -136,6 +143,7 @@ def _per_subject(change: Change) -> Iterator[SubjectCounts]:
 
 
 def too_old(change: Change, path: str, state: State, view: View) -> Loss | None:
+    """Messages older than the lowered `max_age`, by the server's clock; None where none is."""
     messages, asked = state.get("messages", 0), _since(change, path, view)
     oldest = _oldest_age(change, state)
     if not messages or oldest is None or oldest <= becomes(change, path):
@@ -174,6 +182,7 @@ def _older(answer: Mapping[str, Json], state: State, deleted: list[int] | None) 
 
 
 def too_many(change: Change, path: str, state: State, view: View) -> Loss | None:
+    """The oldest messages, as many as exceed the lowered `max_msgs`; None where none go."""
     if not (surplus := _above(change, path, "messages")):
         return None
     before = _first_kept(exactly(surplus), state, _deleted(change, view))
@@ -204,18 +213,20 @@ def _after(first: int, number: int, deleted: list[int]) -> int:
 
 
 def too_large(change: Change, path: str, state: State, view: View) -> Loss | None:
+    """The oldest messages beyond the lowered `max_bytes`, in bounds where sizes were not read; None where none go."""
     if not (surplus := _above(change, path, "bytes")):
         return None
     messages, stored = state.get("messages", 0), state["bytes"]
-    of, total = some(messages, "message"), size(stored)
+    of, in_units = some(messages, "message"), partial(size, beside=becomes(change, path))
+    goes = f"of {in_units(stored)} go at apply, the oldest messages first"
     answer = view.facts.get(Oldest(stream=stream_of(change), bytes=surplus))
     if isinstance(answer, Mapping) and answer["first"]:
         going = Going(messages=exactly(answer["messages"]), before=exactly(answer["first"]))
-        words = f"{size(answer['bytes'])} of {total} go at apply, the oldest messages first: {some(answer['messages'])} of {of}"
+        words = f"{in_units(answer['bytes'])} {goes}: {some(answer['messages'])} of {of}"
         return Loss(words=words, going=going, more={"bytes": exactly(answer["bytes"])})
     number, largest = _by_average(surplus, change, state)
     going = Going(messages=number, before=_first_kept(number, state, _deleted(change, view)))
-    words = f"at least {size(surplus)} of {total} go at apply, the oldest messages first: about {some(number.about or 0)} of {of}"
+    words = f"at least {in_units(surplus)} {goes}: about {some(number.about or 0)} of {of}"
     bounds = f"by their average size, {amount(number._replace(about=None))}, since the size of each was not counted"
     more = {"bytes": Amount(surplus, min(stored, surplus + largest - 1))}
     return Loss(words=f"{words} {bounds}", going=going, more=more)
@@ -239,11 +250,13 @@ def _by_average(surplus: int, change: Change, state: State) -> tuple[Amount, int
 
 
 def smallest_message(change: Change) -> int:
+    """Bytes that the live stream's storage counts for a message without content: 17 in memory, 31 in a file."""
     config: Mapping[str, Json] = change.live.state.get("config") or {} if change.live else {}
     return SMALLEST.get(str(config.get("storage")), 31)
 
 
 def too_many_per_subject(change: Change, path: str, state: State, view: View) -> Loss | None:
+    """What each subject holds beyond the lowered limit, in bounds where that was not counted; None where none go."""
     limit, messages = becomes(change, path), state.get("messages", 0)
     if messages <= limit:
         return None
@@ -256,7 +269,8 @@ def too_many_per_subject(change: Change, path: str, state: State, view: View) ->
         later = "go at the server's next restart" if refuses else "go with the next message or restart"
         when = "go at apply" if is_prompt else later
         words = f"{some(above)} of {some(messages, 'message')} {when}: {_crowded(counts, limit)}"
-        return Loss(words=words, going=Going(messages=exactly(above)), by=by) if above else None
+        going = Going(messages=exactly(above))
+        return Loss(words=words, going=going, by=by, is_prompt=bool(is_prompt)) if above else None
     sure = max(0, messages - limit * state.get("num_subjects", messages))
     at_most = messages - limit - (state.get("num_subjects", 1) - 1)  # one subject has all but one message of each other
     going = Going(messages=Amount(sure, max(sure, at_most)))

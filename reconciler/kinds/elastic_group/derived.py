@@ -16,6 +16,7 @@ BUFFERS = {"max_msgs": "max_buffered_msg", "max_bytes": "max_buffered_bytes"}
 
 
 def stream_name(stream: str, group: str) -> str:
+    """The work queue of a group: `ORDERS-workers` for group `workers` of stream `ORDERS`."""
     return f"{stream}-{group}"
 
 

@@ -34,6 +34,7 @@ def _question(change: Change) -> SubjectCounts:
 
 
 def questions(change: Change) -> Iterable[Question]:
+    """How many messages each partition holds, asked where the membership alone changes."""
     if _moves(change):
         yield _question(change)
 

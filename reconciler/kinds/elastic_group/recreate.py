@@ -135,6 +135,7 @@ def _accepted(change: Change, view: View) -> int:
 
 
 def name(change: Change) -> str:
+    """The stream that is the group's queue; a new queue takes the name of the old one."""
     return derived.stream_name(*change.address.names)
 
 

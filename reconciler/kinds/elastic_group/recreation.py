@@ -14,6 +14,7 @@ from reconciler.kinds.elastic_group import recreate
 from reconciler.kinds.elastic_group.unmatched import takes_more, unmatched
 from reconciler.kinds.fields.times import moment
 from reconciler.kinds.fields.words import amount, in_words, some
+from reconciler.kinds.group_records.group_start import waits_outside
 from reconciler.model.resource import Json
 from reconciler.model.units import show_quantity
 
@@ -87,15 +88,19 @@ class Costs:
     redelivered: Amount
     unmatched: Amount
     """Of what is queued, what the new filters leave out."""
+    waiting: str = ""
+    """What becomes of what is queued and does not fit into the new queue."""
     source: str = ""
     """The stream that is taken from, where other messages of it match now."""
 
     @property
     def quantities(self) -> dict[str, int | Amount]:
+        """What a consent can bound, by name; `unmatched` only where the new filters leave something out."""
         left_out = {"unmatched": self.unmatched} if self.unmatched.most else {}
         return {"instances": self.instances, "queued": self.queued, "redelivered": self.redelivered, **left_out}
 
     def in_words(self) -> str:
+        """One line for a message: who must be started again, where the new queue begins, and what comes twice."""
         ended = f"running instances end ({some(self.instances)} now) and must be started again by their owners"
         delivered = f"of those delivered before, {amount(self.redelivered)} come again"
         again = delivered if self.redelivered.most else "nothing delivered before comes again"
@@ -108,6 +113,8 @@ class Costs:
             yield f"{begins}, without {amount(self.unmatched)} of it that {match} no filter any more: no member gets them"
         else:
             yield begins
+        if self.waiting:
+            yield f"it {self.waiting}"
         if self.source:
             yield f"what else its filters match in {self.source} comes from the first message on that is not done"
 
@@ -119,13 +126,21 @@ def costs(change: Change, view: View) -> Costs:
     consumers = view.snapshot.consumers.get(recreate.name(change), {}).values()
     in_flight = sum(info.get("num_ack_pending", 0) for info in consumers)
     left_out = unmatched(change, state.get("messages", 0), view)
+    staying = state.get("messages", 0) - left_out.least
+    config, stream = change.desired.config if change.desired else {}, change.address.stream
     return Costs(
         instances=sum(_instances(info) for info in consumers),
         queued=state.get("messages", 0),
         redelivered=Amount(max(0, in_flight - left_out.most), in_flight + state.get("num_deleted", 0)),
         unmatched=left_out,
-        source=change.address.stream if takes_more(change) else "",
+        waiting=waits_outside(config, staying, _share(state, staying), stream),
+        source=stream if takes_more(change) else "",
     )
+
+
+def _share(queue: Info, messages: int) -> int:
+    """Bytes of so many of its messages."""
+    return int(queue.get("bytes", 0) * messages / max(1, queue.get("messages", 0)))
 
 
 def _instances(info: Info) -> int:
@@ -161,13 +176,16 @@ def _filling(change: Change, view: View) -> str | None:
     """Until when members must be back; the rate is known no better than as an average over what the source retains."""
     source = _source(change, view)
     state: Info = source["state"] if source else {}
+    room = _room(change, view, state)
+    if room and not room[0]:
+        return f"Its buffer of {room[1]} is full at once, and takes in more only as members work"
     if (seconds := _seconds(state)) is None:
         return None
     if seconds < TELLING:
         return f"How fast the queue fills is not known: what {change.address.stream} holds came within {max(seconds, 0.1):.1g} s"
     rate = (state["messages"] - 1) / seconds
     said = f"At {change.address.stream}'s average of {rate:.3g} messages a second over what it retains, "
-    if (room := _room(change, view, state)) is None:
+    if room is None:
         return f"{said}the queue grows without any limit until members work"
     messages, bound = room
     after = in_words(int(messages / rate) * 1_000_000_000, "duration")
@@ -177,12 +195,14 @@ def _filling(change: Change, view: View) -> str | None:
 def _room(change: Change, view: View, source: Info) -> tuple[float, str] | None:
     """How many more messages fit beside what is queued, by the limit that is reached first; None: there is none."""
     queue: Info = (recreate.queue(change, view) or {}).get("state") or {}
-    size = source.get("bytes", 0) / source["messages"]
+    queued = queue.get("messages", 0)
+    staying = queued - unmatched(change, queued, view).most
+    size = source.get("bytes", 0) / max(1, source.get("messages", 0))
     found = []
     if most := change.becomes("max_buffered_msg"):
-        found.append((float(most - queue.get("messages", 0)), some(most, "message")))
+        found.append((float(most - staying), some(most, "message")))
     if (most := change.becomes("max_buffered_bytes")) and size:
-        left_over = (most - queue.get("bytes", 0)) / size
+        left_over = (most - _share(queue, staying)) / size
         found.append((left_over, f"{show_quantity('bytes', most)}, by the average size of its messages,"))
     left, bound = min(found, default=(0.0, ""))
     return (max(left, 0.0), bound) if found else None

@@ -72,6 +72,7 @@ def steps(change: Change, view: View) -> Iterator[Step]:
 
 
 def consequences(change: Change, view: View) -> Iterable[Consequence]:
+    """One line where the queue gets more replicas: how many bytes servers copy for it."""
     if change.action is not Action.UPDATE or not change.touches(REPLICAS):
         return
     name, stream = stream_name(*change.address.names), change.address.stream

@@ -12,6 +12,7 @@ from reconciler.model.wire import QueuedFrom
 
 
 def questions(change: Change) -> Iterator[QueuedFrom]:
+    """How much of the queue its source has dropped, asked where the group is to be made anew or already is being so."""
     if change.action in (Action.UPDATE, Action.REPLACE) and (change.intent or fixed(change)):
         yield _question(change)
 
@@ -27,4 +28,5 @@ def gone(change: Change, view: View) -> int | None:
 
 
 def why_unknown(change: Change, view: View) -> str:
+    """Why nobody could tell how much is gone, in words for brackets."""
     return str(getattr(view.facts.get(_question(change)), "reason", "nobody was asked"))

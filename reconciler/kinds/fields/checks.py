@@ -40,10 +40,12 @@ class Check:
     """Other fields that have a part in it."""
 
     def refused_by(self, version: Version) -> bool:
+        """Does a server of this version refuse it? Without an `err_code`, none does."""
         return bool(self.err_code) and version >= self.since
 
 
 def codes(checks: Iterable[Check]) -> tuple[int, ...]:
+    """Error codes with which servers answer these checks, each once."""
     return tuple(dict.fromkeys(check.err_code for check in checks if check.err_code))
 
 

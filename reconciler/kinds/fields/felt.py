@@ -19,6 +19,7 @@ class Felt(Effect):
 
     @property
     def is_gain(self) -> bool:
+        """Nobody loses anything by it, so no rule foretells it."""
         return not self.rule
 
 

@@ -13,11 +13,13 @@ USUAL = 3
 
 
 def questions(change: Change) -> Iterator[Peers]:
+    """Which servers take part, asked where a change places more replicas than the three that any cluster has room for."""
     if (wanted := wanted_replicas(change)) > USUAL and is_placed(change):
         yield Peers(least=wanted, placement=_placement(change))
 
 
 def wanted_replicas(change: Change) -> int:
+    """Replicas that the stream is to have; 1 where its configuration leaves them out."""
     return int(change.becomes("num_replicas") or 1)
 
 

@@ -68,10 +68,12 @@ def limit(value: Json) -> Json:
 
 
 def lower(value: Json) -> Json:
+    """For texts that servers read in any letter case."""
     return value.lower()
 
 
 def listed(value: Json) -> Json:
+    """A tuple says the same as a list; the canonical form holds lists."""
     return list(value)
 
 
@@ -96,6 +98,7 @@ def mapping(value: Json) -> Json:
 
 
 def nested(value: Json) -> Json:
+    """A value at any depth of a nested object, with its own empty parts left out."""
     if isinstance(value, Mapping):
         return mapping(value)
     return [nested(item) for item in value] if isinstance(value, list | tuple) else value

@@ -7,7 +7,7 @@ from typing import Any
 from reconciler.changes.amount import Amount
 from reconciler.changes.consent import entry
 from reconciler.model.fields import FieldInfo, Unit
-from reconciler.model.units import BYTES, NANOSECONDS, show_duration, show_number
+from reconciler.model.units import BYTES, NANOSECONDS, show_bytes, show_duration, show_number
 from reconciler.model.written import written
 
 _THOUSANDS = (("G", 10**9, 999_500_000), ("M", 10**6, 999_500), ("k", 10**3, 10_000))
@@ -17,7 +17,7 @@ _THOUSANDS = (("G", 10**9, 999_500_000), ("M", 10**6, 999_500), ("k", 10**3, 10_
 def some(number: int, noun: str = "") -> str:
     """`5`, `1_200 messages`, `80 k`, `3.4 M messages`: every digit as long as they can be taken in."""
     unit, factor = next(((unit, factor) for unit, factor, least in _THOUSANDS if number >= least), ("", 1))
-    shown = f"{number / factor:.3g} {unit}" if unit else f"{number:_}"
+    shown = f"{_short(number / factor)} {unit}" if unit else f"{number:_}"
     return f"{shown} {noun}{'' if number == 1 else 's'}" if noun else shown
 
 
@@ -52,12 +52,25 @@ def outside(subject: str, kept: list[str]) -> str:
     return f"{subject} outside {listed(kept)}" if kept else subject
 
 
-def size(count: int) -> str:
-    """`900 bytes`, `1.5 KiB`, `40 GiB`."""
-    for unit in ("TiB", "GiB", "MiB", "KiB"):
-        if count >= BYTES[unit]:
-            return f"{count / BYTES[unit]:.3g} {unit}"
-    return some(count, "byte")
+def size(count: int, beside: int = 0) -> str:
+    """`900 bytes`, `1.5 KiB`, `40 GiB`; in the family of units that a size `beside` it in the sentence is written in: `1.5 KB`."""
+    units = _DECIMAL if show_bytes(beside).endswith(_DECIMAL) else _BINARY
+    unit = next((unit for unit in units if count >= BYTES[unit]), None)
+    return f"{_short(count / BYTES[unit])} {unit}" if unit else some(count, "byte")
+
+
+def written_size(count: int) -> str:
+    """A size that stands in a file, as it may stand there: `50MB`, `10KiB`, `1_023 bytes`."""
+    shown = show_bytes(count)
+    return shown if shown.endswith("B") else f"{shown} byte{'' if count == 1 else 's'}"
+
+
+_BINARY, _DECIMAL = ("TiB", "GiB", "MiB", "KiB"), ("TB", "GB", "MB", "KB")
+
+
+def _short(number: float) -> str:
+    """In three digits, or in all of a larger number."""
+    return f"{number:.3g}" if number < 999.5 else f"{number:.0f}"
 
 
 def age(nanoseconds: int) -> str:

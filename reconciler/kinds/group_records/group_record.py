@@ -58,6 +58,7 @@ class Record:
 
 
 def key(stream: str, group: str) -> str:
+    """Where the bucket holds a group's record: `ORDERS.workers` for group `workers` of stream `ORDERS`."""
     return f"{stream}.{group}"
 
 
@@ -155,6 +156,7 @@ def _membership(config: Config) -> dict[str, Json]:
 
 
 def encode(record: Mapping[str, Json]) -> str:
+    """The record's text, in every byte as Go writes it: no spaces, and `<`, `>` and `&` escaped."""
     text = json.dumps(record, separators=(",", ":"), ensure_ascii=False)
     for character, escape in (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026")):
         text = text.replace(character, escape)

@@ -21,6 +21,8 @@ def is_current(change: Change) -> bool:
 
 
 def unreadable(family: str) -> Rule:
+    """Rule 509 of a family: a record in a historic form, or a broken one, is left alone."""
+
     def judge(change: Change, _view: View) -> Found:
         """The stored record is in a historic form, or was broken by hand.
 
@@ -49,6 +51,8 @@ def unreadable(family: str) -> Rule:
 
 
 def unwritable(family: str, bucket: str) -> Rule:
+    """Rule 546 of a family: nothing can be written to the bucket of the records, as somebody edited or sealed it."""
+
     def judge(change: Change, view: View) -> Found:
         """The bucket of the records is there and takes none of this group: its stream listens to other subjects than a
         bucket's, or is sealed.
@@ -97,6 +101,8 @@ def _in_flight(consumers: Iterable[Mapping[str, Json]]) -> int:
 
 
 def deletion(family: str) -> Rule:
+    """Rule 310 of a family: what goes with a group, which is its queue (EG) or its members' positions (SG)."""
+
     def judge(change: Change, view: View) -> Iterator[Finding]:
         """A group is removed: its members end, and what is queued for them goes with it.
 
@@ -114,6 +120,8 @@ def deletion(family: str) -> Rule:
 
 
 def unusable_filters(family: str, field: str) -> Rule:
+    """Rule 544 of a family: filters with which no member can ever consume. `field` is their name in the file."""
+
     def judge(change: Change, _view: View) -> Iterator[Finding]:
         """Filters of a static group with which no member can ever consume: one that is no subject, two that overlap, or
         several together with mappings, where the reference repeats each partition's filter.

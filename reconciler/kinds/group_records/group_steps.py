@@ -79,6 +79,7 @@ def rewrite(change: Change, bucket_name: str, value: str) -> Step:
 
 
 def delete_record(change: Change, bucket_name: str) -> Step:
+    """Mark the record deleted, if nobody wrote it since it was read. Its members end when they see that."""
     text = group_record.key(*change.address.names)
     return _entry(change, bucket_name, Call.ENTRY_DELETE, f"mark the record {text} deleted, which ends the members")
 

@@ -18,10 +18,13 @@ WRITES = (Action.CREATE, Action.UPDATE)
 
 
 def refused(path: str, message: str, fix: str) -> Finding:
+    """A refusal that no consent lifts; `path` is empty where no field is at fault."""
     return Finding(outcome=Outcome.REFUSED, path=path, message=message, fix=fix)
 
 
 def bad_name(family: str) -> Rule:
+    """Rule 542 of a family: names that cannot be part of a record's key, or of a consumer's name."""
+
     def judge(change: Change, _view: View) -> Iterator[Finding]:
         """A stream, group or member name that cannot be part of a record's key, a stream's or a consumer's name.
 
@@ -50,6 +53,8 @@ def bad_name(family: str) -> Rule:
 
 
 def bad_membership(family: str) -> Rule:
+    """Rule 543 of a family: partitions without an owner, and members that would own none."""
+
     def judge(change: Change, _view: View) -> Iterator[Finding]:
         """A membership that the reference refuses, or that leaves members or partitions idle.
 
@@ -133,6 +138,8 @@ def _some(numbers: list[int]) -> str:
 
 
 def emptied(family: str) -> Rule:
+    """Rule 304 of a family: the last member leaves, which takes consent."""
+
     def judge(change: Change, _view: View) -> Found:
         """The last member leaves: nobody consumes any more, the queue grows to its limit, and then the source's own
         retention removes messages nobody has seen.
@@ -154,6 +161,8 @@ def emptied(family: str) -> Rule:
 
 
 def memberless(family: str) -> Rule:
+    """Rule 311 of a family: a new group has no member, which is worth a warning."""
+
     def judge(change: Change, _view: View) -> Found:
         """A new group without any member: nothing is consumed. An elastic group's queue grows to its limit meanwhile; a static
         group's members can never be added later.

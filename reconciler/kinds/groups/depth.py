@@ -20,10 +20,12 @@ class Depths:
     """Messages under first tokens that are no partition of this group."""
 
     def of(self, partitions: tuple[int, ...]) -> int:
+        """Messages in these partitions together; a number that the group does not have counts as empty."""
         return sum(self.messages[number] for number in partitions if 0 <= number < len(self.messages))
 
     @property
     def total(self) -> int:
+        """Messages in all partitions, and outside of any."""
         return sum(self.messages) + sum(self.outside.values())
 
 

@@ -111,4 +111,5 @@ def doubts(groups: Iterable[Group]) -> list[Group]:
 
 
 def is_sick(findings: Iterable[Diagnostic]) -> bool:
+    """At least one finding is more than a note."""
     return any(one.severity is not Severity.NOTE for one in findings)

@@ -27,6 +27,7 @@ def error(code: str, address: Address | str, message: str, fix: str) -> Diagnost
 
 
 def warning(code: str, address: Address | str, message: str, fix: str) -> Diagnostic:
+    """Nothing is lost yet, but the group does not work as it should, or will not for long."""
     return _finding(Severity.WARNING, code, address, message, fix)
 
 

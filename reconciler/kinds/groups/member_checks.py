@@ -25,6 +25,7 @@ UNITS = {"ack_wait": "duration", "inactive_threshold": "duration"}
 
 
 def absent(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
+    """GR140: a member owns partitions and has no consumer, so no instance of it runs."""
     for member in group.members:
         if member.info is None and group.queue is not None and member.partitions:
             yield warning(
@@ -34,6 +35,7 @@ def absent(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
 
 
 def unpinned(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
+    """GR141: a member's consumer serves no client. Pulls that merely wait for a first message are no finding."""
     for member in group.members:
         if member.info is None or member.pin is not None or _old_group(member) or _is_ready(member):
             continue
@@ -71,6 +73,7 @@ def strangers(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
 
 
 def old_priority_group(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+    """GR143: a member's consumer lacks the priority group of current instances; old and new ones delete each other's."""
     for member in group.members:
         if member.info is not None and _old_group(member):
             config = member.info["config"]
@@ -117,13 +120,14 @@ def _by_value(configs: Mapping[str, Mapping[str, Json]], name: str) -> dict[str,
 
 
 def filters(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+    """GR145: a member's consumer takes other partitions than the member owns. Records in a historic form are not judged."""
     if group.record.legacy:
         return
     for member in group.members:
         if member.info is None:
             continue
         live, wanted = _live_filters(member), wanted_filters(group, member)
-        if not _consumes_its_own(group, member):
+        if not consumes_its_own(group, member):
             yield warning(
                 "GR145", group.address,
                 f"consumer {member.consumer} does not consume what member {member.name} owns: "
@@ -137,7 +141,7 @@ def mapped_with_filters(group: Group, _evidence: Evidence) -> Iterator[Diagnosti
     """The reference names each partition once for every filter; others name it once, or with the filter behind it."""
     if not group.config.get("member_mappings") or len(group.filters) < 2 or of_record(group) != GO:
         return
-    if not any(_consumes_its_own(group, member) for member in group.members if member.info is not None):
+    if not any(consumes_its_own(group, member) for member in group.members if member.info is not None):
         yield error(
             "GR133", group.address,
             "with member_mappings and several filters no member of the reference can consume: the server refuses the consumer "
@@ -151,7 +155,7 @@ def _live_filters(member: Member) -> set[str]:
     return set(config.get("filter_subjects") or filter(None, [config.get("filter_subject")]))
 
 
-def _consumes_its_own(group: Group, member: Member) -> bool:
+def consumes_its_own(group: Group, member: Member) -> bool:
     return _live_filters(member) in (wanted_filters(group, member), _each_behind(group, member))
 
 

@@ -30,6 +30,7 @@ class Unwise(Exception):
 
 
 def names(config: Config) -> list[str]:
+    """The members of a record or file, plain or mapped, in the order in which they stand there."""
     return list(config.get("members") or config.get("member_mappings") or ())
 
 

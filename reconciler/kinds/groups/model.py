@@ -42,6 +42,7 @@ class Member:
 
     @property
     def pin(self) -> Pin | None:
+        """The one client that its consumer serves; None where nobody is pinned, or it has no consumer."""
         return pin(self.info) if self.info else None
 
     @property
@@ -51,6 +52,7 @@ class Member:
 
     @property
     def in_flight(self) -> int:
+        """Messages that were delivered and not acknowledged yet; 0 without a consumer."""
         return int(self.info["num_ack_pending"]) if self.info else 0
 
 
@@ -82,22 +84,27 @@ class Group:
 
     @property
     def address(self) -> Address:
+        """`elastic_group/ORDERS/workers`: its kind, the stream it divides, and its name."""
         return Address.of(f"{self.type}_group", self.stream, self.name)
 
     @property
     def config(self) -> Config:
+        """What the record means, in canonical form; empty where nobody can understand it."""
         return self.record.config
 
     @property
     def is_elastic(self) -> bool:
+        """It has a work queue of its own; the members of a static group read the stream itself."""
         return self.type == "elastic"
 
     @property
     def queue_name(self) -> str:
+        """The stream that members read from, whether it is there or not."""
         return stream_name(self.stream, self.name) if self.is_elastic else self.stream
 
     @property
     def partitions(self) -> int:
+        """How many partitions the record divides the stream into; 0 where it does not say that."""
         return int(self.config.get("max_members", 0))
 
     @property

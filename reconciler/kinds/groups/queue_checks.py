@@ -22,6 +22,7 @@ RECREATE = "recreate the group in a planned stop; its stream is never edited in 
 
 
 def missing(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+    """GR103: the stream that the group divides does not exist; GR101: its own queue does not."""
     if group.source is None:
         yield error(
             "GR103", group.address, f"its stream {group.stream} does not exist: nothing new arrives",
@@ -132,6 +133,7 @@ def source(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
 
 
 def replaced(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
+    """GR104: the queue has taken in a later message than its source holds, so the source was replaced."""
     reached = reached_sequence(group, evidence) if group.is_elastic and group.source is not None else None
     last = int((group.source or {}).get("state", {}).get("last_seq", 0))
     if reached is not None and reached > last:

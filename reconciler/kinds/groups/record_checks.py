@@ -16,6 +16,7 @@ STOPPED = "stop its members first: they end, or misread it, when it changes"
 
 
 def broken(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+    """GR110: nobody can understand the record; the finding quotes how it begins."""
     if why := group.record.broken:
         key = f"{group.stream}.{group.name}"
         yield error(
@@ -25,6 +26,7 @@ def broken(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
 
 
 def legacy(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+    """GR111: the record has keys of a historic form; a note where its writer knows no other form."""
     if group.record.legacy:
         say = note if of_record(group) == JAVA else warning  # to whom that form is the current one
         yield say(
@@ -69,6 +71,7 @@ def _coverage(mappings: dict[str, list[int]], partitions: int) -> Iterator[tuple
 
 
 def nobody(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+    """GR131: the group has no members. One whose clients just join is left out."""
     if not group.record.broken and group.partitions and not group.owned and not is_of_joiners(group):
         yield warning(
             "GR131", group.address, "it has no members: nothing is consumed, and what arrives waits",
@@ -77,6 +80,7 @@ def nobody(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
 
 
 def surplus(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+    """GR132: there are more members than partitions, and some idle for ever."""
     if names := group.surplus:
         yield warning(
             "GR132", group.address,

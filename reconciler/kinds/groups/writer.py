@@ -37,5 +37,6 @@ def of_queue(group: Group) -> str | None:
 
 
 def wanted_sources(group: Group) -> list[Mapping[str, Json]]:
+    """The `sources` of the group's queue as the reference makes it, without a start sequence."""
     sources: list[Mapping[str, Json]] = body(group.stream, group.config, {})["sources"]
     return sources

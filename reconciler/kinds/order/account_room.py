@@ -27,6 +27,7 @@ class More(NamedTuple):
 
 
 def ties(view: View) -> Iterator[Tie]:
+    """Whoever frees storage or a stream's place comes before whoever needs some, unless there is room for all at once."""
     live = {name: info["config"] for name, info in view.snapshot.streams.items()}
     after = afterwards(view)
     written = {name: change for name, change in after.made_by.items() if change.action.writes}

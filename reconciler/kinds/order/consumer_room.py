@@ -18,6 +18,7 @@ CAPS = ("max_ack_pending", "inactive_threshold")
 
 
 def ties(view: View) -> Iterator[Tie]:
+    """The order of a stream and its consumers under its limits, and of consumers that go and come."""
     for stream, consumers in _by_stream(view).items():
         above = view.changes.get(Address.of("stream", stream))
         if above is not None and above.action is Action.UPDATE:

@@ -19,6 +19,7 @@ GIVES = "filter_subjects"
 
 
 def ties(view: View) -> Iterator[Tie]:
+    """Whoever takes subjects comes before whoever lets go of them; the tie is weak where the taker is a new consumer."""
     for taker, giver in handovers(view):
         if (taker.action, giver.action) == (Action.CREATE, Action.DELETE):
             continue  # which of them goes first is a matter of room

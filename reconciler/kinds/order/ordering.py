@@ -30,6 +30,7 @@ OPENS = {field: open_ for module in HANDOVERS for field, open_ in module.OPENS.i
 
 
 def ties(view: View) -> Iterator[Tie]:
+    """All ties between the changes of a plan; one pair may be tied for several reasons."""
     for module in HANDOVERS:
         yield from module.ties(view)
 

@@ -18,6 +18,7 @@ GIVES = "retention"
 
 
 def ties(view: View) -> Iterator[Tie]:
+    """Consumers change before their stream begins to drop what nobody wants, or after it has ceased to."""
     for above in switches(view).values():
         for change in changes_of(view).get(above.address.name, ()):
             if change.action.writes:

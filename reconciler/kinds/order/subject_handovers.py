@@ -34,10 +34,12 @@ def ties(view: View) -> Iterator[Tie]:
 
 
 def before(change: Change) -> set[str]:
+    """Subjects that the stream captures now; empty for a new one."""
     return set(change.live.state.get("config", {}).get("subjects") or ()) if change.live else set()
 
 
 def after(change: Change, view: View) -> set[str]:
+    """Subjects that the stream captures once this plan is applied; empty for one that goes."""
     return set() if change.action is Action.DELETE else set(config_of(change, view).get("subjects") or ())
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.kinds.effects import dependants, losses, sources_changed, surplus
-from reconciler.kinds.effects.lagging import lagging
+from reconciler.kinds.effects.lagging import lagging, taking_in
 from reconciler.kinds.effects.losses import limit_lowered
 from reconciler.kinds.effects.made_again import made_again
 from reconciler.kinds.effects.one_way import to_copy
@@ -20,13 +22,15 @@ from reconciler.kinds.effects.readers import (
     filters,
     going_unread,
     is_durable,
+    taking,
+    taking_questions,
     unread,
     unread_consumers,
 )
 from reconciler.kinds.effects.sources_changed import copied_again, left_behind
 from reconciler.kinds.fields import peers
 from reconciler.kinds.fields.words import amount, consent_to, listed, outside, size, some
-from reconciler.kinds.stream_config.origins import copiers
+from reconciler.kinds.stream_config.origins import copying_on
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide, is_subset, matches
 from reconciler.model.resource import Address, Json
@@ -45,6 +49,8 @@ def questions(change: Change, view: View) -> Iterator[Question]:
     yield from peers.questions(change)
     if asked := to_copy(change):
         yield asked
+    if _turns_to_interest(change):
+        yield from taking_questions(change.address.name, view)
     if change.action is Action.UPDATE and 0 < surplus.state_of(change).get("num_subjects", 0) <= surplus.MANY_SUBJECTS:
         yield from (SubjectCounts(stream=change.address.name, filter=subject) for subject in _gone(change))
 
@@ -63,14 +69,14 @@ def interest_retention(change: Change, view: View) -> Found:
     Messages that every consumer has acknowledged go at once; without any consumer, servers from 2.15 on remove all of
     them. From then on, what no consumer wants is not stored at all.
 
-    Consumers that the same plan makes are there before, and so is what those want.
+    Consumers that the same plan makes are there before, and so is what those want. What no consumer has got yet stays, and
+    so does all of it while nobody but mirrors and sources take from the stream.
 
     Instead: make sure every consumer is there and behind, or consent: `allow: [{code: ST302, to: interest, reason: …}]`.
     """
-    messages = surplus.state_of(change).get("messages", 0)
-    if not (change.touches("retention") and change.becomes("retention") == "interest" and messages):
+    if not _turns_to_interest(change):
         return None
-    going, words = _without_interest(change, view, messages)
+    going, words = _without_interest(change, view, surplus.state_of(change)["messages"])
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path="retention",
@@ -82,42 +88,85 @@ def interest_retention(change: Change, view: View) -> Found:
     )
 
 
+def _turns_to_interest(change: Change) -> bool:
+    """And holds messages."""
+    turns = change.touches("retention") and change.becomes("retention") == "interest"
+    return turns and surplus.state_of(change).get("messages", 0) > 0
+
+
 def _without_interest(change: Change, view: View, messages: int) -> tuple[Amount, str]:
     """How many go, and why. Consumers of the same plan come and go before."""
-    stored, wanting = some(messages, "stored message"), _wanting(change, messages, view)
-    if not wanting:
+    stored, takers = some(messages, "stored message"), _takers(change, messages, view)
+    if not takers and (copies := taking_in(change.address.name, view)):
+        who = f"nobody but {listed(copies)}, which cop{'ies' if len(copies) == 1 else 'y'} this stream, takes from it"
+        return exactly(0), f"{who}: {stored} stay for now, and new ones are kept only as far as they are copied"
+    if not takers:
         if view.target.version >= EMPTIES:
             return exactly(
                 messages
             ), f"nobody consumes this stream, so all of {stored} go at apply, and new ones are not kept"
         return exactly(0), f"nobody consumes this stream: {stored} stay for now, but new ones are not kept"
-    furthest = max(sorted(wanting), key=lambda name: wanting[name])
-    wanted = min(messages, wanting[furthest])
+    furthest = max(sorted(takers), key=lambda name: takers[name].wants)
+    wanted = min(messages, takers[furthest].wants)
     wants = "still wants" if furthest in _there(change.address.name, view) else "will want"
-    held = f", since {furthest} {wants} {some(wanted)}" if wanted else ""
-    going = Amount(0, messages - wanted)  # what no filter matches may stay until the consumers have passed it
+    going = Amount(0, min(messages - wanted, sum(one.done for one in takers.values())))
+    held = "" if going.most else ", since no consumer has acknowledged any"
+    held = f", since {furthest} {wants} {some(wanted)}" if wanted else held
     words = f"{amount(going)} of {stored} go" if going.most else f"none of {stored} goes"
     return going, f"{words} at apply{held}: what every consumer has acknowledged is not kept"
 
 
-def _wanting(above: Change, messages: int, view: View) -> dict[str, int]:
-    """What each consumer wants by then, at least; what a new filter matches nobody knows yet."""
-    stream = above.address.name
-    found = {name: behind(info) for name, info in _there(stream, view).items()}
-    found |= dict.fromkeys(unread_consumers(stream, view), 0)
+class _Taker(NamedTuple):
+    """A consumer by then."""
+
+    wants: int
+    """How many of the stored messages it still wants, at least."""
+    done: int
+    """How many of them it has acknowledged, at most: what nobody has acknowledged stays, as what no filter matches does."""
+
+
+def _takers(above: Change, messages: int, view: View) -> dict[str, _Taker]:
+    """All consumers by then; what a new filter matches nobody knows yet."""
+    stream, unknown = above.address.name, _Taker(0, messages)
+    found = {name: _taker(above, info, messages, view) for name, info in _there(stream, view).items()}
+    found |= dict.fromkeys(unread_consumers(stream, view), unknown)
     copying = len(view.snapshot.copiers.get(stream, {}))
     if surplus.state_of(above).get("consumer_count", 0) > len(found) + copying:
-        found[SOME] = 0
+        found[SOME] = unknown
     for address, change in view.changes.items():
         if address.kind != "consumer" or address.stream != stream:
             continue
         if change.action is Action.DELETE:
             found.pop(address.name, None)
         elif change.action is Action.CREATE:
-            found[address.name] = messages if _wants_all(change) else 0
+            found[address.name] = _Taker(messages if _wants_all(change) else 0, _up_to(_skipped(change), above))
         elif change.touches("filter_subject", "filter_subjects"):
-            found[address.name] = 0
+            found[address.name] = _Taker(0, _up_to(_given(_there(stream, view).get(address.name, {})), above))
     return found
+
+
+def _taker(above: Change, info: Mapping[str, Json], messages: int, view: View) -> _Taker:
+    got = taking(above.address.name, info, messages, view) - behind(info)
+    return _Taker(behind(info), max(0, min(got, _up_to(_given(info), above))))
+
+
+def _up_to(sequence: int | None, above: Change) -> int:
+    """How many messages are stored up to this sequence, at most; None: the last."""
+    state = surplus.state_of(above)
+    messages: int = state["messages"]
+    return messages if sequence is None else max(0, min(messages, sequence - state.get("first_seq", 1) + 1))
+
+
+def _given(info: Mapping[str, Json]) -> int | None:
+    """The sequence up to which a consumer was given messages."""
+    found: int | None = info.get("delivered", {}).get("stream_seq")
+    return found
+
+
+def _skipped(change: Change) -> int | None:
+    """The sequence behind which a new consumer begins; None: nobody knows."""
+    starts: dict[str, int | None] = {"all": 0, "by_start_sequence": (change.becomes("opt_start_seq") or 1) - 1}
+    return starts.get(change.becomes("deliver_policy") or "all")
 
 
 def _there(stream: str, view: View) -> Mapping[str, Mapping[str, Json]]:
@@ -133,6 +182,9 @@ def _wants_all(change: Change) -> bool:
 def subject_removed(change: Change, view: View) -> Found:
     """A subject is no longer captured: its publishers get "no responders" from then on; stored messages stay.
 
+    Message schedules that are stored stay too and go on: what they fire is stored here, on subjects that are no longer
+    captured as well.
+
     Where another stream takes it, that one has consumers and copies of its own: those of this stream get nothing more of it.
 
     Instead: move the publishers first.
@@ -143,9 +195,11 @@ def subject_removed(change: Change, view: View) -> Found:
     taken = {subject: other for subject in gone if (other := _taken_over(change, subject, view))}
     parts = {part: other for subject in gone if subject not in taken for part, other in _partly(change, subject, view)}
     lost = [_without(change, subject, parts) for subject in gone if subject not in taken]
-    said = [f"what comes on {listed(lost)} will no longer be stored, and publishers get no answer"] if lost else []
+    said = (
+        [f"what is published on {listed(lost)} will no longer be stored, and publishers get no answer"] if lost else []
+    )
     said += [
-        f"what comes on {subject if subject in parts else _without(change, subject)} is stored in {other} from then on"
+        f"what is published on {subject if subject in parts else _without(change, subject)} is stored in {other} from then on"
         f"{_not_followed(change, subject, other, view)}"
         for subject, other in (taken | parts).items()
     ]
@@ -153,9 +207,16 @@ def subject_removed(change: Change, view: View) -> Found:
         outcome=Outcome.WARNS,
         path="subjects",
         quantities=stored,
-        message=f"{'; '.join(said)}{words}",
+        message=f"{'; '.join(said)}{words}{_fired(change)}",
         fix="move the publishers first; the plan cannot see who they are" if lost else None,
     )
+
+
+def _fired(change: Change) -> str:
+    """Which of the stored messages are schedules only their headers tell, and nobody reads those."""
+    if not (change.was("allow_msg_schedules") and surplus.state_of(change).get("messages")):
+        return ""
+    return ". Message schedules among those it holds go on: what they fire is still stored here, on these subjects too"
 
 
 def _not_followed(change: Change, subject: str, taker: str, view: View) -> str:
@@ -173,7 +234,7 @@ def _reading(stream: str, view: View) -> Iterator[tuple[str, Sequence[str]]]:
         if is_durable(info) and (change is None or change.action is not Action.DELETE):
             yield name, filters(change.desired.config if change and change.desired else info["config"])
     there = view.snapshot.streams
-    yield from ((name, subjects) for name, subjects in sorted(copiers(stream, view).items()) if name in there)
+    yield from ((name, subjects) for name, subjects in sorted(copying_on(stream, view).items()) if name in there)
 
 
 def _without(change: Change, subject: str, elsewhere: Iterable[str] = ()) -> str:
@@ -247,8 +308,16 @@ def stream_deletion(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: `forget:` the stream, which leaves it as it is, or empty it first.
     """
-    yield from _consumers_lost(change, view)
-    yield from _messages_lost(change, view)
+    consumers = list(_consumers_lost(change, view))
+    yield from consumers[:-1]
+    yield from _as_one([*consumers[-1:], *_messages_lost(change, view)])
+
+
+def _as_one(parts: Sequence[Finding]) -> Iterator[Finding]:
+    """What goes together: the first one's outcome and way out, with the words and numbers of all."""
+    words = "; ".join(one.message for one in parts)
+    quantities = {name: number for one in parts for name, number in one.quantities.items()}
+    yield from (replace(first, message=words, quantities=quantities) for first in parts[:1])
 
 
 def _consumers_lost(change: Change, view: View) -> Iterator[Finding]:

@@ -21,6 +21,7 @@ REPLICAS_TIMEOUT = 600_000_000_000
 
 
 def create_stream(change: Change, name: str, config: Config) -> Step:
+    """Make a stream of this configuration, on servers with the API level that its fields need."""
     return Step(
         id=f"create stream/{name}",
         call=Call.STREAM_CREATE,
@@ -68,6 +69,7 @@ def still(change: Change, name: str, view: View) -> Step | None:
 
 
 def replicas_current(change: Change, name: str, replicas: int) -> Step:
+    """Wait until the stream has so many replicas and all of them are current, for ten minutes at most."""
     return Step(
         id=f"wait for replicas of stream/{name}",
         call=Call.GATE_REPLICAS_CURRENT,
@@ -107,6 +109,7 @@ def _as_planned(change: Change) -> Mapping[str, Json] | None:
 
 
 def delete_stream(change: Change, name: str, *, after: tuple[str, ...] = ()) -> Step:
+    """Delete a stream with its messages, if its configuration still is what was planned from."""
     return Step(
         id=f"delete stream/{name}",
         call=Call.STREAM_DELETE,
@@ -119,6 +122,7 @@ def delete_stream(change: Change, name: str, *, after: tuple[str, ...] = ()) -> 
 
 
 def create_consumer(change: Change, stream: str, name: str, config: Config) -> Step:
+    """Make a durable consumer of this configuration, on servers with the API level that its fields need."""
     return Step(
         id=f"create consumer/{stream}/{name}",
         call=Call.CONSUMER_CREATE,
@@ -143,6 +147,7 @@ def update_streams(
 
 
 def update_consumer(change: Change, stream: str, name: str, *, after: tuple[str, ...] = ()) -> Step:
+    """Patch the fields that differ; `pause_until` is left out, which takes a request of its own."""
     set_, unset = patch(change)
     set_.pop("pause_until", None)
     return Step(

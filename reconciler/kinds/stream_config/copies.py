@@ -199,6 +199,7 @@ def index_of(source: Json) -> tuple[str, str, str] | None:
 
 
 def origin_of(source: Json) -> tuple[Json, Json]:
+    """The origin's name, and the API prefix that leads to it; None as prefix: it lies in this account."""
     external = source.get("external")
     return source.get("name"), external.get("api", "") if external else None
 

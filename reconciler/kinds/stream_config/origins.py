@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
+from reconciler.changes.diff import Action
 from reconciler.changes.kind import Context
 from reconciler.changes.rule import View
 from reconciler.kinds.fields.known import V2_14
@@ -47,6 +48,18 @@ Copiers = Mapping[str, list[str]]
 def copiers(origin: str, view: View) -> Copiers:
     """As they are live, and as this plan makes them."""
     return _by_origin(view).get(origin, {})
+
+
+def copying_on(origin: str, view: View) -> Copiers:
+    """Those that copy it once this plan is applied."""
+    return {name: subjects for name, subjects in copiers(origin, view).items() if name not in removed(view)}
+
+
+@lru_cache(maxsize=4)
+def removed(view: View) -> frozenset[str]:
+    """Streams that this plan removes, whatever they are the streams of."""
+    going = (address for address, change in view.changes.items() if change.action is Action.DELETE)
+    return frozenset(name for address in going if (name := view.stream_of(address)))
 
 
 def fed_now(origin: str, view: View) -> list[str]:

@@ -28,13 +28,16 @@ class Sent:
     """What the file calls a field."""
 
     def get(self, name: str) -> Json:
+        """What is sent for a field, by the server's name; None where it is left out."""
         return self.config.get(name)
 
     @property
     def version(self) -> Version:
+        """The lowest version among the servers that answered; checks hold for that one."""
         return self.target.version
 
     def touches(self, name: str) -> bool:
+        """Does the request change this field? Of a new stream it changes every one."""
         return self.is_new or self.config.get(name) != self.live.get(name)
 
 
@@ -79,6 +82,7 @@ def _rule(family: str, one: Validity, lower: Lower, own: OwnName) -> Rule:
 
 
 def objection(path: str, message: str, fix: str, **more: Any) -> Finding:
+    """A refusal, unless `more` names another outcome."""
     return Finding(**{"outcome": Outcome.REFUSED, "path": path, "message": message, "fix": fix, **more})
 
 

@@ -44,10 +44,12 @@ def is_parked(change: Change) -> bool:
 
 
 def parks(change: Change) -> bool:
+    """The change leaves the consumer on a parking subject, where it delivers nothing."""
     return any(map(is_parking_subject, wanted(change)))
 
 
 def wanted(change: Change) -> tuple[str, ...]:
+    """What it takes once this plan is applied: everything without a filter, nothing where it goes."""
     return filters_of(change.desired.config) if change.desired and change.action is not Action.DELETE else ()
 
 

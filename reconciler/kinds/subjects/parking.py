@@ -18,6 +18,7 @@ def parking_subject(name: str, is_free: Callable[[str], bool]) -> str | None:
 
 
 def is_parking_subject(subject: str) -> bool:
+    """Its first token begins with `_parked`: an apply put it there for a moment."""
     return subject.split(".", maxsplit=1)[0].startswith(MARK)
 
 

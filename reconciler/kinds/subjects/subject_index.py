@@ -25,6 +25,7 @@ class SubjectIndex:
         self._root = _Node()
 
     def add(self, stream: str, subject: str) -> None:
+        """Enter a subject under its owner's name: a stream, a consumer or an address."""
         node = self._root
         for token in subject.split("."):
             if token.startswith(">"):
@@ -34,6 +35,7 @@ class SubjectIndex:
         node.ends.append((stream, subject))
 
     def near(self, subject: str) -> Iterator[Owned]:
+        """Every entered subject that may collide with this one, with its owner; some of them do not."""
         yield from _walk(self._root, [_kind(token) for token in subject.split(".")], 0)
 
 

@@ -18,6 +18,7 @@ def is_valid(subject: str) -> bool:
 
 
 def is_literal(subject: str) -> bool:
+    """No token is a wildcard; `a*` is a token like any other."""
     return not {"*", ">"} & set(subject.split("."))
 
 

@@ -34,6 +34,7 @@ class DestinationFunction(NamedTuple):
 
     @property
     def numbers(self) -> tuple[int, ...]:
+        """Its arguments as numbers. Raises ValueError where one is a text, as the second of `split` is."""
         return tuple(int(arg) for arg in self.args)
 
 

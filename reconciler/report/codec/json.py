@@ -65,6 +65,7 @@ def _escaped(text: str) -> str:
 
 
 def plan_data(plan: Plan) -> dict[str, Any]:
+    """The plan in the shape of `plan.schema.json`, its changes sorted by address and its steps as the plan orders them."""
     return present(
         format=plan.format,
         topology=plan.topology,
@@ -81,6 +82,7 @@ def plan_data(plan: Plan) -> dict[str, Any]:
 
 
 def present(**items: Any) -> dict[str, Any]:
+    """The items whose value is not None; an empty text, zero and False stay."""
     return {key: value for key, value in items.items() if value is not None}
 
 
@@ -90,6 +92,7 @@ def some(**items: Any) -> dict[str, Any]:
 
 
 def target_data(target: Target) -> dict[str, Any]:
+    """The account and server a plan was made for; what the server did not tell is a missing key."""
     return present(
         version=str(target.version), level=target.level, account=target.account, user=target.user, domain=target.domain,
         cluster=target.cluster, peers=target.peers, limits=dict(target.limits), usage=dict(target.usage),
@@ -97,6 +100,7 @@ def target_data(target: Target) -> dict[str, Any]:
 
 
 def span_data(span: SourceSpan | None) -> dict[str, Any] | None:
+    """A place in a file, with lines and columns counted from 1; None where there is none."""
     if span is None:
         return None
     return {
@@ -109,6 +113,7 @@ def span_data(span: SourceSpan | None) -> dict[str, Any] | None:
 
 
 def diagnostic_data(one: Diagnostic) -> dict[str, Any]:
+    """A finding as tools read it; `address`, `span` and `fix` are missing keys where it has none."""
     return present(
         severity=one.severity.value, code=one.code, name=one.name, message=one.message,
         address=one.address, span=span_data(one.span), fix=one.fix,
@@ -116,6 +121,7 @@ def diagnostic_data(one: Diagnostic) -> dict[str, Any]:
 
 
 def change_data(change: PlannedChange) -> dict[str, Any]:
+    """What would be done to one resource, in the shape that every document with changes uses."""
     return {
         "address": change.address,
         "action": change.action.value,

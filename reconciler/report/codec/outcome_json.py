@@ -13,6 +13,7 @@ FORMAT = 1
 
 
 def outcome_json(finished: Finished, **said: Any) -> str:
+    """What an apply did, by `apply.schema.json`; `said` is what `outcome_data` takes."""
     return json_text(outcome_data(finished, **said))
 
 

@@ -43,10 +43,12 @@ def parsed(text: str) -> Data:
 
 
 def not_a_plan(why: str, fix: str = "plan again") -> CannotContinue:
+    """The error XX901 for a text that is no usable plan; the caller raises it."""
     return CannotContinue(Diagnostic(severity=Severity.ERROR, code="XX901", name="not-a-plan", message=why, fix=fix))
 
 
 def plan_of(data: Data) -> Plan:
+    """The plan that this data holds. Damaged data raises KeyError, TypeError, ValueError or AttributeError."""
     changes = _each(data["changes"], _change_of)
     listed = sum(change.action is Action.KEEP and not change.is_refused for change in changes)
     return Plan(

@@ -35,6 +35,7 @@ from reconciler.report.codec.schema_parts import (
 
 
 def plan_schema() -> str:
+    """The text of `plan.schema.json`, which also describes plans saved with `--out`."""
     return schema_text(_plan())
 
 

@@ -48,10 +48,12 @@ def published(title: str, description: str, body: Schema, parts: Schema) -> Sche
 
 
 def schema_text(schema: Schema) -> str:
+    """A schema as it is published: indented JSON that ends in a newline."""
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def fixed(required: Schema, **optional: Schema) -> Schema:
+    """An object with these keys and no others; those in `required` must be there."""
     return {
         "type": "object",
         "properties": {**required, **optional},
@@ -61,16 +63,20 @@ def fixed(required: Schema, **optional: Schema) -> Schema:
 
 
 def ref(name: str) -> Schema:
+    """A reference to the part of that name under `$defs` of the same document."""
     return {"$ref": f"#/$defs/{name}"}
 
 
 def list_of(name: str) -> Schema:
+    """An array in which every item is the part of that name under `$defs`."""
     return {"type": "array", "items": ref(name)}
 
 
 def one_of(closed: type[Any]) -> Schema:
+    """Any one of the values that the members of this enum have."""
     return {"enum": [member.value for member in closed]}
 
 
 def one_of_texts(*texts: str) -> Schema:
+    """Any one of these texts, for a closed set that is no enum."""
     return {"enum": list(texts)}

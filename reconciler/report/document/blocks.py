@@ -27,14 +27,16 @@ _ROLES: dict[Section, Role] = {
 }  # fmt: skip
 AT_REST = {
     Section.ADOPT: "live as declared; apply records that it is ours and leaves it untouched",
-    Section.RECORD: "live as declared and left untouched; apply writes that down",
+    Section.RECORD: "live as declared and left untouched; its record alone is written anew",
     Section.ORPHAN: "ours but no longer declared, so it is kept{until}; `removed` deletes it, `forget` lets it go",
     Section.FORGET: "no longer managed here; stays as it is",
     Section.ABSENT: "already gone; its entry in the file can go too",
 }
+AS_IT_IS = "becomes ours as it is live and stays untouched; what the file says otherwise waits for an apply"
 
 
 def block(entry: ChangeEntry, paper: Paper) -> list[str]:
+    """The lines of one entry in a text report; equal changes share a title and are named below it."""
     return _many(entry, paper) if len(entry.changes) > 1 else _one(entry, paper)
 
 
@@ -107,6 +109,8 @@ def _at_rest(entry: ChangeEntry, paper: Paper) -> list[str]:
 
 def at_rest(entry: ChangeEntry) -> str:
     """What becomes of what is not touched; a consumer or group stays as long as its stream."""
+    if entry.section is Section.ADOPT and entry.first.fields:
+        return AS_IT_IS
     until = " as long as its stream" if entry.first.address.count("/") > 1 else ""
     return AT_REST.get(entry.section, "").format(until=until)
 

@@ -26,10 +26,12 @@ UNKNOWN = ("XX908", "unknown-scope")
 
 
 def as_named(file: str) -> str:
+    """The path unchanged, for a document that knows no repository."""
     return file
 
 
 def unexplained(_code: str) -> str:
+    """An empty page for every code, for a document made without the pages of codes."""
     return ""
 
 
@@ -81,6 +83,7 @@ class Document:
 
     @property
     def changes(self) -> tuple[PlannedChange, ...]:
+        """The plan's changes; empty where only files were checked."""
         return self.plan.changes if self.plan else ()
 
     def told(self, format_: str, render: Callable[[Document], str]) -> str:

@@ -44,10 +44,12 @@ class ChangeEntry:
 
     @property
     def first(self) -> PlannedChange:
+        """The change that stands for the entry: the only one, or the first of several equal ones."""
         return self.changes[0]
 
 
 def section_of(change: PlannedChange) -> Section:
+    """Where a change stands in a report: what stops it decides first, then its action."""
     if change.is_refused:
         return Section.REFUSED
     if change.needs_consent:

@@ -57,6 +57,7 @@ def read_in(read: Mapping[str, int], seconds: float | None) -> str:
 
 
 def headline(document: Document) -> list[str]:
+    """Where a plan applies and, at the right edge, what was read for it; two lines where both do not fit on one."""
     plan, paper, left = document.plan, document.paper, heading(document)
     if plan is None or not plan.read:
         return [paper.paint(left, "head")]

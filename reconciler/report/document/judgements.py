@@ -39,6 +39,7 @@ def worst_first(verdicts: Iterable[Verdict]) -> list[Verdict]:
 
 
 def verdict_lines(verdict: Verdict, change: PlannedChange, paper: Paper, indent: int = 4, where: str = "") -> list[str]:
+    """A verdict in wrapped lines, with the way out where it blocks the change or warns; `where` says where to consent."""
     lines = _headed(verdict, visible(sentence(verdict.message, verdict.path)), paper, indent)
     if verdict.blocks or verdict.outcome is Outcome.WARNS:
         lines += way_out(verdict, change, paper, indent, where or verdict.address)
@@ -67,6 +68,7 @@ def standing(verdict: Verdict) -> str:
 
 
 def verdict_head(verdict: Verdict) -> str:
+    """`ST101 storage-change, refused.`, or `consented` and the reason somebody gave for it."""
     if verdict.consented is not None:
         reason = visible(verdict.consented).rstrip(".")
         return f"{verdict.code} {verdict.name}, consented ({reason})."
@@ -143,6 +145,7 @@ def _info(path: str, change: PlannedChange) -> FieldInfo:
 
 
 def consequence_lines(consequence: Consequence, paper: Paper, indent: int = 4) -> list[str]:
+    """A consequence in wrapped lines; a map of the partitions that move stands above them, if it has one."""
     drawn = consequence.detail.get("partition_map")
     lines = partition_lines(drawn, paper, indent + 2) if drawn else []
     return [*lines, *paper.paragraphs(sentence(consequence.message), indent)]
@@ -166,6 +169,7 @@ def many_verdict_lines(changes: Sequence[PlannedChange], paper: Paper, indent: i
 
 
 def many_consequence_lines(changes: Sequence[PlannedChange], paper: Paper, indent: int = 4) -> list[str]:
+    """The consequences of equal changes: each said once where the words are the same, else the sum and a few by name."""
     lines: list[str] = []
     for number, consequence in enumerate(changes[0].consequences):
         same = [(change.address, change.consequences[number]) for change in changes]
@@ -192,11 +196,13 @@ def total(same: Iterable[Verdict | Consequence]) -> str:
     for one in same:
         total.update(one.quantities)
         inexact.update(one.bounds)
-    said = (
-        (of, show_volume(number) if of == "bytes" else counted(number, _singular(of))) for of, number in total.items()
-    )
-    return f"Together: {', '.join(('up to ' if of in inexact else '') + many for of, many in said)}." if total else ""
+    said = (("up to " if of in inexact else "") + _amount(of, number) for of, number in total.items())
+    return f"Together: {', '.join(said)}." if total else ""
 
 
-def _singular(quantity: str) -> str:
-    return visible(quantity).removesuffix("s").replace("_", " ")
+def _amount(of: str, number: int) -> str:
+    """`3 messages`, `1 message`, `2 redelivered`: what a quantity is called is a noun in the plural, or no noun."""
+    words = visible(of).replace("_", " ")
+    if of.startswith("bytes"):
+        return f"{show_volume(number)}{words.removeprefix('bytes')}"
+    return counted(number, words.removesuffix("s")) if words.endswith("s") else f"{number:_} {words}"

@@ -37,6 +37,7 @@ class Column(NamedTuple):
 
 
 def columns_of(drawn: Mapping[str, Json]) -> list[Column]:
+    """A column for each partition before or after the change; `-` stands where nobody owns it."""
     now, then, queued = _sides(drawn)
     counts = [_count(count) for count in queued] if queued else [""] * len(now)
     names = (Column(str(n), _member(now[n]), _member(then[n]), counts[n]) for n in range(len(now)))

@@ -61,6 +61,7 @@ class Picture:
 
 
 def picture(document: Document) -> Picture:
+    """The picture of what a document declares and changes, with at most MOST_CARDS cards; `left_out` counts the others."""
     sections = {change.address: section_of(change) for change in document.changes} or _found(document)
     specs = {str(one.address): one.spec for one in document.declared.resources} if document.declared else {}
     known = {**dict.fromkeys(specs), **dict.fromkeys(sections)}

@@ -35,6 +35,7 @@ class ProbeRow:
 
     @property
     def operation(self) -> str:
+        """One or two operations by name; of more, the first one and how many others: `fetch and 3 more`."""
         more = len(self.operations) - 1
         return f"{self.operations[0]} and {more:_} more" if more > 1 else " and ".join(self.operations)
 
@@ -130,6 +131,7 @@ def beside(probe: Probe) -> Iterator[tuple[str, int, Sequence[tuple[str, str]]]]
 
 
 def consented(probe: Probe) -> str:
+    """The sentence that names the changes played as if somebody had consented; callers ask first whether there are any."""
     return f"Played as if it were consented to: {', '.join(probe.consented)}."
 
 

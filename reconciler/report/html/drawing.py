@@ -29,11 +29,13 @@ class Box:
 
     @property
     def height(self) -> int:
+        """Pixels from the top of the card to its bottom, with a line for each reader and one for those left out."""
         rows = len(self.card.rows) + bool(self.card.more)
         return HEAD + rows * ROW + (8 if rows else 0)
 
     @property
     def middle(self) -> int:
+        """The y coordinate where arrows leave the card: halfway down its head, not halfway down the card."""
         return self.y + HEAD // 2
 
 

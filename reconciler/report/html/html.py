@@ -22,6 +22,7 @@ from reconciler.report.html.sections import WORDS, Shown, report
 
 
 def render(document: Document) -> str:
+    """A page about one report alone."""
     return joined([document])
 
 

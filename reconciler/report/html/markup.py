@@ -48,6 +48,7 @@ def prose(text: str) -> Markup:
 
 
 def together(*pieces: str | None) -> Markup:
+    """The pieces as one piece of markup: plain text is escaped, and None is left out."""
     return Markup("".join(escaped(piece) for piece in pieces if piece is not None))
 
 

@@ -60,6 +60,7 @@ def change(entry: ChangeEntry, anchor: str, word: str, document: Document) -> Ma
 
 
 def name_of(entry: ChangeEntry) -> str:
+    """The address of a single change, or `12 streams` for that many equal ones."""
     return many(entry) if len(entry.changes) > 1 else entry.first.address
 
 
@@ -106,6 +107,7 @@ def _diff(fields: Sequence[FieldChange]) -> Markup:
 
 
 def since(field: FieldChange) -> Markup | None:
+    """A label for a field that somebody changed outside of the files; None for any other."""
     word = _SINCE.get(field.field_class)
     return element("span", word, class_="since") if word else None
 
@@ -180,6 +182,7 @@ def _cell(text: str, column: object, label: str, members: Sequence[str]) -> Mark
 
 
 def finding(one: ReportedFinding, anchor: str) -> Markup:
+    """A finding as an item of a list, with its place and its way out; `anchor` is the id that links lead to."""
     place = element("span", str(one.place), class_="place") if one.place else None
     about = together(" ", element("code", one.address)) if one.address else None
     fix = element("p", element("b", "Instead: "), prose(one.fix)) if one.fix else None

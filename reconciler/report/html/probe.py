@@ -23,6 +23,7 @@ STYLES = {Foresight.UNFORETOLD: "blocks", Foresight.HARMLESS: "quiet"}
 
 
 def clients(probe: Probe) -> Markup:
+    """The section about clients: what differs and, folded away, what follows from that and what was not shown or played."""
     found, following = rows(probe), rows(probe, Foresight.FOLLOWS)
     quiet = silent(probe)
     return element(
@@ -41,6 +42,7 @@ def clients(probe: Probe) -> Markup:
 
 
 def differences(found: Sequence[ProbeRow]) -> int:
+    """How many operations differ: a row may stand for several."""
     return sum(len(one.operations) for one in found)
 
 

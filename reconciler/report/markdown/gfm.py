@@ -89,6 +89,7 @@ def markup(text: str) -> str:
 
 
 def shortened(text: str, most: int = _MOST) -> str:
+    """The text cut to `most` characters, with its full length behind the cut: `… (12_345 characters)`."""
     return text if len(text) <= most else f"{text[:most]}… ({len(text):_} characters)"
 
 

@@ -50,6 +50,7 @@ Section_ = tuple[str, Sequence[WholeBlock]]
 
 
 def render(document: Document) -> str:
+    """One comment of at most LIMIT bytes, which begins with its marker."""
     head = marker(document)
     return f"{head}\n{_one(document, LIMIT - _size(head))}"
 

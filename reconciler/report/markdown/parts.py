@@ -94,6 +94,7 @@ def warnings(entry: ChangeEntry) -> Iterator[str]:
 
 
 def names_of(entry: ChangeEntry) -> str:
+    """The names of equal changes as code, without their kind: the first ones, and how many more there are."""
     shown = " ".join(code(without_kind(one)) for one in entry.changes[:_NAMES])
     more = len(entry.changes) - _NAMES
     return f"{shown} and {more:_} more" if more > 0 else shown
@@ -109,4 +110,5 @@ def along(entry: ChangeEntry) -> str:
 
 
 def kind_of(entry: ChangeEntry) -> str:
+    """The kind that the entry's changes share, as addresses write it: `elastic_group`."""
     return entry.first.address.partition("/")[0]

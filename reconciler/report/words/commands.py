@@ -14,6 +14,8 @@ class CommandLines:
     look: str
     go: str
     rest: str
+    then: str = "Planning again finds nothing to do."
+    """What holds once all of it is done."""
 
 
 def of_plan(arguments: str, applying: str | None = None) -> CommandLines:
@@ -26,7 +28,8 @@ def of_restoring(arguments: str, consented: str) -> CommandLines:
     """An apply would change what the files say otherwise by now, too. `consented`: with the consents given, which a look
     does not take."""
     go = f"{_typed('drift', consented)} --restore"
-    return CommandLines(look=_typed("drift", arguments), go=go, rest=f"{go} --partial")
+    then = "What had strayed of ours is put back."
+    return CommandLines(look=_typed("drift", arguments), go=go, rest=f"{go} --partial", then=then)
 
 
 def _typed(command: str, arguments: str) -> str:

@@ -43,4 +43,5 @@ def kind_noun(kind: str, count: int) -> str:
 
 
 def without_kind(change: PlannedChange) -> str:
+    """The address of a change after its kind: `ORDERS/dispatch` of `consumer/ORDERS/dispatch`."""
     return change.address.split("/", 1)[1]

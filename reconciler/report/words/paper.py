@@ -22,6 +22,7 @@ WIDTH = 100
 
 
 def plain(text: str, _role: Role) -> str:
+    """The text as it is, for paper without colours."""
     return text
 
 

@@ -16,11 +16,13 @@ HUNDREDS = (
 
 
 def page_text(rule: Rule, paper: Paper) -> str:
+    """A rule's page for a terminal, with the actions and versions it judges and what the server itself does."""
     lines = [f"{rule.code} {rule.name}", "", *_wrapped(rule.doc, paper), "", *paper.wrapped(judged_on(rule))]
     return "\n".join([*lines, *paper.wrapped(f"The server itself {reaction(rule)}.")]) + "\n"
 
 
 def other_page_text(code: str, other: Page, paper: Paper) -> str:
+    """The page of a code that belongs to no rule: what it means, and what to do instead."""
     way_out = f"Instead: {other.instead}."
     lines = [f"{code} {other.name}", "", *_wrapped(other.means, paper), "", *_wrapped(way_out, paper)]
     return "\n".join(lines) + "\n"
@@ -58,6 +60,7 @@ def _section(rule: Rule) -> Iterator[str]:
 
 
 def judged_on(rule: Rule) -> str:
+    """The actions and server versions that a rule judges: `Judged on: create, update; nats-server from 2.12.`"""
     return f"Judged on: {_actions(rule)}; nats-server {versions(rule)}."
 
 
@@ -66,11 +69,13 @@ def _actions(rule: Rule) -> str:
 
 
 def reaction(rule: Rule) -> str:
+    """What the server does with what the rule flags, and the `err_code`s it answers with, if any."""
     codes = f" (err_code {', '.join(map(str, rule.err_codes))})" if rule.err_codes else ""
     return f"{rule.reaction}{codes}"
 
 
 def versions(rule: Rule) -> str:
+    """The server versions that a rule judges: `from 2.12 before 2.14`, either half alone, or `of any supported version`."""
     since = f"from {rule.since.short}" if rule.since > SUPPORTED[0] else ""
     until = f"before {rule.until.short}" if rule.until < Version(900, 0) else ""
     return " ".join(filter(None, (since, until))) or "of any supported version"

@@ -55,4 +55,5 @@ def _columns_of(character: str) -> int:
 
 
 def padded(text: str, width: int) -> str:
+    """The text with spaces after it, up to `width` columns of a terminal; a wider text stays as it is."""
     return text + " " * (width - columns(text))

@@ -45,6 +45,7 @@ def config_home(environ: Mapping[str, str]) -> Path:
 
 
 def home(environ: Mapping[str, str]) -> Path:
+    """The user's home folder: `$HOME` where it is set, else as the operating system knows it."""
     found = environ.get("HOME")
     return Path(found) if found else Path.home()
 
@@ -58,6 +59,7 @@ def selected(config: Path) -> str | None:
 
 
 def known(config: Path) -> list[str]:
+    """The names of all contexts in the configuration folder, sorted; empty where nobody made one."""
     return sorted(file.stem for file in (config / "nats" / "context").glob("*.json"))
 
 

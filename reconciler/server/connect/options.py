@@ -27,6 +27,7 @@ class Server:
 
     @property
     def wants_tls(self) -> bool:
+        """The URL asks for TLS by itself, whatever the other options say."""
         return self.url.startswith("tls://")
 
 

@@ -50,10 +50,12 @@ class Settings:
 
     @property
     def names_a_login(self) -> bool:
+        """This place names a way to log in, so that every way from a lower place is dropped. A password alone is none."""
         return any(getattr(self, name) for name in _LOGIN if name != "password") or "@" in (self.url or "")
 
     @property
     def names_an_api(self) -> bool:
+        """This place names a JetStream domain or an API prefix, so that both of a lower place are dropped."""
         return any(getattr(self, name) for name in _API)
 
     def over(self, lower: Self) -> Self:
@@ -96,6 +98,7 @@ _VARIABLES = {
 
 
 def from_environment(environ: Mapping[str, str]) -> Settings:
+    """What the variables of the `nats` CLI say; a variable that is empty counts as not set."""
     said: dict[str, Any] = {name: environ[var] for var, name in _VARIABLES.items() if environ.get(var)}
     return Settings(**said)
 

@@ -17,6 +17,7 @@ ACTORS = ("GITHUB_ACTOR", "GITLAB_USER_LOGIN", "BITBUCKET_STEP_TRIGGERER_UUID", 
 
 
 def holder(topology: str, target: Target, source: str | None, git_revision: str | None, tool: str) -> Holder:
+    """What a lease tells others about this run, under a run id that is drawn anew at each call; `since` is in UTC."""
     return Holder(
         topology=topology,
         run=secrets.token_hex(8),

@@ -28,6 +28,7 @@ def capture(snapshot: Snapshot) -> str | None:
 
 
 def captures(subjects: Iterable[str]) -> bool:
+    """Does a stream with these subjects store the audit events of the JetStream API?"""
     return any(_matches(subject.split("."), SUBJECT.split(".")) for subject in subjects)
 
 
@@ -56,6 +57,7 @@ def moment(text: str) -> datetime | None:
 
 
 def reaches_back_to(info: Mapping[str, Json], when: datetime) -> bool:
+    """Does the stream hold every event since then? False also where it does not say when it begins."""
     since = _since(info)
     return since is not None and since <= when
 

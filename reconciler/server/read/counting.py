@@ -28,6 +28,7 @@ AT_ONCE = 16
 
 
 async def messages_from(js: JetStream, question: MessagesFrom) -> dict[str, Any] | Refusal | NoAnswer:
+    """The answer to `MessagesFrom`, without a consumer; it lacks `messages` where nobody can count them."""
     start = "seq" if isinstance(question.start, int) else "start_time"
     wanted = {start: question.start, "next_by_subj": question.filter}
     said = await js.read(f"STREAM.MSG.GET.{question.stream}", wanted)
@@ -86,6 +87,7 @@ async def _everything(js: JetStream, question: MessagesFrom) -> int | None:
 
 
 async def holes(js: JetStream, question: Holes) -> dict[str, Any] | Refusal | NoAnswer:
+    """The answer to `Holes`: the sequences that the stream's leader lists as deleted."""
     said = await js.read(f"STREAM.INFO.{question.stream}", {"deleted_details": True})
     if isinstance(said, Refusal | NoAnswer):
         return said
@@ -115,6 +117,7 @@ async def oldest(js: JetStream, question: Oldest) -> dict[str, Any] | Refusal | 
 
 
 async def largest(js: JetStream, question: Largest) -> dict[str, Any] | Refusal | NoAnswer:
+    """The answer to `Largest`, from reading the newest messages; a size is that of headers and payload together."""
     info = await js.read(f"STREAM.INFO.{question.stream}")
     if isinstance(info, Refusal | NoAnswer):
         return info

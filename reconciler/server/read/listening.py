@@ -40,6 +40,7 @@ class Ear:
     """Those that are looked at; others come and go all the time."""
 
     async def advisory(self, msg: Msg) -> None:
+        """Takes in one advisory. Only an audit event is also kept, to say who made the change."""
         if msg.subject == SUBJECT:
             self._audited(msg.data)
         elif (on := _subject_of(msg.data)) is not None:
@@ -60,15 +61,18 @@ class Ear:
         return True
 
     async def written(self, _msg: Msg) -> None:
+        """Takes in one write to a watched bucket. Nobody is named for it, since writes leave no audit event."""
         self.heard += 1
         self.stirred.set()
 
     async def ended(self) -> None:
+        """The connection is closed: whoever waits for news is woken, since nothing more will be heard."""
         self.closed.set()
         self.stirred.set()
 
     @property
     def is_full(self) -> bool:
+        """As many changes are remembered as may be, so that nobody can be named for further ones."""
         return len(self.changes) >= MOST
 
 

@@ -70,6 +70,7 @@ async def next_after(js: JetStream, stream: str, sequence: int, matching: str = 
 
 
 async def at(js: JetStream, stream: str, sequence: int) -> Message | Problem | None:
+    """The message with exactly this sequence, as the leader has it; None where there is none."""
     return await _from_leader(js, stream, {"seq": sequence})
 
 

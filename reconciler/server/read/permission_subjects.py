@@ -75,6 +75,7 @@ class Api:
 
     @classmethod
     def of(cls, domain: str | None, prefix: str | None, inbox: str) -> Self:
+        """For a JetStream domain or an imported prefix; where neither is named, for the API at `$JS.API.`."""
         return cls(start=api_prefix(domain, prefix), inbox=inbox)
 
     def subject(self, template: str, **names: str) -> str | None:
@@ -86,6 +87,7 @@ class Api:
         return (elsewhere if filled.startswith("$KV.") else self.start) + filled
 
     def needs(self, why: str, templates: Iterable[str], **names: str) -> Iterator[Need]:
+        """One permission for each template, filled with `names`; what is not asked here (see `subject`) is left out."""
         for template in templates:
             if (subject := self.subject(template, **names)) is not None:
                 yield Need(subject=subject, why=why)
@@ -98,10 +100,12 @@ class Api:
             yield from self.needs("what reconciler and groups remember", RECORDS, bucket=bucket)
 
     def measuring(self, streams: Iterable[str]) -> Iterator[Need]:
+        """For counting what a change of these streams would lose."""
         for stream in streams:
             yield from self.needs("what changes would lose", MEASURE, stream=stream)
 
     def attributing(self, streams: Iterable[str]) -> Iterator[Need]:
+        """For finding out who made a change, from these streams of audit events."""
         for stream in streams:
             yield from self.needs("who did it, from the audit trail", TRAIL, stream=stream)
 
@@ -114,12 +118,14 @@ class Api:
             yield from self.needs(MEMORY, (CREATE,), bucket=BUCKET)
 
     def carrying_out(self, steps: Iterable[Step]) -> Iterator[Need]:
+        """For the requests of these steps, and for reading the consumers of members that a gate waits for."""
         for step in steps:
             yield from self.needs(CHANGES, STEPS[step.call], **_names(step))
             named = step.body.get("names") or step.body.get("partitions") or ()  # the members a gate waits for
             yield from (need for name in named for need in self.needs(CHANGES, (MEMBER,), stream=step.on[0], on=name))
 
     def verifying(self, steps: Iterable[Step]) -> Iterator[Need]:
+        """For the look after an apply at the streams and consumers that these steps change."""
         for step in steps:
             if step.call in LOOKED_AT_AFTERWARDS:
                 yield from self.needs("whether all is there afterwards", AFTERWARDS[len(step.on)], **_names(step))
@@ -137,6 +143,7 @@ class Api:
             yield from self.needs("what changes, for --watch", ("$KV.{bucket}.{keys}",), bucket=bucket, keys=keys)
 
     def answers(self) -> Need:
+        """The subscription that every request needs, whatever it asks."""
         return Need(subject=f"{self.inbox}.>", why="answers")
 
 

@@ -88,6 +88,7 @@ async def message(js: JetStream, stream: str, sequence: int) -> Answer:
 
 
 def is_gone(said: Answer) -> bool:
+    """Did the server say that the stream does not exist? Silence does not count as that."""
     return isinstance(said, Refusal) and said.err_code == NO_STREAM
 
 

@@ -75,6 +75,7 @@ async def _direct(js: JetStream, bucket: str, matching: str) -> dict[str, Entry]
 
 
 def ends(reply: Reply) -> bool:
+    """Is this the reply after the last message of a direct batch? The server speaks for itself in it."""
     return reply.status is not None
 
 

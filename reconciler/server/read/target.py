@@ -46,6 +46,7 @@ def target(
     streams: Mapping[str, Mapping[str, Json]],
     versions: Iterable[Version],
 ) -> Target:
+    """The place as its answers describe it. The version is the lowest of all servers seen; what nobody told is None."""
     usage = dict(info) if isinstance(info, Mapping) else {}
     limits = usage.pop("limits", None) or {}
     connected = None if js.is_elsewhere else _connected(js)
@@ -75,6 +76,7 @@ def user_of(told: Mapping[str, Json], token: str | None) -> str | None:
 
 
 def level_of(version: Version) -> int:
+    """The API level that servers of this version have; 0 for those before 2.11."""
     return max((level for level, first in LEVELS.items() if first <= version), default=0)
 
 

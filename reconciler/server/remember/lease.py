@@ -119,6 +119,7 @@ class Leases:
         """Unlike that of every other run in this account, and higher than those before: a revision of the bucket."""
 
     def lost(self) -> str | None:
+        """Why nothing may be written any more, in words; None while it may. A lease that is lost stays lost."""
         if self._lost is None and BUCKET in self._js.went_back:
             self._lost = WENT_BACK
         for topology, lease in self._held.items():
@@ -213,6 +214,7 @@ class Leases:
             self._lost = f"the lease of topology {topology} ran out, or was removed by `reconciler unlock`"
 
     async def give_back(self) -> None:
+        """Frees every lease, so that others need not wait for its term to end. Leases that are lost are left alone."""
         if self.lost() is None:
             await asyncio.gather(*map(self._give_back, self._held))
 
@@ -298,6 +300,7 @@ def _still_held(topology: str, there: Found | Put, terms: LeaseTerms, *, outlast
 
 
 def unavailable(why: Unavailable) -> Diagnostic:
+    """The warning LE201 for an apply that goes on without a lease, and how to get one next time."""
     return Diagnostic(
         severity=Severity.WARNING, code="LE201", name="no-lease", fix=why.fix,
         message=f"applied without a lease, so that others may have applied at the same time, and without a journal: {why.why}",

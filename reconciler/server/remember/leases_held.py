@@ -33,6 +33,7 @@ async def leases(js: JetStream) -> list[Held] | Refusal | NoAnswer:
 
 
 async def look(js: JetStream, topology: str) -> Free | Held | Refusal | NoAnswer:
+    """The lease of this topology as it stands now: who holds it, or that it is free."""
     there = await entry(js, BUCKET, lease_key(topology))
     if isinstance(there, Refusal | NoAnswer):
         return there

@@ -22,6 +22,7 @@ SETTLING = 2.0
 
 
 async def put(run: RunContext, step: Step) -> Result:
+    """Writes the entry, unless somebody else wrote its key after the plan was made."""
     bucket, key = step.on
     value, expected = (step.value or "").encode(), run.written.get(step.on, step.revision)
     said = await _when_listening(lambda: settled.put(run.js, bucket, key, value, expected_revision=expected))
@@ -29,6 +30,7 @@ async def put(run: RunContext, step: Step) -> Result:
 
 
 async def remove(run: RunContext, step: Step) -> Result:
+    """Deletes the entry, unless somebody else wrote its key after the plan was made."""
     bucket, key = step.on
     expected = run.written.get(step.on, step.revision)
     said = await _when_listening(lambda: settled.delete(run.js, bucket, key, expected_revision=expected))

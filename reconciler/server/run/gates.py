@@ -70,6 +70,7 @@ async def _consumers_left(run: RunContext, step: Step) -> list[str]:
 
 
 async def replicas_current(run: RunContext, step: Step) -> Result:
+    """Waits until the stream's servers are no longer being changed and every replica of it is current."""
     return await _still(run, step, problems.still_moving)
 
 

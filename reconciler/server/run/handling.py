@@ -47,6 +47,7 @@ def info_of(step: Step) -> str:
 
 
 def is_missing(said: Answer) -> bool:
+    """Did the server say that the stream or consumer does not exist?"""
     return isinstance(said, Refusal) and said.err_code in NOT_FOUND
 
 

@@ -66,10 +66,12 @@ class Doubtful:
 
 
 def deed(step: Step) -> str:
+    """What the step is to do, as it follows `could not`: `create stream ORDERS`."""
     return DEEDS[step.call].format("/".join(step.on))
 
 
 def refused(step: Step, said: Refusal | NoAnswer) -> Unsuccessful:
+    """AP102: the server said no, with a way out by its error code. AP101: the request was not sent, or nobody got it."""
     if isinstance(said, NoAnswer):
         message = f"Could not {deed(step)}: {said}. Nothing was done."
         return Unsuccessful(_diagnostic(step, "AP101", "not-sent", message, None), nothing_done=True)
@@ -82,15 +84,18 @@ def _fix(said: Refusal) -> str:
 
 
 def changed(step: Step, what: Sequence[str]) -> Unsuccessful:
+    """AP103: the object is not what the plan was made from, so it was left alone. `what`: the differences in words."""
     message = f"Did not {deed(step)}, since it changed after the plan was made: {'; '.join(what)}."
     return Unsuccessful(_diagnostic(step, "AP103", "changed-since-plan", message, PLAN_AGAIN), nothing_done=True)
 
 
 def gone(step: Step) -> Unsuccessful:
+    """AP103 for an object that was there when the plan was made, and is not any more."""
     return changed(step, ["it existed then and is gone now"])
 
 
 def strayed(step: Step, found: Sequence[Strayed]) -> Unsuccessful:
+    """AP103 with each field that somebody changed after the plan was made, as it was and as it is."""
     said = [f"{one.path} was {_shown(one.planned, one)} and is {_shown(one.now, one)} now" for one in found]
     return replace(changed(step, said), strayed=tuple(found))
 
@@ -100,26 +105,31 @@ def _shown(value: Json, one: Strayed) -> str:
 
 
 def unreadable(step: Step, said: Refusal | NoAnswer) -> Unsuccessful:
+    """AP104: the object could not be read just before it was to be changed, so it was left alone."""
     message = f"Did not {deed(step)}, since it could not be read just before: {said}. Nothing was done."
     return Unsuccessful(_diagnostic(step, "AP104", "unreadable", message, None), nothing_done=True)
 
 
 def unlike(step: Step, wrong: Sequence[str]) -> Unsuccessful:
+    """AP105: the server confirmed the step, but what it holds now is not what was predicted."""
     message = f"The server said ok to {deed(step)}, but {'; '.join(wrong)}."
     return Unsuccessful(_diagnostic(step, "AP105", "not-as-predicted", message, PLAN_AGAIN), nothing_done=False)
 
 
 def missing(step: Step) -> Unsuccessful:
+    """AP105 for what was created or updated, and is not in a list that was read afterwards."""
     message = f"The server said ok to {deed(step)}, but a list read afterwards does not have it."
     return Unsuccessful(_diagnostic(step, "AP105", "not-as-predicted", message, PLAN_AGAIN), nothing_done=False)
 
 
 def remains(step: Step) -> Unsuccessful:
+    """AP105 for what was deleted, and is still in a list that was read afterwards."""
     message = f"The server said ok to {deed(step)}, but a list read afterwards still has it."
     return Unsuccessful(_diagnostic(step, "AP105", "not-as-predicted", message, PLAN_AGAIN), nothing_done=False)
 
 
 def still_there(step: Step, names: Sequence[str]) -> Unsuccessful:
+    """AP106: these members did not give up their consumers in time."""
     seconds = step.body["timeout"] / 1e9
     message = f"Members of {step.address} are still consuming after {seconds:g} s: {', '.join(names)}."
     fix = "Stop these members, then run apply again; what was queued on their partitions is still there."
@@ -127,6 +137,7 @@ def still_there(step: Step, names: Sequence[str]) -> Unsuccessful:
 
 
 def unbound(step: Step) -> Unsuccessful:
+    """AP108: the server does not tell a position that later steps need, so the object was not replaced."""
     if step.call is Call.QUEUE_READ:
         return _no_resume_point(step)
     message = f"Consumer {'/'.join(step.on)} does not say where it stands, so it was not replaced."
@@ -145,6 +156,7 @@ def _no_resume_point(step: Step) -> Unsuccessful:
 
 
 def outlived(step: Step, gone: int) -> Unsuccessful:
+    """AP114: the source lacks more of what is queued than the plan said, so the queue was not deleted."""
     queue, source, planned = step.on[0], step.body["from"], step.body["gone"]
     message = (
         f"Of what is queued in {queue}, up to {gone} {'is' if gone == 1 else 'are'} not in {source} any more, where the plan "
@@ -158,6 +170,7 @@ def outlived(step: Step, gone: int) -> Unsuccessful:
 
 
 def still_moving(step: Step, how: str) -> Unsuccessful:
+    """AP109: the replicas of the stream were not current in time. `how`: what they still lack."""
     seconds = step.body["timeout"] / 1e9
     message = f"Stream {step.on[0]} is still being moved or copied after {seconds:g} s: {how}."
     fix = "Wait until `nats stream info` shows all replicas current, then run apply again: it does what is left."
@@ -165,6 +178,7 @@ def still_moving(step: Step, how: str) -> Unsuccessful:
 
 
 def not_everywhere(step: Step, how: str) -> Unsuccessful:
+    """AP113: some server did not have the consumer in time, so the consumers that wait for it stay as they are."""
     seconds = step.body["timeout"] / 1e9
     message = (
         f"Consumer {'/'.join(step.on)} is not on every server after {seconds:g} s: {how}. A server that does not know it "
@@ -178,6 +192,7 @@ def not_everywhere(step: Step, how: str) -> Unsuccessful:
 
 
 def passes_over(step: Step, message: int, begins: int) -> Unsuccessful:
+    """AP112: the new consumer was made behind `begins`, past a stored `message` that it has to deliver."""
     stream, name = step.on
     said = (
         f"Consumer {stream}/{name} was made behind message {begins}, but {stream} still holds message {message}, which it "
@@ -190,6 +205,7 @@ def passes_over(step: Step, message: int, begins: int) -> Unsuccessful:
 
 
 def still_behind(step: Step, how: str) -> Unsuccessful:
+    """AP110: the mirror did not catch up in time, so it was not promoted. `how`: what it still lacks."""
     seconds = step.body["timeout"] / 1e9
     message = f"Mirror {step.on[0]} has not caught up after {seconds:g} s, so it was not promoted: {how}."
     fix = (
@@ -200,6 +216,7 @@ def still_behind(step: Step, how: str) -> Unsuccessful:
 
 
 def still_away(step: Step, names: Sequence[str]) -> Unsuccessful:
+    """AP111: the membership is written, but these members did not consume again in time."""
     seconds, held, again = (step.body.get(name, 0) / 1e9 for name in ("timeout", "held", "again"))
     how = (
         f" A member that is gone holds its partitions for up to {held:g} s (its ack wait, its inactive_threshold, and 1 s), "
@@ -214,6 +231,7 @@ def still_away(step: Step, names: Sequence[str]) -> Unsuccessful:
 
 
 def members_unseen(step: Step, said: Refusal | NoAnswer) -> Unsuccessful:
+    """AP104: the membership is written, but the server did not say how the members are."""
     message = (
         f"The membership of {step.address} is changed, but whether its members consume again could not be read: {said}."
     )
@@ -222,11 +240,13 @@ def members_unseen(step: Step, said: Refusal | NoAnswer) -> Unsuccessful:
 
 
 def in_doubt(step: Step, silence: Refusal | NoAnswer) -> Doubtful:
+    """AP107: no answer came to a request that was sent, and looking again did not tell whether it was done."""
     message = f"Nobody knows whether the attempt to {deed(step)} succeeded: {silence}; looking again did not tell."
     return Doubtful(_diagnostic(step, "AP107", "in-doubt", message, PLAN_AGAIN))
 
 
 def interrupted(step: Step) -> Diagnostic:
+    """AP107 for a step that was under way when the run was stopped."""
     message = f"The run was stopped before the answer to the attempt to {deed(step)} came."
     return _diagnostic(step, "AP107", "in-doubt", message, PLAN_AGAIN)
 

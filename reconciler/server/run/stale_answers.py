@@ -26,6 +26,7 @@ class Acknowledged:
     """At least so many hold one stream together."""
 
     def show(self, infos: Iterable[Mapping[str, Json]]) -> None:
+        """Learns from INFO replies how many servers the cluster has at least."""
         for info in infos:
             self.servers = max(self.servers, 1 + len((info.get("cluster") or {}).get("replicas") or ()))
 

@@ -34,6 +34,7 @@ PAUSES_WITHIN = 2.0
 
 
 async def carry_out(run: RunContext, step: Step) -> Result:
+    """Does one step, with the values that earlier steps bound, and binds what later steps need of it."""
     result = await _HANDLERS[step.call](run, filled(step, run.bound))
     if step.bind is None or not isinstance(result, Succeeded):
         return result

@@ -52,6 +52,7 @@ class Refusal:
 
     @property
     def is_for_want_of_a_server(self) -> bool:
+        """A server that the replicas need is offline: the request may succeed once it is back."""
         return self.err_code == NO_PEERS and "offline" in self.description
 
     @property
@@ -122,6 +123,7 @@ def _is_of_a_copy(said: Answer) -> bool:
 
 
 def encoded(body: Mapping[str, Json]) -> bytes:
+    """The body of a request: compact JSON in UTF-8."""
     return json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode()
 
 
@@ -141,6 +143,7 @@ class Pauses:
 
 
 def api_prefix(domain: str | None, prefix: str | None) -> str:
+    """What every API subject begins with, ending in a dot; an imported prefix wins over a domain."""
     return f"{prefix.rstrip('.')}." if prefix else f"$JS.{domain}.API." if domain else "$JS.API."
 
 

@@ -48,6 +48,7 @@ class NoAnswer:
 
     @property
     def outcome_unknown(self) -> bool:
+        """The request may have been carried out all the same, so that a write must not simply be sent again."""
         return self.why in (Silence.TIMEOUT, Silence.CLOSED)
 
     def __str__(self) -> str:
@@ -86,6 +87,7 @@ Unless = Callable[[], str | None]
 
 
 def first(_reply: Reply) -> bool:
+    """For `ends`: the first reply is the last one."""
     return True
 
 
@@ -143,6 +145,7 @@ class Pipeline:
         return self._line.nc
 
     async def open(self) -> None:
+        """Subscribes to the inbox. When this is done, the server has accepted or refused it."""
         # nats-py has no public way to learn of a denied publish after connecting: it only calls this.
         self.nc._error_cb = self._heard
         subscription = await self.nc.subscribe(self._inbox + "*", pending_msgs_limit=0, pending_bytes_limit=0)
@@ -154,6 +157,7 @@ class Pipeline:
         self._subscription = subscription
 
     async def close(self) -> None:
+        """Gives up the inbox. The connection stays open, since others may use it."""
         if self._opening is not None:
             await asyncio.wait([self._opening])
         if self._sweeper is not None:
@@ -195,6 +199,7 @@ class Pipeline:
         headers: dict[str, str] | None = None,
         unless: Unless = always,
     ) -> Reply | NoAnswer:
+        """The first reply, or why none came; `within` counts in seconds."""
         replies = await self.stream(subject, payload, within=within, headers=headers, ends=first, unless=unless)
         return replies if isinstance(replies, NoAnswer) else replies[0]
 

@@ -52,6 +52,7 @@ class Battery:
     contends: bool = True
 
     def publishes(self, stream: str) -> tuple[Publish, ...]:
+        """What publishers try on this stream; buckets and object stores have publishes of their own."""
         return self.bucket if stream.startswith("KV_") else self.store if stream.startswith("OBJ_") else self.plain
 
 

@@ -64,6 +64,7 @@ class Delivery:
 
 
 def sequence(message: Msg) -> int:
+    """Where the message stands in its stream, whatever its number in the consumer."""
     return int(message.metadata.sequence.stream)
 
 
@@ -90,6 +91,7 @@ class Client:
         return reply if isinstance(reply, str) else _answer(reply)
 
     async def publish(self, subject: str, payload: bytes = b"", headers: Mapping[str, str] | None = None) -> str:
+        """What came of it: `stored in ORDERS`, `refused 10071`, or why there is no answer."""
         reply = await self._request(subject, payload, headers)
         return reply if isinstance(reply, str) else _stored(reply)
 
@@ -182,6 +184,7 @@ class Client:
                 found.append(message)
 
     async def answer(self, message: Msg, kind: bytes) -> str:
+        """Sends an acknowledgement of this kind: `taken` if the server confirms it, else why there is no answer."""
         reply = await self._request(message.reply, kind, within=self._patience / 5)
         return reply if isinstance(reply, str) else "taken"
 

@@ -133,6 +133,7 @@ async def later(client: Client, notes: Notes, stream: str, name: str, body: Body
 
 
 async def position(client: Client, notes: Notes, stream: str, name: str, when: str, *given: str) -> None:
+    """Notes how far a consumer has come, or why the server does not say."""
     info = await client.ask(f"CONSUMER.INFO.{stream}.{name}")
     notes.add(
         f"position {when} of {stream}/{name}",

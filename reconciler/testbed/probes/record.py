@@ -48,6 +48,7 @@ class Notes:
     lines: dict[str, RecordLine] = field(default_factory=dict)
 
     def add(self, operation: str, side: Side, experience: str, *given: str) -> None:
+        """Notes one experience. `given`: beginnings of the names of operations that decide this one."""
         self.lines[operation] = RecordLine(side, experience, given)
 
 
@@ -59,6 +60,7 @@ def differences(before: Record, after: Record) -> tuple[Difference, ...]:
 
 
 def sides(found: Iterable[Difference]) -> frozenset[Side]:
+    """The sides on which any of these differences is felt."""
     return frozenset(one.side for one in found)
 
 

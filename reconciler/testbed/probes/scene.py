@@ -104,6 +104,7 @@ async def _short_lives(scene: Scene) -> None:
 
 
 def consumer_request(stream: str, name: str, body: Body, action: str) -> tuple[str, dict[str, Json]]:
+    """Endpoint and body for a durable consumer; `action` is `create` or `update`."""
     config = {"durable_name": name, "name": name, **body}
     return f"CONSUMER.CREATE.{stream}.{name}", {"stream_name": stream, "action": action, "config": config}
 
@@ -172,5 +173,6 @@ def _position(info: Mapping[str, Json] | str) -> object:
 
 
 def made(answer: Mapping[str, Json] | str) -> None:
+    """Raises Unmade with the words of `Client.ask` where the server did not do it."""
     if isinstance(answer, str):
         raise Unmade(answer)
