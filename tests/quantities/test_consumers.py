@@ -107,8 +107,28 @@ def test_what_is_in_flight_comes_again_whatever_the_new_filter_but_on_an_interes
         return verdicts["CO301"].message, again or [str(await settled(js, "S", 0))]
 
     said, again = talk(account, work)
-    assert ("3 of 3 messages in flight" in said) == (retention == "interest"), said
+    of_these = ("Delivered again until acknowledged: 3 of 3" in said, "up to 3 of 3 messages in flight" in said)
+    assert of_these == (retention == "limits", retention == "workqueue"), said
+    assert "3 of 3 messages in flight" in said
     assert again == (["0"] if retention == "interest" else ["s.a"] * 3)
+
+
+@on_every_version
+def test_on_a_work_queue_what_is_in_flight_when_a_consumer_turns_elsewhere_waits_with_the_rest(
+    account: Account, tmp_path: Path
+) -> None:
+    async def work(js: JetStream) -> tuple[str, list[str], int, int]:
+        await applied(js, tmp_path, text("workqueue", ", ack_wait: 1s, filter_subject: s.a"))
+        await publish(js, *MIXED)
+        await take(js, "S", "c", 3, acknowledge=False)
+        verdicts = await applied(js, tmp_path, text("workqueue", ", ack_wait: 1s, filter_subject: s.b"), "XX311")
+        got = await take(js, "S", "c", 5)
+        info = done(await js.request("CONSUMER.INFO.S.c"))
+        return verdicts["CO301"].message, got, info["num_pending"], (await state(js, "S"))["messages"]
+
+    said, delivered, pending, stuck = talk(account, work)
+    assert "2 of 2 pending messages and up to 3 of 3 messages in flight, left out by the new filter: they stay" in said
+    assert (delivered, pending, stuck) == (["s.b"] * 5, 0, 5)
 
 
 @on_every_version

@@ -84,6 +84,13 @@ RULES = (
         seen_by=(says("XX233"),),
     ),
     Act(
+        name="what a consumer has in flight when it starts over is not counted",
+        file="reconciler/kinds/consumer/losses.py",
+        before="return Amount(0, flying.most) if _starts_over(move, retention) else exactly(0)",
+        after="return exactly(0)",
+        seen_by=("tests/quantities/test_consumers.py",),
+    ),
+    Act(
         name="others are taken for our own",
         file="reconciler/changes/rule.py",
         before="if (owned.topology != self.topology if owned else address not in self.desired)",

@@ -92,7 +92,8 @@ def filter_change(change: Change, view: View) -> Found:
     old one. What is in flight comes again until it is acknowledged, whatever the new filter is. On an interest stream the
     server removes at once what is left out and nobody else wants; it also removes what is in flight and left out, so that a
     client that fails does not get it again. On a work queue what is left out waits for a consumer that takes it, which may
-    be one of the same plan, and one that takes more is made to start over, so that it misses nothing.
+    be one of the same plan, and one that takes more is made to start over, so that it misses nothing. What it has in flight
+    then, is left out and not acknowledged within its `ack_wait` waits with the rest.
 
     Instead: declare a second consumer with the new filter, which starts where you say; or let this one work off what is
     pending first.
@@ -105,17 +106,19 @@ def filter_change(change: Change, view: View) -> Found:
     skipped = _skipped(move, staying, view)
     missed = exactly(0) if retention == "workqueue" else _missed(move, staying, view)
     path = next(one.path for one in change.fields if one.top in FILTERS)
-    dropped = _let_go(move, view) if retention == "interest" else exactly(0)
+    flying = _let_go(move, view)
+    ending = _ending(flying, move, retention)
     if (
         not skipped.most
-        and not dropped.most
+        and not ending.most
         and (missed is None or not missed.most)
         and not (missed is None and move.position)
     ):
         return None
-    going = Amount(skipped.least + dropped.least, skipped.most + dropped.most)
+    going = Amount(skipped.least + ending.least, skipped.most + ending.most)
     drops = retention == "interest" and going.most > 0
-    left_out = [*_left_out(skipped, dropped, move, _fates(change, move, retention, view)), *_left_behind(missed)]
+    left_out = [*_left_out(skipped, ending, move, _fates(change, move, retention, view)), *_left_behind(missed)]
+    left_out += [] if ending.most else _comes_again(flying, move)
     return Finding(
         outcome=Outcome.NEEDS_CONSENT if drops else Outcome.WARNS,
         path=path,
@@ -160,6 +163,18 @@ def _passed_by(move: _Move, view: View) -> int:
     info = view.snapshot.streams.get(move.stream, {})
     first = (info.get("state") or {}).get("first_seq") or 1
     return int(max(0, move.position + 1 - first))
+
+
+def _ending(flying: Amount, move: _Move, retention: str) -> Amount:
+    """In flight, and delivered no more. What is acknowledged before a consumer starts over is done with."""
+    if retention == "interest":
+        return flying
+    return Amount(0, flying.most) if _starts_over(move, retention) else exactly(0)
+
+
+def _starts_over(move: _Move, retention: str) -> bool:
+    """Once what it has in flight is acknowledged, or had the time for it."""
+    return retention == "workqueue" and not move.narrows
 
 
 def _let_go(move: _Move, view: View) -> Amount:
@@ -208,14 +223,22 @@ def _fates(change: Change, move: _Move, retention: str, view: View) -> str:
 def _goes_on(move: _Move, retention: str) -> str:
     """What it gets from now on; on a work queue, one that takes more starts over."""
     subjects = "everything" if move.after == [">"] else f"only what matches {listed(list(move.after))}"
-    if retention == "workqueue" and not move.narrows:
+    if _starts_over(move, retention):
         return f"it starts over, and gets {subjects}"
     return f"{f'after its position (sequence {move.position}) ' if move.position else ''}it gets {subjects}"
 
 
-def _left_out(skipped: Amount, dropped: Amount, move: _Move, fate: str) -> Iterator[str]:
+def _comes_again(flying: Amount, move: _Move) -> Iterator[str]:
+    if flying.most:
+        yield (
+            f"Delivered again until acknowledged: {amount(flying)} of {some(move.flying, 'message')} in flight, although left "
+            "out by the new filter"
+        )
+
+
+def _left_out(skipped: Amount, ending: Amount, move: _Move, fate: str) -> Iterator[str]:
     pending = f"{amount(skipped)} of {some(move.pending, 'pending message')}" if skipped.most else ""
-    flying = f"{amount(dropped)} of {some(move.flying, 'message')} in flight" if dropped.most else ""
+    flying = f"{amount(ending)} of {some(move.flying, 'message')} in flight" if ending.most else ""
     if never := " and ".join(filter(None, (pending, flying))):
         yield f"Not delivered any more: {never}, left out by the new filter{fate}"
 
