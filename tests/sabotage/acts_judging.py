@@ -91,6 +91,13 @@ RULES = (
         seen_by=("tests/quantities/test_consumers.py",),
     ),
     Act(
+        name="messages are said to stay although their stream goes",
+        file="reconciler/kinds/consumer/losses.py",
+        before="    if above and above.action is Action.DELETE:",
+        after="    if above and above.action is Action.CREATE:",
+        seen_by=(says("CO310"),),
+    ),
+    Act(
         name="others are taken for our own",
         file="reconciler/changes/rule.py",
         before="if (owned.topology != self.topology if owned else address not in self.desired)",

@@ -14,7 +14,7 @@ from reconciler.kinds.consumer_checks.around import changes_of
 from reconciler.kinds.effects.readers import behind, filters
 from reconciler.kinds.fields.words import amount, consent_to, listed, some
 from reconciler.kinds.subjects.subjects import collide, is_subset, meets
-from reconciler.model.resource import Config, Json
+from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire import MessagesFrom, Question
 
 FILTERS = ("filter_subject", "filter_subjects")
@@ -50,6 +50,11 @@ class _Move:
     @property
     def widens(self) -> bool:
         return all(any(is_subset(old, new) for new in self.after) for old in self.before)
+
+    @property
+    def left(self) -> Sequence[str]:
+        """Subjects that match no more, at least in part."""
+        return [one for one in self.before if not any(is_subset(one, other) for other in self.after)]
 
     @property
     def both(self) -> Sequence[str]:
@@ -110,7 +115,7 @@ def filter_change(change: Change, view: View) -> Found:
     ending = _ending(flying, move, retention)
     if (
         not skipped.most
-        and not ending.most
+        and (not ending.most or (retention == "workqueue" and taking_over.is_taken(change, move.left, view)))
         and (missed is None or not missed.most)
         and not (missed is None and move.position)
     ):
@@ -216,8 +221,7 @@ def _fates(change: Change, move: _Move, retention: str, view: View) -> str:
         return ", and they go at apply unless another consumer wants them"
     if retention != "workqueue":
         return ""
-    left = [one for one in move.before if not any(is_subset(one, other) for other in move.after)]
-    return f": {taking_over.fate(change, left, view)}"
+    return f": {taking_over.fate(change, move.left, view)}"
 
 
 def _goes_on(move: _Move, retention: str) -> str:
@@ -286,6 +290,9 @@ def consumer_deletion(change: Change, view: View) -> Found:
 
 def _fate(change: Change, info: Info, view: View) -> tuple[Amount, str]:
     """What becomes of the messages it still wanted: how many are dropped, and in words."""
+    above = view.changes.get(Address.of("stream", change.address.stream))
+    if above and above.action is Action.DELETE:
+        return exactly(0), ", and go with their stream"
     retention = retention_of(change.address.stream, view)
     if retention == "workqueue":
         return exactly(0), f": {taking_over.fate(change, filters(info['config']), view)}"
