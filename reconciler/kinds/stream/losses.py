@@ -186,6 +186,8 @@ def subject_removed(change: Change, view: View) -> Found:
     captured as well.
 
     Where another stream takes it, that one has consumers and copies of its own: those of this stream get nothing more of it.
+    No two streams may store one subject, so this one lets go of it first: for a moment, or for as long as an apply that is
+    cut off there, nobody stores it.
 
     Instead: move the publishers first.
     """
@@ -207,9 +209,12 @@ def subject_removed(change: Change, view: View) -> Found:
         outcome=Outcome.WARNS,
         path="subjects",
         quantities=stored,
-        message=f"{'; '.join(said)}{words}{_fired(change)}",
+        message=f"{'; '.join(said)}{BETWEEN if taken or parts else ''}{words}{_fired(change)}",
         fix="move the publishers first; the plan cannot see who they are" if lost else None,
     )
+
+
+BETWEEN = ". Between the two steps publishers get no answer, and have to try again"
 
 
 def _fired(change: Change) -> str:
