@@ -98,6 +98,13 @@ RULES = (
         seen_by=(says("CO310"),),
     ),
     Act(
+        name="a limit per subject is said to trim at once where nobody counted",
+        file="reconciler/kinds/effects/surplus.py",
+        before='"go at apply" if is_prompt else _later(change)',
+        after='"go at apply"',
+        seen_by=(says("ST301"),),
+    ),
+    Act(
         name="others are taken for our own",
         file="reconciler/changes/rule.py",
         before="if (owned.topology != self.topology if owned else address not in self.desired)",
