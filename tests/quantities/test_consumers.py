@@ -12,10 +12,13 @@ from nats.aio.msg import Msg
 
 from reconciler.changes.amount import Amount
 from reconciler.changes.rule import Verdict
+from reconciler.journeys.plan.plan import plan
+from reconciler.model.run_options import RunOptions
 from reconciler.server.wire.api import JetStream
 from tests.quantities.losing import applied, planned, publish, settled, state, take
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_consumer, make_stream, talk
+from tests.support.topologies import read
 from tests.support.versions import on_every_version
 
 MIXED = ("s.a", "s.b") * 5
@@ -338,3 +341,37 @@ def test_no_more_comes_again_than_may_still_be_delivered(account: Account, tmp_p
 
     said, came = talk(account, work)
     assert said.least == came < said.most
+
+
+@on_every_version
+def test_a_pull_of_a_renamed_consumer_ends_with_409_and_later_ones_with_503(account: Account, tmp_path: Path) -> None:
+    renamed = (
+        "moved: [{from: consumer/S/old, to: consumer/S/new, reason: plainer}]\n"
+        "streams: {S: {subjects: [s.>], consumers: {new: {ack_policy: explicit}}}}"
+    )
+
+    async def work(js: JetStream) -> tuple[str, list[str]]:
+        nc = js.pipeline.nc
+        await applied(js, tmp_path, "streams: {S: {subjects: [s.>], consumers: {old: {ack_policy: explicit}}}}")
+        answers = await nc.subscribe(inbox := nc.new_inbox())
+
+        async def pull() -> None:
+            await nc.publish("$JS.API.CONSUMER.MSG.NEXT.S.old", b'{"expires": 20000000000}', reply=inbox)
+
+        async def status() -> str:
+            return ((await answers.next_msg(timeout=20)).headers or {}).get("Status", "")
+
+        await pull()
+        await nc.flush()
+        made = await plan(read(tmp_path, renamed), js, RunOptions())
+        said = [one.message for change in made.plan.changes for one in change.consequences]
+        await applied(js, tmp_path, renamed)
+        seen = [await status()]
+        await pull()
+        return " ".join(said), [*seen, await status()]
+
+    said, seen = talk(account, work)
+    assert (
+        "The waiting pull ends with 409 Consumer Deleted, and later ones of old get 503: clients must use new" in said
+    )
+    assert seen == ["409", "503"]

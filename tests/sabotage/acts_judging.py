@@ -105,6 +105,13 @@ RULES = (
         seen_by=(says("ST301"),),
     ),
     Act(
+        name="pulls of a renamed consumer are said to be worth another try",
+        file="reconciler/kinds/consumer/position.py",
+        before='clients must use {change.address.name}" if change.origin else ""',
+        after='clients must use {change.address.name}" if False else ""',
+        seen_by=("tests/golden/test_golden.py",),
+    ),
+    Act(
         name="others are taken for our own",
         file="reconciler/changes/rule.py",
         before="if (owned.topology != self.topology if owned else address not in self.desired)",
