@@ -375,3 +375,18 @@ def test_a_pull_of_a_renamed_consumer_ends_with_409_and_later_ones_with_503(acco
         "The waiting pull ends with 409 Consumer Deleted, and later ones of old get 503: clients must use new" in said
     )
     assert seen == ["409", "503"]
+
+
+@on_every_version
+def test_what_is_in_flight_when_payloads_go_comes_again_without(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> tuple[str, list[bytes]]:
+        await applied(js, tmp_path, text("limits", ", ack_wait: 1s"))
+        await publish(js, *["s.a"] * 3)
+        before = await pulled(js, 2)
+        verdicts = await applied(js, tmp_path, text("limits", ", ack_wait: 1s, headers_only: true"))
+        after = await pulled(js, 3)
+        return verdicts["CO601"].message, [message.data for message in (*before, *after)]
+
+    said, got = talk(account, work)
+    assert "the first are 2 messages in flight, where not acknowledged in time, then 1 pending message" in said
+    assert got == [b"0123456789"] * 2 + [b""] * 3

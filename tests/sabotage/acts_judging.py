@@ -112,6 +112,13 @@ RULES = (
         seen_by=("tests/golden/test_golden.py",),
     ),
     Act(
+        name="what is in flight is said to keep its payload",
+        file="reconciler/kinds/consumer/effects.py",
+        before='where not acknowledged in time"] if flying else []',
+        after='where not acknowledged in time"] if False else []',
+        seen_by=(says("CO601"),),
+    ),
+    Act(
         name="others are taken for our own",
         file="reconciler/changes/rule.py",
         before="if (owned.topology != self.topology if owned else address not in self.desired)",
