@@ -129,8 +129,10 @@ class Kind:
     """What the change does to messages and clients, in quantities."""
     replace: Callable[[Change, View], Replacement] | None = None
     """How a change that replaces is carried out; None where no rule of the kind ever lets one."""
+    starts: tuple[str, ...] = ()
+    """Fields that say where an object begins when it is made."""
     begins: Callable[[Resource, Resource, Snapshot], Iterable[str]] = lambda _desired, _live, _snapshot: ()
-    """Fields that only say where an object begins, where the live one has moved on from there and so heeds them no more."""
+    """Those of them that the live one heeds no more, since it has moved on from there."""
     resume: Callable[[Change, View], Config] = lambda change, _view: change.intent.start if change.intent else {}
     """The start (as in `Replacement`) with which a replacement is finished whose old object is gone."""
     tidy: Callable[[Change, View], Sequence[Step]] = lambda _change, _view: ()

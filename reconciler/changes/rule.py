@@ -320,15 +320,16 @@ def falling_on(who: FallsOn, rules: Iterable[Rule]) -> tuple[Rule, ...]:
     return tuple(replace(one, falls_on=who) if Action.DELETE not in one.on else one for one in rules)
 
 
-def _each(found: Found) -> Iterable[Finding]:
-    return [found] if isinstance(found, Finding) else found or ()
+def _each(found: Finding | Iterable[Finding]) -> Iterable[Finding]:
+    return [found] if isinstance(found, Finding) else found
 
 
 def judged(rules: Iterable[Rule], change: Change, view: View) -> list[Verdict]:
     """Every verdict of these rules, which all concern this change, in the rules' order."""
     verdicts: list[Verdict] = []
     for one in rules:
-        verdicts.extend(_stamped(one, finding, change, view) for finding in _each(one.judge(change, view)))
+        if found := one.judge(change, view):  # most rules find nothing of most objects
+            verdicts += [_stamped(one, finding, change, view) for finding in _each(found)]
     return verdicts
 
 

@@ -16,7 +16,7 @@ from reconciler.engine.misnamed import KnownNames, misnamed
 from reconciler.memory.remembered import Memory
 from reconciler.model.intents import Intent, intents
 from reconciler.model.records import Owned, is_stale
-from reconciler.model.resource import Address, Resource, nowhere
+from reconciler.model.resource import Address, Declared, Resource, nowhere
 from reconciler.model.run_options import NO_OPTIONS, RunOptions
 from reconciler.model.topology import Removed, Topology
 from reconciler.model.wire import Snapshot
@@ -211,15 +211,16 @@ def _unwanted(
                 snapshot,
                 is_begun=removed.address in begun,
             )
-    for forgotten in topology.forget:
-        address = forgotten.address
+    given_up = {one.address: one.where for one in topology.resources if _is_external(one) and one.address in ours}
+    given_up |= {one.address: one.where for one in topology.forget}
+    for address, where in given_up.items():
         action = Action.FORGET if address in ours else Action.ABSENT
         changes[address] = Change(
             address=address,
             action=action,
             live=live.get(address),
             owned=ledger.get(address),
-            where=forgotten.where,
+            where=where,
             reason="stays as it is; no longer managed here",
         )
     declared = {d.address for d in topology.resources}
@@ -227,6 +228,11 @@ def _unwanted(
         if address in live:
             changes[address] = _orphan(live[address], ledger[address], ended.get(address))
     return changes
+
+
+def _is_external(declared: Declared) -> bool:
+    """Is it said that someone else manages it?"""
+    return bool(getattr(declared.spec, "external", False))
 
 
 def _orphan(live: Resource, owned: Owned, ended: Removed | None) -> Change:

@@ -159,3 +159,36 @@ def test_a_file_that_belongs_to_none_of_them_is_said(tree: Shell) -> None:
 def test_files_named_one_by_one_are_taken_apart_too(tree: Shell) -> None:
     ran = tree("validate", *map(str, sorted(Path(one) for one in ("audit/a.yaml", "chat.yaml", "bills/b.yaml"))))
     assert (ran.code, ran.out.count("can be planned")) == (0, 3)
+
+
+def test_a_topology_is_split_in_one_apply_and_the_first_half_only_reads_from_then_on(
+    shell: Shell, account: Account
+) -> None:
+    whole = shell.write(CHAT + "  LOGS: {subjects: [logs], consumers: {mine: {ack_policy: explicit}}}\n", "chat.yaml")
+    assert shell("apply", whole, "--yes", *target(account)).code == 0
+    kept = "  LOGS: {external: true, consumers: {mine: {ack_policy: explicit}}}\nforget: [stream/LOGS]\n"
+    shell.write(CHAT + kept, "chat.yaml")
+    shell.write("reconciler: 1\ntopology: a-logs\nstreams:\n  LOGS: {subjects: [logs]}\n", "logs.yaml")
+    assert shell("validate", ".").code == 0
+    split = shell("apply", ".", "--yes", *target(account))
+    assert split.code == 0, split
+    assert shell("plan", ".", "--exit-code", *target(account)).code == 0
+    assert shell("drift", ".", *target(account)).code == 0
+
+
+def test_what_is_said_to_be_of_others_is_given_up_without_another_word(shell: Shell, account: Account) -> None:
+    file = shell.write(CHAT, "chat.yaml")
+    assert shell("apply", file, "--yes", *target(account)).code == 0
+    shell.write(CHAT.replace("subjects: [chat.>]", "external: true"), "chat.yaml")
+    assert "< stream/CHAT" in shell("plan", file, *target(account)).out
+    assert shell("apply", file, "--yes", *target(account)).code == 0
+    other = shell.write(CHAT.replace("topology: chat", "topology: theirs"), "theirs.yaml")
+    assert shell("apply", other, "--yes", *target(account)).code == 0
+
+
+def test_an_origin_that_another_topology_declares_is_not_called_missing(shell: Shell) -> None:
+    shell.write(CHAT, "chat.yaml")
+    copy = "reconciler: 1\ntopology: copy\nstreams:\n  COPY: {mirror: {name: CHAT}}\n"
+    shell.write(copy, "copy.yaml")
+    assert "XX206" in shell("validate", "copy.yaml").out
+    assert "XX206" not in shell("validate", ".").out

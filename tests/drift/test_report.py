@@ -114,3 +114,12 @@ def test_a_partial_look_is_no_clean_bill(tmp_path: Path) -> None:
     drift = look(tmp_path, raw={"streams": {"S": None}, "unknown": {"stream/S": "no answer"}})
     assert "? stream/S  unknown" in drift_text(drift)
     assert [one.code for one in drift_findings(drift)] == ["DR207"]
+
+
+def test_what_was_never_applied_differs_from_the_file_and_nobody_is_said_to_have_changed_it(tmp_path: Path) -> None:
+    found = by(look(tmp_path, WIDER, owner=None), Attribution(unknown="nobody listened"))
+    text = drift_text(found, arguments="orders")
+    assert "differs from the file; nothing is remembered of an apply" in text
+    assert "changed outside" not in text
+    assert "To see what an apply adopts and changes: reconciler plan orders" in text
+    assert "--restore" not in text

@@ -109,6 +109,32 @@ def test_putting_back_what_would_drop_messages_needs_consent_like_everything_els
     assert (plan.exit_code, plan.steps) == (4, ())
 
 
+def test_a_consumer_that_is_gone_comes_back_where_the_file_says_since(someone: Someone, owner: Owner) -> None:
+    text = HEADER + "streams:\n  S: {subjects: [s.*], consumers: {c: {ack_policy: explicit}}}\n"
+    file = someone.write(text)
+    assert someone("apply", file, "--yes").code == 0
+
+    async def some_are_read(js: JetStream) -> None:
+        for _ in range(5):
+            await js.pipeline.request("s.a", b"x", within=30)
+        nc = await owner.account.connect()
+        reader = await nc.jetstream().pull_subscribe_bind("c", stream="S")
+        for message in await reader.fetch(3):
+            await message.ack_sync()
+        await nc.close()
+
+    owner.meddle(("alice", some_are_read), ("alice", asking("CONSUMER.DELETE.S.c")))
+    refused = someone("drift", file, "--restore", "--yes")
+    assert refused.code == 4, refused
+    assert f"After editing: reconciler drift {file}" in refused.out
+    assert next(line for line in refused.out.splitlines() if "After editing" in line).endswith("--restore")
+    file = someone.write(text.replace("explicit", "explicit, deliver_policy: by_start_sequence, opt_start_seq: 4"))
+    restored = someone("drift", file, "--restore", "--yes")
+    assert restored.code == 0, restored
+    assert talk(owner.account, observe).consumers["S"]["c"]["num_pending"] == 2
+    assert someone("drift", file).code == 0
+
+
 def test_what_is_left_out_of_the_selection_stays(owner: Owner) -> None:
     owner.apply(TEXT)
     owner.meddle(("alice", updating("S", max_age=DAY)), ("alice", updating("KV_CONFIG", max_msgs_per_subject=7)))

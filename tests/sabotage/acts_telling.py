@@ -188,6 +188,13 @@ SECRETS = (
 
 DRIFT = (
     Act(
+        name="a consumer is restored where it was applied to begin, whatever the file says since",
+        file="reconciler/journeys/drift/restored.py",
+        before="return {**applied, **{name: said[name] for name in starts if name in said}}",
+        after="return dict(owned.applied)",
+        seen_by=("tests/drift/test_restore.py::test_a_consumer_that_is_gone_comes_back_where_the_file_says_since",),
+    ),
+    Act(
         name="drift is blind for one kind",
         file="reconciler/journeys/drift/drift.py",
         before="if options.selects(a, c.terms.labels)}",

@@ -127,9 +127,10 @@ class _Loading:
         return Loaded(topology=topology, diagnostics=said, name=topology.name)
 
     def _contradictions(self) -> Iterator[Diagnostic]:
-        """An address is declared, removed or forgotten: one of them, and once."""
+        """An address is declared, removed or forgotten: one of them, and once; what someone else manages may be forgotten, too."""
         seen: dict[Address, tuple[str, Where]]
         seen = {one.address: ("declared", one.where) for one in self.collector.resources}
+        elsewhere = {one.address for one in self.collector.resources if getattr(one.spec, "external", False)}
         said: Iterable[tuple[str, Address, Where, str]] = [
             *(("removed", one.address, one.where, "address") for one in self.header.removed),
             *(("forgotten", one.address, one.where, "") for one in self.header.forget),
@@ -137,7 +138,7 @@ class _Loading:
         ]
         for what, address, where, path in said:
             earlier, there = seen.setdefault(address, (what, where))
-            if there is not where:
+            if there is not where and not (what == "forgotten" and address in elsewhere):
                 message = f"`{address}` is {what} here but {earlier} at {there('')}; keep one"
                 yield complain("XX505", "duplicate", message, where(path), address=str(address))
 

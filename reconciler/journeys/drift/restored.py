@@ -7,7 +7,7 @@ strayed fields as they were. What a file changed since is not applied; a field t
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from reconciler.changes.kind import Registry
 from reconciler.changes.plan import Plan
 from reconciler.changes.rule import View
 from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, Standing
+from reconciler.model.records import Owned
 from reconciler.model.resource import Address, Config, Json, Resource
 
 ABOUT_FILES = frozenset({"XX301", "XX302"})
@@ -76,18 +77,27 @@ def _kept(change: Change) -> Change:
 def _back(change: Change, item: Item, registry: Registry) -> Change:
     assert change.desired is not None
     owned = change.owned
+    kind = registry.of(change.address)
     if change.live is None:
-        config = owned.applied if owned else change.desired.config
+        config = _as_applied(change.desired.config, owned, kind.starts)
         return replace(change, desired=replace(change.desired, config=config))
     config = dict(change.live.config)
     for one in item.fields:
         if one.counts:
             _put(config, one, owned.applied if owned else change.desired.config)
-    infos = registry.of(change.address).fields
+    infos = kind.fields
     desired = replace(change.desired, config=config)
     fields = explained(differences(config, change.live.config, owned, infos), _as_filled(desired, change), change.live)
     action = Action.UPDATE if fields else Action.ADOPT
     return replace(change, action=action, desired=desired, fields=fields, intent=None)
+
+
+def _as_applied(said: Config, owned: Owned | None, starts: Iterable[str]) -> Config:
+    """Where it begins the file alone can say: it goes on from where the one that is gone stood."""
+    if owned is None:
+        return said
+    applied = {name: value for name, value in owned.applied.items() if name not in starts}
+    return {**applied, **{name: said[name] for name in starts if name in said}}
 
 
 def _as_filled(desired: Resource, change: Change) -> Resource:

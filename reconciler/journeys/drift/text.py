@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from reconciler.changes.diff import FieldClass
 from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, Standing
 from reconciler.report.document.headline import read_in, where
 from reconciler.report.words import diagnostics
@@ -161,12 +162,17 @@ def arrow(one: FieldDrift) -> str:
     return f"{applied} → {show_live(one.change)}"
 
 
+UNREMEMBERED = "differs from the file; nothing is remembered of an apply"
+
+
 def _words(one: FieldDrift) -> str:
     if not one.drifted:
         return "pending: the file says so, and it is not applied yet"
     if one.ignored:
         return f"ignored: {one.ignored}"
-    said = "changed outside" + (f" by {_who(one.by)}" if one.by else "")
+    said = UNREMEMBERED if one.change.field_class is FieldClass.PLAIN else "changed outside"
+    if one.by and (one.by.actor or said != UNREMEMBERED):
+        said += f" by {_who(one.by)}"
     if one.applied != one.change.desired:
         said += f"; the file now says {show_wanted(one.change)}"
     return said
@@ -217,14 +223,17 @@ def _coverage(drift: Drift) -> str:
 
 
 def _next(drift: Drift, arguments: str, paper: Paper) -> list[str]:
+    return [line for said in _advice(drift, arguments) for line in paper.wrapped(said)]
+
+
+def _advice(drift: Drift, arguments: str) -> Iterator[str]:
     command = f"reconciler drift {arguments}".rstrip()
-    return [line for said in _advice(drift, command) for line in paper.wrapped(said)]
-
-
-def _advice(drift: Drift, command: str) -> Iterator[str]:
     if not drift.ledger_known:
         yield "Bucket `reconciler` could not be read, so everything was compared with the files alone."
-    if any(item.is_ours for item in drift.drifted):
+    ours = [item for item in drift.drifted if item.is_ours]
+    if drift.ledger_known and any(item.owned is None for item in ours):
+        yield f"To see what an apply adopts and changes: reconciler plan {arguments}".rstrip()
+    if any(item.owned or not drift.ledger_known for item in ours):
         yield f"To put it back: {command} --restore"
     if any(one.counts for item in drift.items for one in item.fields):
         yield f"To keep it, in the files: {command} --accept"

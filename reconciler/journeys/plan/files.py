@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
@@ -51,20 +52,39 @@ def topology_of(loaded: Loaded) -> Topology:
 
 
 def in_order(each: Sequence[Loaded]) -> list[Loaded]:
-    """Whoever declares a stream goes before those who name it as somebody else's; else as the files are found."""
-    ordered, left = [], list(each)
+    """Whoever gives something up goes before those who declare it, and they before those who name it as somebody else's;
+    else as the files are found."""
+    ordered, left = list[Loaded](), [_Claims.of(one) for one in each]
     while left:
-        owned = {address: one for one in left for address in _streams(one, external=False)}
-        free = (one for one in left if all(owned.get(at, one) is one for at in _streams(one, external=True)))
-        ordered.append(next(free, left[0]))  # they may stand on each other
-        left.remove(ordered[-1])
+        free = (one for one in left if not any(other.goes_before(one) for other in left if other is not one))
+        going = next(free, left[0])  # they may stand on each other
+        ordered.append(going.loaded)
+        left.remove(going)
     return ordered
 
 
-def _streams(loaded: Loaded, *, external: bool) -> list[Address]:
-    declared = loaded.topology.resources if loaded.topology else ()
-    streams = (one for one in declared if one.address.kind == "stream")
-    return [one.address for one in streams if bool(getattr(one.spec, "external", False)) is external]
+@dataclass(frozen=True, slots=True, eq=False)
+class _Claims:
+    """What a topology says of addresses that others may speak of, too."""
+
+    loaded: Loaded
+    declared: frozenset[Address]
+    elsewhere: frozenset[Address]
+    """Named as somebody else's."""
+    given_up: frozenset[Address]
+
+    @classmethod
+    def of(cls, loaded: Loaded) -> _Claims:
+        if loaded.topology is None:
+            return cls(loaded, frozenset(), frozenset(), frozenset())
+        resources, given_up = loaded.topology.resources, frozenset(one.address for one in loaded.topology.forget)
+        elsewhere = frozenset(one.address for one in resources if getattr(one.spec, "external", False))
+        declared = frozenset(one.address for one in resources) - elsewhere
+        return cls(loaded, declared, elsewhere - given_up, given_up)
+
+    def goes_before(self, other: _Claims) -> bool:
+        """Does it give up what the other declares, or declare what that names as somebody else's?"""
+        return not (self.given_up.isdisjoint(other.declared) and self.declared.isdisjoint(other.elsewhere))
 
 
 def _claimed_twice(each: Sequence[Loaded]) -> Iterator[Diagnostic]:

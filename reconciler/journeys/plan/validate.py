@@ -18,7 +18,7 @@ from reconciler.kinds import REGISTRY
 from reconciler.memory.remembered import Memory
 from reconciler.model.diagnostic import Diagnostic, ordered
 from reconciler.model.topology import Topology
-from reconciler.model.wire import SUPPORTED, Snapshot, Target, Version
+from reconciler.model.wire import SUPPORTED, Scope, Snapshot, Target, Version
 
 OFFLINE = frozenset({"spec", "neighbours"})
 """What can be judged without looking at a server."""
@@ -35,7 +35,8 @@ def validate(paths: Sequence[Path], server: Version | None = None) -> tuple[Topo
 def checked_each(paths: Sequence[Path], server: Version | None = None, tree: Tree = DISK) -> list[Loaded]:
     """The same of every topology that the files hold."""
     loaded = load(paths, tree)
-    return [_judged(one, server) for one in loaded.each or (loaded,)]
+    each = loaded.each or (loaded,)
+    return [_judged(one, server, [other.topology for other in each if other.topology]) for one in each]
 
 
 def checked(paths: Sequence[Path], server: Version | None = None, tree: Tree = DISK) -> Loaded:
@@ -43,13 +44,13 @@ def checked(paths: Sequence[Path], server: Version | None = None, tree: Tree = D
     return _judged(load(paths, tree), server)
 
 
-def _judged(loaded: Loaded, server: Version | None) -> Loaded:
+def _judged(loaded: Loaded, server: Version | None, beside: Collection[Topology] = ()) -> Loaded:
     topology, needing = (loaded.topology, OFFLINE) if loaded.topology else (loaded.readable, ALONE)
     if topology is None:
         return loaded
     found = dict.fromkeys(loaded.diagnostics)
     for version in versions(topology, server):
-        found |= dict.fromkeys(offline(topology, version, REGISTRY, needing))
+        found |= dict.fromkeys(offline(topology, version, REGISTRY, needing, beside))
     return replace(loaded, diagnostics=tuple(ordered(found)))
 
 
@@ -68,11 +69,16 @@ def nowhere(topology: Topology, version: Version) -> Target:
 
 
 def offline(
-    topology: Topology, version: Version, registry: Registry, needing: frozenset[str] = OFFLINE
+    topology: Topology,
+    version: Version,
+    registry: Registry,
+    needing: frozenset[str] = OFFLINE,
+    beside: Collection[Topology] = (),
 ) -> Iterator[Diagnostic]:
-    """What there is to say of creating everything on an empty cluster of this version, without looking at a server."""
+    """What there is to say of creating everything on an empty cluster of this version, without looking at a server. What
+    topologies `beside` declare may be there."""
     older = able_to_stand(topology, version, registry)
-    for verdict in _verdicts(topology, version, registry, needing):
+    for verdict in _verdicts(topology, version, registry, needing, beside):
         yield unless_live(verdict, older).diagnostic()
 
 
@@ -104,8 +110,21 @@ UNLESS_LIVE = "A plan refuses this unless it is live already."
 
 
 def _verdicts(
-    topology: Topology, version: Version, registry: Registry, needing: frozenset[str] = OFFLINE
+    topology: Topology,
+    version: Version,
+    registry: Registry,
+    needing: frozenset[str] = OFFLINE,
+    beside: Collection[Topology] = (),
 ) -> Iterator[Verdict]:
-    view = compare(topology, Snapshot(target=nowhere(topology, version)), Memory(), registry)
+    ours = set(_streams(topology, registry))
+    theirs = {stream for other in beside for stream in _streams(other, registry)} - ours
+    unknown = {Scope.stream(stream): "another topology declares it" for stream in theirs}
+    view = compare(topology, Snapshot(target=nowhere(topology, version), unknown=unknown), Memory(), registry)
     for verdicts in judged_all(view, registry, needing=needing).values():
         yield from verdicts
+
+
+def _streams(topology: Topology, registry: Registry) -> Iterator[str]:
+    """The streams behind what is declared; consumers have none of their own."""
+    found = (registry.of(one.address).stream(one.address) for one in topology.resources)
+    yield from (stream for stream in found if stream)

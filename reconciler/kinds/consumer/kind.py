@@ -81,6 +81,7 @@ CONSUMER = Kind(
     ),
     replace=replacement.how,
     renames=True,
+    starts=position.BEGINS,
     begins=position.begins,
     resume=position.resumed,
     tidy=replacement.tidy,

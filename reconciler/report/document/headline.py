@@ -82,19 +82,21 @@ def sums(plan: Plan, paper: Paper) -> str:
 def next_line(plan: Plan, commands: CommandLines) -> str:
     """What to do now."""
     found = {section_of(change) for change in plan.changes}
-    again, apply, rest = commands.look, commands.go, commands.rest
+    edited, apply, rest = commands.edited, commands.go, commands.rest
     if Section.REFUSED in found:
         others = f"\nWhat does not depend on it: {rest}" if rest and found & _APPLICABLE else ""
-        return f"Nothing can be applied while something is refused. After editing: {again}{others}{_at_once(plan)}"
+        return f"Nothing can be applied while something is refused. After editing: {edited}{others}{_at_once(plan)}"
     if Section.CONSENT in found:
-        return f"Nothing is applied without the consent that is missing. After editing: {again}{_at_once(plan)}"
+        return f"Nothing is applied without the consent that is missing. After editing: {edited}{_at_once(plan)}"
     if Section.UNKNOWN in found or any(diagnostic.is_error for diagnostic in plan.diagnostics):
-        others = f"; what does not depend on it: {rest}" if rest else f". Later: {again}"
+        others = f"; what does not depend on it: {rest}" if rest else f". Later: {commands.look}"
         return f"Nothing is applied while something is unknown{others}"
     if not plan.is_empty:
         stuck = Section.WAITS in found and not found & _APPLICABLE
         return (
-            f"Nothing goes ahead before what it waits for. After selecting that: {again}" if stuck else f"Next: {apply}"
+            f"Nothing goes ahead before what it waits for. After selecting that: {edited}"
+            if stuck
+            else f"Next: {apply}"
         )
     if found & {Section.ADOPT, Section.RECORD, Section.FORGET}:
         return f"No object changes. To record what is ours: {apply}"

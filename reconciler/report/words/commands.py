@@ -12,6 +12,8 @@ class CommandLines:
     """Whole ones, as they are typed."""
 
     look: str
+    edited: str
+    """Once the files were edited."""
     go: str
     rest: str
     then: str = "Planning again finds nothing to do."
@@ -20,8 +22,8 @@ class CommandLines:
 
 def of_plan(arguments: str, applying: str | None = None) -> CommandLines:
     """`arguments` are those a plan was made with, `applying` those that apply it, where they are others."""
-    go = _typed("apply", arguments if applying is None else applying)
-    return CommandLines(look=_typed("plan", arguments), go=go, rest=f"{go} --partial")
+    look, go = _typed("plan", arguments), _typed("apply", arguments if applying is None else applying)
+    return CommandLines(look=look, edited=look, go=go, rest=f"{go} --partial")
 
 
 def of_restoring(arguments: str, consented: str) -> CommandLines:
@@ -29,7 +31,7 @@ def of_restoring(arguments: str, consented: str) -> CommandLines:
     does not take."""
     go = f"{_typed('drift', consented)} --restore"
     then = "What had strayed of ours is put back."
-    return CommandLines(look=_typed("drift", arguments), go=go, rest=f"{go} --partial", then=then)
+    return CommandLines(look=_typed("drift", arguments), edited=go, go=go, rest=f"{go} --partial", then=then)
 
 
 def _typed(command: str, arguments: str) -> str:
