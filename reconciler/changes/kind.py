@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from reconciler.changes.diff import Change, Consequence
+from reconciler.changes.renaming import Recipe, copied
 from reconciler.changes.rule import Rule, View, backed_by
 from reconciler.changes.stages import Opening, Tie
 from reconciler.model.fields import FieldInfo
@@ -78,14 +79,6 @@ class Bound(NamedTuple):
 ANY = Bound(floor=1 << 31, percent=100)
 
 
-Recipe = Callable[[Address, Address, Config], list[str]]
-
-
-def copied(old: Address, new: Address, _live: Config) -> list[str]:
-    """Steps for what nobody knows more of."""
-    return [f"Declare {new.name} like {old.name}, and apply.", f"Let the clients of {old.name} use {new.name}."]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
     """Everything the engine may ask about a kind. Adding a kind is one place and one registry line."""
@@ -119,7 +112,7 @@ class Kind:
     reserves: str = "max_bytes"
     """The field by which it reserves room in the account."""
     recipe: Recipe = copied
-    """The steps that give what has the first name the second, which no server does, by its live configuration."""
+    """The steps that give it another name, which no server does."""
     bound: Bound = ANY
     derived: Callable[[Address], Iterable[Raw]] = lambda _address: ()
     """Raw objects that belong to it beside that one."""

@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from reconciler.changes.amount import Amount, Amounts, inexact, mosts
 from reconciler.changes.diff import Action, Change
+from reconciler.changes.renaming import Recipe
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address, Config, Json, Resource
@@ -157,7 +158,7 @@ class AboutKind(Protocol):
     @property
     def as_stream(self) -> Callable[[Resource], Config]: ...
     @property
-    def recipe(self) -> Callable[[Address, Address, Config], list[str]]: ...
+    def recipe(self) -> Recipe: ...
     def stream(self, address: Address) -> str | None: ...
     def records(self, address: Address) -> str | None: ...
 

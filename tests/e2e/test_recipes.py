@@ -192,3 +192,128 @@ def test_a_mirror_gets_another_name_and_its_consumers_go_on_where_they_stood(acc
         return line.each_once()
 
     assert talk(account, work)
+
+
+FROM = ", opt_start_seq: %d"
+CC = "CC: {sources: [{name: %s, filter_subject: s.>%s}], consumers: {c: {ack_policy: explicit}}}"
+MIRROR = "%s: {mirror: {name: %s}, consumers: {c: {ack_policy: explicit%s}}}"
+GROUP = (
+    "groups: {g: {type: elastic, max_members: 2, partitioning_filters: [{filter: s.*, partitioning_wildcards: [1]}]}}"
+)
+
+
+async def read_by(line: Pipeline, *streams: str) -> list[Counter[str]]:
+    """What the consumer of each is given, from where it stands to the end."""
+    found = []
+    for stream in streams:
+        line.processed.clear()
+        await line.process(stream, "c")
+        found.append(Counter(line.processed))
+    return found
+
+
+@on_every_version
+def test_copies_of_a_stream_follow_its_new_name(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> None:
+        line = Pipeline(js, tmp_path)
+        old, copies = "OLD: {%s}", f"{MIRROR % ('M', 'OLD', '')}, {CC % ('OLD', '')}"
+        await line.applied(f"streams: {{{old % 'subjects: [s.>]'}, {copies}}}")
+        await line.publish("s.a", 30)
+        done(await js.request("STREAM.MSG.DELETE.OLD", {"seq": 7}))
+        await line.applied(f"streams: {{{old % 'subjects: [s.>]'}, {copies}, NEW: {{sources: [{{name: OLD}}]}}}}")
+        await line.applied(f"streams: {{{old % ''}, {copies}, NEW: {{sources: [{{name: OLD}}]}}}}")
+        start = await line.copied("NEW", 29) + 1
+        await line.copied("CC", 29)
+        await line.copied("M", 29)
+        new = f"NEW: {{subjects: [s.>], {GROUP}}}"
+        after = f"{new}, {CC % ('NEW', FROM % start)}, {MIRROR % ('M2', 'NEW', START % start)}"
+        await line.applied(f"streams: {{{old % ''}, {MIRROR % ('M', 'OLD', '')}, {after}}}")
+        await line.publish("s.a", 20)
+        await line.copied("CC", 49)
+        await line.copied("M2", 49)
+        await line.copied("NEW-g", 49)
+        copied, old_mirror, new_mirror = await read_by(line, "CC", "M", "M2")
+        everything = Counter(line.published)
+        assert old_mirror + new_mirror >= everything - Counter(["s.a 6"])
+        assert (old_mirror + new_mirror).total() in (49, 50), "the mirror may have copied what was deleted, and once"
+        assert copied - Counter(["s.a 6"]) == everything - Counter(["s.a 6"])
+        going = ", ".join(f"{{address: {one}, reason: renamed}}" for one in ("stream/OLD", "stream/M", "consumer/M/c"))
+        await line.applied(f"streams: {{{after}}}\nremoved: [{going}]")
+
+    talk(account, work)
+
+
+@on_every_version
+@pytest.mark.parametrize("copy", ["source", "mirror"])
+def test_the_copy_of_a_queue_follows_its_new_name(account: Account, tmp_path: Path, copy: str) -> None:
+    async def work(js: JetStream) -> None:
+        line, name = Pipeline(js, tmp_path), {"source": "CC", "mirror": "M"}[copy]
+        kept = {"source": CC % ("OLD", ""), "mirror": MIRROR % ("M", "OLD", "")}[copy]
+        after = {"source": CC % ("NEW", ""), "mirror": f"{kept}, {MIRROR % ('M2', 'NEW', '')}"}[copy]
+        await line.applied(f"streams: {{OLD: {{subjects: [s.>], retention: workqueue}}, {kept}}}")
+        await line.publish("s.a", 30)
+        await line.applied(f"streams: {{OLD: {{retention: workqueue}}, {kept}}}")
+        await line.copied(name, 30)
+        new = f"NEW: {{subjects: [s.>], retention: workqueue}}, {after}"
+        await line.applied(f"streams: {{OLD: {{retention: workqueue}}, {new}}}")
+        await line.publish("s.a", 20)
+        await line.copied(*{"source": ("CC", 50), "mirror": ("M2", 20)}[copy])
+        assert sum(await read_by(line, *{"source": ["CC"], "mirror": ["M", "M2"]}[copy]), Counter()) == Counter(
+            line.published
+        )
+
+    talk(account, work)
+
+
+@on_every_version
+def test_copies_of_a_mirror_follow_its_new_name(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> None:
+        line = Pipeline(js, tmp_path)
+        above = "O: {subjects: [s.>]}, OLD: {mirror: {name: O}}"
+        kept = f"{MIRROR % ('M', 'OLD', '')}, {CC % ('OLD', '')}"
+        await line.applied(f"streams: {{{above}, {kept}}}")
+        await line.publish("s.a", 30)
+        await line.copied("M", 30)
+        await line.process("M", "c", 10)
+        await line.applied(f"streams: {{{above}, {kept}, NEW: {{mirror: {{name: O}}}}}}")
+        await line.copied("NEW", 30)
+        last = await line.copied("OLD", 30)
+        await line.copied("CC", 30)
+        floor = done(await js.request("CONSUMER.INFO.M.c"))["ack_floor"]["stream_seq"]
+        after = f"{MIRROR % ('M2', 'NEW', START % (floor + 1))}, {CC % ('NEW', FROM % (last + 1))}"
+        new = f"NEW: {{mirror: {{name: O}}}}, {MIRROR % ('M', 'OLD', '')}, {after}"
+        await line.applied(f"streams: {{{above}, {new}}}")
+        await line.publish("s.a", 20)
+        await line.copied("M2", 50)
+        await line.copied("CC", 50)
+        await line.process("M2", "c")
+        assert line.each_once()
+        (copied,) = await read_by(line, "CC")
+        assert copied == Counter(line.published)
+
+    talk(account, work)
+
+
+@on_every_version
+def test_copies_of_a_bucket_follow_its_new_name_and_get_each_key_once_more(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> None:
+        line = Pipeline(js, tmp_path)
+        every = "ALL: {history: 5, sources: [{name: KV_%s, filter_subject: $KV.%s.>}]}"
+        old = "OLD: {}, TWIN: {mirror: {name: KV_OLD}}"
+        await line.applied(f"kv_buckets: {{{old}, {every % ('OLD', 'OLD')}}}")
+        await line.publish("$KV.OLD.a", 1)
+        await line.publish("$KV.OLD.b", 1)
+        await line.copied("KV_ALL", 2)
+        await line.applied(f"kv_buckets: {{{old}, {every % ('OLD', 'OLD')}, NEW: {{}}}}")
+        await line.publish("$KV.NEW.a", 1)
+        await line.publish("$KV.NEW.b", 1)
+        after = f"NEW: {{}}, TWIN2: {{mirror: {{name: KV_NEW}}}}, {every % ('NEW', 'NEW')}"
+        await line.applied(f"kv_buckets: {{{old}, {after}}}")
+        await line.publish("$KV.NEW.c", 1)
+        await line.copied("KV_TWIN2", 3)
+        await line.copied("KV_ALL", 5)
+        going = ", ".join(f"{{address: kv_bucket/{one}, reason: renamed}}" for one in ("OLD", "TWIN"))
+        await line.applied(f"kv_buckets: {{{after}}}\nremoved: [{going}]")
+        assert await line.copied("KV_ALL", 5) == 5
+
+    talk(account, work)

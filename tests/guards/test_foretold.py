@@ -37,7 +37,7 @@ class Hurts:
 
 HURTING = {
     "payloads withheld": Hurts(
-        code="CO601", consumer=("", ", headers_only: true"), says="without their payload from then on; 10 pending messages"),
+        code="CO601", consumer=("", ", headers_only: true"), says="where not acknowledged in time, then 10 pending"),
     "pulls of many refused": Hurts(code="CO602", consumer=("", ", max_batch: 5"), says="for more than 5 messages are refused (409)"),
     "long pulls refused": Hurts(code="CO602", consumer=("", ", max_expires: 2s"), says="wait for longer than 2s are refused (409)"),
     "large pulls refused": Hurts(code="CO602", consumer=("", ", max_bytes: 1KiB"), says="for more than 1KiB are refused (409)"),

@@ -12,10 +12,13 @@ from nats.aio.msg import Msg
 
 from reconciler.changes.amount import Amount
 from reconciler.changes.rule import Verdict
+from reconciler.journeys.plan.plan import plan
+from reconciler.model.run_options import RunOptions
 from reconciler.server.wire.api import JetStream
 from tests.quantities.losing import applied, planned, publish, settled, state, take
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_consumer, make_stream, talk
+from tests.support.topologies import read
 from tests.support.versions import on_every_version
 
 MIXED = ("s.a", "s.b") * 5
@@ -107,8 +110,28 @@ def test_what_is_in_flight_comes_again_whatever_the_new_filter_but_on_an_interes
         return verdicts["CO301"].message, again or [str(await settled(js, "S", 0))]
 
     said, again = talk(account, work)
-    assert ("3 of 3 messages in flight" in said) == (retention == "interest"), said
+    of_these = ("Delivered again until acknowledged: 3 of 3" in said, "up to 3 of 3 messages in flight" in said)
+    assert of_these == (retention == "limits", retention == "workqueue"), said
+    assert "3 of 3 messages in flight" in said
     assert again == (["0"] if retention == "interest" else ["s.a"] * 3)
+
+
+@on_every_version
+def test_on_a_work_queue_what_is_in_flight_when_a_consumer_turns_elsewhere_waits_with_the_rest(
+    account: Account, tmp_path: Path
+) -> None:
+    async def work(js: JetStream) -> tuple[str, list[str], int, int]:
+        await applied(js, tmp_path, text("workqueue", ", ack_wait: 1s, filter_subject: s.a"))
+        await publish(js, *MIXED)
+        await take(js, "S", "c", 3, acknowledge=False)
+        verdicts = await applied(js, tmp_path, text("workqueue", ", ack_wait: 1s, filter_subject: s.b"), "XX311")
+        got = await take(js, "S", "c", 5)
+        info = done(await js.request("CONSUMER.INFO.S.c"))
+        return verdicts["CO301"].message, got, info["num_pending"], (await state(js, "S"))["messages"]
+
+    said, delivered, pending, stuck = talk(account, work)
+    assert "2 of 2 pending messages and up to 3 of 3 messages in flight, left out by the new filter: they stay" in said
+    assert (delivered, pending, stuck) == (["s.b"] * 5, 0, 5)
 
 
 @on_every_version
@@ -318,3 +341,52 @@ def test_no_more_comes_again_than_may_still_be_delivered(account: Account, tmp_p
 
     said, came = talk(account, work)
     assert said.least == came < said.most
+
+
+@on_every_version
+def test_a_pull_of_a_renamed_consumer_ends_with_409_and_later_ones_with_503(account: Account, tmp_path: Path) -> None:
+    renamed = (
+        "moved: [{from: consumer/S/old, to: consumer/S/new, reason: plainer}]\n"
+        "streams: {S: {subjects: [s.>], consumers: {new: {ack_policy: explicit}}}}"
+    )
+
+    async def work(js: JetStream) -> tuple[str, list[str]]:
+        nc = js.pipeline.nc
+        await applied(js, tmp_path, "streams: {S: {subjects: [s.>], consumers: {old: {ack_policy: explicit}}}}")
+        answers = await nc.subscribe(inbox := nc.new_inbox())
+
+        async def pull() -> None:
+            await nc.publish("$JS.API.CONSUMER.MSG.NEXT.S.old", b'{"expires": 20000000000}', reply=inbox)
+
+        async def status() -> str:
+            return ((await answers.next_msg(timeout=20)).headers or {}).get("Status", "")
+
+        await pull()
+        await nc.flush()
+        made = await plan(read(tmp_path, renamed), js, RunOptions())
+        said = [one.message for change in made.plan.changes for one in change.consequences]
+        await applied(js, tmp_path, renamed)
+        seen = [await status()]
+        await pull()
+        return " ".join(said), [*seen, await status()]
+
+    said, seen = talk(account, work)
+    assert (
+        "The waiting pull ends with 409 Consumer Deleted, and later ones of old get 503: clients must use new" in said
+    )
+    assert seen == ["409", "503"]
+
+
+@on_every_version
+def test_what_is_in_flight_when_payloads_go_comes_again_without(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> tuple[str, list[bytes]]:
+        await applied(js, tmp_path, text("limits", ", ack_wait: 1s"))
+        await publish(js, *["s.a"] * 3)
+        before = await pulled(js, 2)
+        verdicts = await applied(js, tmp_path, text("limits", ", ack_wait: 1s, headers_only: true"))
+        after = await pulled(js, 3)
+        return verdicts["CO601"].message, [message.data for message in (*before, *after)]
+
+    said, got = talk(account, work)
+    assert "the first are 2 messages in flight, where not acknowledged in time, then 1 pending message" in said
+    assert got == [b"0123456789"] * 2 + [b""] * 3

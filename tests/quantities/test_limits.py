@@ -46,6 +46,29 @@ def test_as_many_messages_go_as_the_plan_said(
     assert predicted == gone > 0
 
 
+@pytest.mark.parametrize("account", ["2.11", "2.12", "2.14"], indirect=True)
+def test_before_2_14_a_new_limit_per_subject_trims_each_subject_with_its_own_next_message(
+    account: Account, tmp_path: Path
+) -> None:
+    async def work(js: JetStream) -> tuple[str, list[int]]:
+        await filled(js, gap=False)
+        verdicts = await planned(js, tmp_path, "streams: {S: {subjects: [s.>], max_msgs_per_subject: 1}}")
+        done(await js.request("STREAM.UPDATE.S", {"name": "S", "subjects": ["s.>"], "max_msgs_per_subject": 1}))
+        held = []
+        for subject in ("", "s.a", "s.a", "s.b"):
+            await publish(js, *filter(None, [subject]))
+            held.append(await settled(js, "S"))
+        return verdicts["ST301"].message, held
+
+    said, held = talk(account, work)
+    if account.minor == "2.14":
+        assert "5 of 8 messages go at apply: 2 of 3 subjects hold more than 1" in said
+        assert held == [3, 3, 3, 3]
+    else:
+        assert "5 of 8 messages go, those of a subject with its own next message, and all at the next restart" in said
+        assert held == [8, 4, 4, 3]
+
+
 @on_every_version
 def test_as_many_bytes_go_as_the_plan_said_up_to_one_message(account: Account, tmp_path: Path) -> None:
     async def work(js: JetStream) -> tuple[int, int]:

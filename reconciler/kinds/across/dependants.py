@@ -20,6 +20,7 @@ from reconciler.kinds.across.streams_after import afterwards, config_of, copies
 from reconciler.kinds.effects.dependants import streams
 from reconciler.kinds.effects.readers import going_unread
 from reconciler.kinds.effects.surplus import state_of
+from reconciler.kinds.fields.words import outside
 from reconciler.kinds.group_records.group_record import STATIC_BUCKET
 from reconciler.kinds.subjects.subjects import collide, is_subset, is_valid
 from reconciler.model.resource import Address
@@ -120,7 +121,8 @@ def readers_left_dry(change: Change, view: View) -> Found:
     """Subjects of a stream or bucket change so that somebody's filter matches none of them any more: a consumer's, a mirror's, a
     source's or a group's, of whatever topology.
 
-    No server says so; the reader simply goes silent. What is stored already is still read.
+    No server says so; the reader simply goes silent. What is stored already is still read. A stream that is left without
+    subjects silences those without a filter as well.
 
     Those of other topologies, and those of none, count also where they lose a part of what they get: they are named with
     their owners, and that takes consent. Ephemeral consumers are named alone. Readers of copies that pass on less of it count
@@ -131,15 +133,15 @@ def readers_left_dry(change: Change, view: View) -> Found:
     if not view.is_stream(change.address) or not change.touches(*SHAPES_SUBJECTS):
         return None
     own_name = view.stream_of(change.address) or ""
-    each = [_left_dry(name, view) for name in (own_name, *_passing_on(own_name, view))]
+    each = [_left_dry(name, own_name, view) for name in (own_name, *_passing_on(own_name, view))]
     dry, less = ([one for found in each for one in found[index]] for index in range(2))
     if not dry and not less:
         return None
-    lost = [] if any(one.filters for one in less) else _no_longer_taken_in(own_name, view)
-    lost = lost or _lost(own_name, view)
     path = next(path for path in SHAPES_SUBJECTS if change.touches(path))
-    said = [f"nothing new will match the filters of {_listed(dry)}"] if dry else []
-    said += [f"{_listed(less)} will get nothing new of {', '.join(lost[:NAMED])}"] if less else []
+    choosy, open_to_all = [one for one in dry if one.filters], [one for one in dry if not one.filters]
+    said = [f"nothing new will match the filters of {_listed(choosy)}"] if choosy else []
+    said += [f"{_listed(open_to_all)} will get nothing new but what comes on {own_name}"] if open_to_all else []
+    said += [f"{_listed(less)} will get nothing new of {', '.join(_missing(own_name, less, view))}"] if less else []
     return Finding(
         outcome=Outcome.WARNS,
         path=path,
@@ -151,18 +153,27 @@ def readers_left_dry(change: Change, view: View) -> Found:
     )
 
 
-def _left_dry(stream: str, view: View) -> tuple[list[Reader], list[Reader]]:
-    """Readers of this stream that get nothing new any more, and those of others that lose a part."""
+def _missing(stream: str, readers: Sequence[Reader], view: View) -> list[str]:
+    """The first subjects that they lose, but for what is stored of them all the same: `o.> outside o.eu.>`."""
+    stored, after = _lost(stream, view), stored_afterwards(view).by(stream)
+    if not any(one.filters for one in readers) and (taken_in := _no_longer_taken_in(stream, view)):
+        stored, after = taken_in, stored_afterwards(view).taken_in(stream)
+    return [outside(one, [kept for kept in after or () if collide(kept, one)]) for one in stored[:NAMED]]
+
+
+def _left_dry(stream: str, origin: str, view: View) -> tuple[list[Reader], list[Reader]]:
+    """Readers of this stream that get nothing new any more, and those of others that lose a part. To a stream that is left
+    without subjects its server gives one, its own name, on which nobody publishes."""
     before, after = stored_now(view).by(stream), stored_afterwards(view).by(stream)
     if after is None or before == after:
         return [], []
     lost, lost_whole = _lost(stream, view), _no_longer_taken_in(stream, view)
     every = (*consuming(stream, view), *copying(stream, view), *grouped(stream, view))
     readers = [one for one in every if not one.is_new]
-    dry = [one for one in readers if not one.wants_any(after) and (before is None or one.wants_any(before))]
-    less = [
-        one for one in readers if one.wants_any(after) and one.loses_any(lost if one.filters else lost_whole, after)
-    ]
+    is_emptied = after == (origin,) and origin not in (before or ())
+    fed = [one for one in readers if one.wants_any(after) and (one.filters or not is_emptied)]
+    dry = [one for one in readers if one not in fed and (before is None or one.wants_any(before))]
+    less = [one for one in fed if one.loses_any(lost if one.filters else lost_whole, after)]
     return dry, [one for one in less if view.others(_addresses([one]))]
 
 

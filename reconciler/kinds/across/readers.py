@@ -53,7 +53,7 @@ def copying(stream: str, view: View) -> Iterator[Reader]:
         group = elastic_groups(view).get(copy.stream)
         yield Reader(
             label=_called(copy, view), address=next(iter(streams([copy.stream], view)), None),
-            filters=tuple(copy.filters), change=change, owner=_owner(copy.stream, view),
+            filters=tuple(copy.filters), change=change, owner=owner_of_stream(copy.stream, view),
             is_protected=group is not None and view.protects(group.kind, *group.names),
         )  # fmt: skip
 
@@ -69,7 +69,7 @@ def downstream(stream: str, view: View) -> Iterator[str]:
                 yield copy.stream
 
 
-def _owner(stream: str, view: View) -> str | None:
+def owner_of_stream(stream: str, view: View) -> str | None:
     """The other topology that a stream is of, as whatever kind."""
     if group := elastic_groups(view).get(stream):
         return view.owner_of(group.kind, *group.names)

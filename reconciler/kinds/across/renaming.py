@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from reconciler.changes.diff import Action, Change
+from reconciler.changes.renaming import Renaming
 from reconciler.changes.rule import Finding, Found, Outcome, View, rule
+from reconciler.kinds.across.readers import elastic_groups, owner_of_stream, static_groups
+from reconciler.kinds.across.streams_after import afterwards, copies, live_streams
+from reconciler.kinds.effects.dependants import streams
 from reconciler.model.resource import Address
 
 
@@ -20,11 +26,11 @@ def name_is_fixed(change: Change, view: View) -> Found:
     if change.origin is None:
         return None
     old, new = change.origin, change.address
-    there = view.live.get(old)
-    recipe = view.kinds[new.kind].recipe(old, new, there.config if there else {})
+    asked = _asked(old, new, view)
+    recipe = view.kinds[new.kind].recipe(asked)
     steps = ["Take the entry out of `moved` and keep both declared until the end.", *recipe]
     steps.append(
-        f"Write removed: [{{address: {old}, reason: …}}{_beside(old, view)}] instead of its declaration, and apply."
+        f"Write removed: [{{address: {old}, reason: …}}{_beside(asked, view)}] instead of its declaration, and apply."
     )
     numbered = "\n".join(f"  {number}. {text}" for number, text in enumerate(steps, 1))
     noun = new.kind.replace("_", " ")
@@ -35,10 +41,43 @@ def name_is_fixed(change: Change, view: View) -> Found:
     )
 
 
-def _beside(old: Address, view: View) -> str:
-    """Consumers of a stream are resources of their own."""
+def _asked(old: Address, new: Address, view: View) -> Renaming:
+    """What copies or divides it is what does so now: the files may name the new one already."""
+    there, stream, groups = view.live.get(old), view.stream_of(old), elastic_groups(view)
+    every = [copy for name, config in live_streams(view).items() for copy in copies(name, config)]
+    theirs = [copy for copy in every if copy.origin == stream]
+    divided = [groups[copy.stream] for copy in theirs if copy.stream in groups]
+    divided += [group for group, _ in static_groups(stream, view)] if stream else []
+    plain = [copy for copy in theirs if copy.stream not in groups]
+    return Renaming(
+        old=old,
+        new=new,
+        live=there.config if there else {},
+        mirrors=_named((copy.stream for copy in plain if copy.is_mirror), view),
+        sourcing=_named((copy.stream for copy in plain if not copy.is_mirror), view),
+        groups=tuple(_called(one.name, view.owner_of(one.kind, *one.names)) for one in divided),
+        is_fed=any(copy.stream == new.stream for copy in afterwards(view).copiers.get(old.stream, ())),
+    )
+
+
+def _named(names: Iterable[str], view: View) -> tuple[str, ...]:
+    """Each once, as its kind calls it."""
+    known = {name: next((one.name for one in streams([name], view)), name) for name in names}
+    return tuple(_called(said, owner_of_stream(name, view)) for name, said in known.items())
+
+
+def _called(name: str, owner: str | None) -> str:
+    """With its owner where that is another topology, which has to do its share."""
+    return f"{name} (of {owner})" if owner else name
+
+
+def _beside(asked: Renaming, view: View) -> str:
+    """Consumers of a stream are resources of their own, and so is all else that hangs on it."""
+    old = asked.old
     theirs = (one for one in view.live if old.kind == "stream" and one.kind == "consumer" and one.stream == old.name)
-    return ", the same of its consumers" if any(theirs) else ""
+    beside = [*(["its consumers"] if any(theirs) else []), *(f"its group {one}" for one in asked.groups)]
+    beside += [f"{one} and its consumers" for one in asked.mirrors]
+    return "".join(f", the same of {one}" for one in beside)
 
 
 RULES = (name_is_fixed,)

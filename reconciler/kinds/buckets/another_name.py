@@ -2,34 +2,57 @@
 
 from __future__ import annotations
 
-from reconciler.model.resource import Address, Config
+from collections.abc import Iterator
+
+from reconciler.changes.renaming import Renaming
+from reconciler.kinds.fields.words import listed
 
 
-def bucket_recipe(old: Address, new: Address, live: Config) -> list[str]:
+def bucket_recipe(asked: Renaming) -> list[str]:
     """Steps that move a KV bucket to another name and lose no key. A mirror is declared once more, and fills by itself."""
-    return _mirrored_bucket(old, new) if live.get("mirror") else _bucket(old, new)
+    return _mirrored_bucket(asked) if asked.live.get("mirror") else _bucket(asked)
 
 
-def _bucket(old: Address, new: Address) -> list[str]:
+def _bucket(asked: Renaming) -> list[str]:
+    old, new = asked.old.name, asked.new.name
     return [
-        f"Declare {new.name} like {old.name}, apply, and let whoever writes write to both.",
-        f"Copy each key that {new.name} lacks: nats kv get {old.name} KEY --raw | nats kv create {new.name} KEY",
-        f"Let readers, and then writers, use {new.name} alone. Revisions start anew there.",
+        f"Declare {new} like {old}, apply, and let whoever writes write to both.",
+        f"Copy each key that {new} lacks: nats kv get {old} KEY --raw | nats kv create {new} KEY",
+        *_copies(asked, "KV_", "key"),
+        f"Let readers, and then writers, use {new} alone. Revisions start anew there.",
     ]
 
 
-def _mirrored_bucket(old: Address, new: Address) -> list[str]:
+def _mirrored_bucket(asked: Renaming) -> list[str]:
+    old, new = asked.old.name, asked.new.name
     return [
-        f"Declare {new.name} like {old.name}; apply, and wait until `nats stream info KV_{new.name}` shows no lag. Revisions "
+        f"Declare {new} like {old}; apply, and wait until `nats stream info KV_{new}` shows no lag. Revisions "
         "are the same there.",
-        f"Let readers use {new.name}.",
+        *_copies(asked, "KV_", "key"),
+        f"Let readers use {new}.",
     ]
 
 
-def store_recipe(old: Address, new: Address, _live: Config) -> list[str]:
+def store_recipe(asked: Renaming) -> list[str]:
     """Steps that move an object store to another name, object by object with the `nats` CLI."""
+    old, new = asked.old.name, asked.new.name
     return [
-        f"Declare {new.name} like {old.name}, and apply.",
-        f"Copy each object: nats object get {old.name} NAME --output FILE; nats object put {new.name} FILE --name NAME",
-        f"Let writers, and then readers, use {new.name}; copy what came meanwhile.",
+        f"Declare {new} like {old}, and apply.",
+        f"Copy each object: nats object get {old} NAME --output FILE; nats object put {new} FILE --name NAME",
+        *_copies(asked, "OBJ_", "object"),
+        f"Let writers, and then readers, use {new}; copy what came meanwhile.",
     ]
+
+
+def _copies(asked: Renaming, prefix: str, noun: str) -> Iterator[str]:
+    old, new = asked.old.name, asked.new.name
+    if asked.sourcing:
+        yield (
+            f"Let {listed([*asked.sourcing])} source {prefix}{new} in place of {prefix}{old}, also in filters, and apply: "
+            f"every {noun} comes once more."
+        )
+    if asked.mirrors:
+        yield (
+            f"No server redirects a mirror: in place of {listed([*asked.mirrors])} declare another one, of {new}; apply, and "
+            "let its readers use that."
+        )

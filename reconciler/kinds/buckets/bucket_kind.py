@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from reconciler.changes.kind import Bound, FilePlace, Kind, Raw, Recipe, copied
+from reconciler.changes.kind import Bound, FilePlace, Kind, Raw
+from reconciler.changes.renaming import Recipe, copied
 from reconciler.changes.rule import Rule
 from reconciler.kinds.buckets import bucket
 from reconciler.kinds.buckets.bucket_rules import bucket_effects, bucket_rules

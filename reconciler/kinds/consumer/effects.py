@@ -61,7 +61,8 @@ def _acknowledges(moved: MovedField) -> bool:
 
 @foretold(601, "payloads-withheld")
 def payloads_withheld(moved: MovedField) -> Iterable[Finding]:
-    """`headers_only` is set: messages come without their payload, which `Nats-Msg-Size` counts.
+    """`headers_only` is set: messages come without their payload, which `Nats-Msg-Size` counts. So do those that were
+    delivered with it and come again.
 
     A client that does not expect that processes and acknowledges empty messages.
 
@@ -70,8 +71,10 @@ def payloads_withheld(moved: MovedField) -> Iterable[Finding]:
     if not _was_used(moved) and not _number(moved, "num_pending"):
         yield note("messages come without their payload")
         return
-    waiting = _number(moved, "num_pending")
-    many = f"; {some(waiting, 'pending message')} {'is' if waiting == 1 else 'are'} the first" if waiting else ""
+    pending, flying = _number(moved, "num_pending"), _number(moved, "num_ack_pending")
+    first = [f"{some(flying, 'message')} in flight, where not acknowledged in time"] if flying else []
+    first += [some(pending, "pending message")] if pending else []
+    many = f"; the first {'is' if pending + flying == 1 else 'are'} {', then '.join(first)}" if first else ""
     yield Finding(
         outcome=Outcome.WARNS,
         path=moved.path,

@@ -14,7 +14,7 @@ from reconciler.kinds.consumer_checks.around import changes_of
 from reconciler.kinds.effects.readers import behind, filters
 from reconciler.kinds.fields.words import amount, consent_to, listed, some
 from reconciler.kinds.subjects.subjects import collide, is_subset, meets
-from reconciler.model.resource import Config, Json
+from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire import MessagesFrom, Question
 
 FILTERS = ("filter_subject", "filter_subjects")
@@ -50,6 +50,11 @@ class _Move:
     @property
     def widens(self) -> bool:
         return all(any(is_subset(old, new) for new in self.after) for old in self.before)
+
+    @property
+    def left(self) -> Sequence[str]:
+        """Subjects that match no more, at least in part."""
+        return [one for one in self.before if not any(is_subset(one, other) for other in self.after)]
 
     @property
     def both(self) -> Sequence[str]:
@@ -92,7 +97,8 @@ def filter_change(change: Change, view: View) -> Found:
     old one. What is in flight comes again until it is acknowledged, whatever the new filter is. On an interest stream the
     server removes at once what is left out and nobody else wants; it also removes what is in flight and left out, so that a
     client that fails does not get it again. On a work queue what is left out waits for a consumer that takes it, which may
-    be one of the same plan, and one that takes more is made to start over, so that it misses nothing.
+    be one of the same plan, and one that takes more is made to start over, so that it misses nothing. What it has in flight
+    then, is left out and not acknowledged within its `ack_wait` waits with the rest.
 
     Instead: declare a second consumer with the new filter, which starts where you say; or let this one work off what is
     pending first.
@@ -105,17 +111,19 @@ def filter_change(change: Change, view: View) -> Found:
     skipped = _skipped(move, staying, view)
     missed = exactly(0) if retention == "workqueue" else _missed(move, staying, view)
     path = next(one.path for one in change.fields if one.top in FILTERS)
-    dropped = _let_go(move, view) if retention == "interest" else exactly(0)
+    flying = _let_go(move, view)
+    ending = _ending(flying, move, retention)
     if (
         not skipped.most
-        and not dropped.most
+        and (not ending.most or (retention == "workqueue" and taking_over.is_taken(change, move.left, view)))
         and (missed is None or not missed.most)
         and not (missed is None and move.position)
     ):
         return None
-    going = Amount(skipped.least + dropped.least, skipped.most + dropped.most)
+    going = Amount(skipped.least + ending.least, skipped.most + ending.most)
     drops = retention == "interest" and going.most > 0
-    left_out = [*_left_out(skipped, dropped, move, _fates(change, move, retention, view)), *_left_behind(missed)]
+    left_out = [*_left_out(skipped, ending, move, _fates(change, move, retention, view)), *_left_behind(missed)]
+    left_out += [] if ending.most else _comes_again(flying, move)
     return Finding(
         outcome=Outcome.NEEDS_CONSENT if drops else Outcome.WARNS,
         path=path,
@@ -162,6 +170,18 @@ def _passed_by(move: _Move, view: View) -> int:
     return int(max(0, move.position + 1 - first))
 
 
+def _ending(flying: Amount, move: _Move, retention: str) -> Amount:
+    """In flight, and delivered no more. What is acknowledged before a consumer starts over is done with."""
+    if retention == "interest":
+        return flying
+    return Amount(0, flying.most) if _starts_over(move, retention) else exactly(0)
+
+
+def _starts_over(move: _Move, retention: str) -> bool:
+    """Once what it has in flight is acknowledged, or had the time for it."""
+    return retention == "workqueue" and not move.narrows
+
+
 def _let_go(move: _Move, view: View) -> Amount:
     """In flight, and matching no more: what is stored up to its position and only matched before. Of what another consumer
     wants as well, some may be acknowledged by this one already."""
@@ -201,21 +221,28 @@ def _fates(change: Change, move: _Move, retention: str, view: View) -> str:
         return ", and they go at apply unless another consumer wants them"
     if retention != "workqueue":
         return ""
-    left = [one for one in move.before if not any(is_subset(one, other) for other in move.after)]
-    return f": {taking_over.fate(change, left, view)}"
+    return f": {taking_over.fate(change, move.left, view)}"
 
 
 def _goes_on(move: _Move, retention: str) -> str:
     """What it gets from now on; on a work queue, one that takes more starts over."""
     subjects = "everything" if move.after == [">"] else f"only what matches {listed(list(move.after))}"
-    if retention == "workqueue" and not move.narrows:
+    if _starts_over(move, retention):
         return f"it starts over, and gets {subjects}"
     return f"{f'after its position (sequence {move.position}) ' if move.position else ''}it gets {subjects}"
 
 
-def _left_out(skipped: Amount, dropped: Amount, move: _Move, fate: str) -> Iterator[str]:
+def _comes_again(flying: Amount, move: _Move) -> Iterator[str]:
+    if flying.most:
+        yield (
+            f"Delivered again until acknowledged: {amount(flying)} of {some(move.flying, 'message')} in flight, although left "
+            "out by the new filter"
+        )
+
+
+def _left_out(skipped: Amount, ending: Amount, move: _Move, fate: str) -> Iterator[str]:
     pending = f"{amount(skipped)} of {some(move.pending, 'pending message')}" if skipped.most else ""
-    flying = f"{amount(dropped)} of {some(move.flying, 'message')} in flight" if dropped.most else ""
+    flying = f"{amount(ending)} of {some(move.flying, 'message')} in flight" if ending.most else ""
     if never := " and ".join(filter(None, (pending, flying))):
         yield f"Not delivered any more: {never}, left out by the new filter{fate}"
 
@@ -263,6 +290,9 @@ def consumer_deletion(change: Change, view: View) -> Found:
 
 def _fate(change: Change, info: Info, view: View) -> tuple[Amount, str]:
     """What becomes of the messages it still wanted: how many are dropped, and in words."""
+    above = view.changes.get(Address.of("stream", change.address.stream))
+    if above and above.action is Action.DELETE:
+        return exactly(0), ", and go with their stream"
     retention = retention_of(change.address.stream, view)
     if retention == "workqueue":
         return exactly(0), f": {taking_over.fate(change, filters(info['config']), view)}"

@@ -254,7 +254,9 @@ def _what_clients_see(change: Change) -> str:
             f"messages go to {then}" if then else "clients have to pull"
         )
     waiting = info_of(change).get("num_waiting", 0)
-    if not waiting:
-        return "No pull is waiting now; one that comes before the new consumer is there ends with 409 Consumer Deleted"
     pulls = "The waiting pull ends" if waiting == 1 else f"{some(waiting, 'waiting pull')} end"
-    return f"{pulls} with 409 Consumer Deleted, and clients must ask again"
+    ends = pulls if waiting else "No pull is waiting now; one that is when the old consumer goes ends"
+    then = (
+        f"later ones of {change.origin.name} get 503: clients must use {change.address.name}" if change.origin else ""
+    )
+    return f"{ends} with 409 Consumer Deleted, and {then or 'clients must ask again'}"

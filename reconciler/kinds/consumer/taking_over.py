@@ -15,6 +15,12 @@ from reconciler.kinds.subjects.subjects import collide, is_subset
 NAMED = 3
 
 
+def is_taken(change: Change, left: Sequence[str], view: View) -> bool:
+    """Does somebody else take all that lies on these subjects?"""
+    others = [theirs for _, theirs in _takers(change, view)]
+    return all(any(is_subset(one, two) for theirs in others for two in theirs) for one in left)
+
+
 def fate(change: Change, left: Sequence[str], view: View) -> str:
     """In words, of what lies on the subjects that it leaves."""
     met = {
@@ -27,7 +33,7 @@ def fate(change: Change, left: Sequence[str], view: View) -> str:
     more = f" and {len(met) - NAMED} more" if len(met) > NAMED else ""
     who = f"{', '.join([*met][:NAMED])}{more}" if more else listed([*met])
     gets = f"{who} {'takes' if len(met) == 1 else 'take'}"
-    if all(any(is_subset(one, two) for theirs in met.values() for two in theirs) for one in left):
+    if is_taken(change, left, view):
         return f"{gets} them"
     return f"{gets} some of them, and the others stay until another consumer does"
 

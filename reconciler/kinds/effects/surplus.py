@@ -261,23 +261,30 @@ def too_many_per_subject(change: Change, path: str, state: State, view: View) ->
     if messages <= limit:
         return None
     counts = next((view.facts.get(asked) for asked in _per_subject(change)), None)
+    is_prompt = bool(view.target.version >= TRIMS or _limit(change, path, change.was(path)))
+    when = "go at apply" if is_prompt else _later(change)
     if isinstance(counts, Mapping):
         by = {subject: number - limit for subject, number in counts.items() if number > limit}
         above = sum(by.values())
-        is_prompt = view.target.version >= TRIMS or _limit(change, path, change.was(path))
-        refuses = change.becomes("discard_new_per_subject")  # then no message comes that would remove another
-        later = "go at the server's next restart" if refuses else "go with the next message or restart"
-        when = "go at apply" if is_prompt else later
         words = f"{some(above)} of {some(messages, 'message')} {when}: {_crowded(counts, limit)}"
         going = Going(messages=exactly(above))
-        return Loss(words=words, going=going, by=by, is_prompt=bool(is_prompt)) if above else None
+        return Loss(words=words, going=going, by=by, is_prompt=is_prompt) if above else None
     sure = max(0, messages - limit * state.get("num_subjects", messages))
     at_most = messages - limit - (state.get("num_subjects", 1) - 1)  # one subject has all but one message of each other
     going = Going(messages=Amount(sure, max(sure, at_most)))
     if not going.messages.most:
         return None
-    words = f"{amount(going.messages)} of {some(messages, 'message')} go at apply: how many each subject holds was not counted"
-    return Loss(words=words + _because(counts), going=going)
+    words = (
+        f"{amount(going.messages)} of {some(messages, 'message')} {when}: how many each subject holds was not counted"
+    )
+    return Loss(words=words + _because(counts), going=going, is_prompt=is_prompt)
+
+
+def _later(change: Change) -> str:
+    """When a subject's next message is refused, none removes another."""
+    if change.becomes("discard_new_per_subject"):
+        return "go at the server's next restart"
+    return "go, those of a subject with its own next message, and all at the next restart"
 
 
 def _crowded(counts: Mapping[str, int], limit: int) -> str:

@@ -47,6 +47,11 @@ def listed(parts: list[str]) -> str:
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
+def outside(subject: str, kept: list[str]) -> str:
+    """A subject, but for a part of it: `a.> outside a.bill.>`."""
+    return f"{subject} outside {listed(kept)}" if kept else subject
+
+
 def size(count: int, beside: int = 0) -> str:
     """`900 bytes`, `1.5 KiB`, `40 GiB`; in the family of units that a size `beside` it in the sentence is written in: `1.5 KB`."""
     units = _DECIMAL if show_bytes(beside).endswith(_DECIMAL) else _BINARY

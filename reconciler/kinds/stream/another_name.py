@@ -1,72 +1,127 @@
-"""A stream by another name, which no server gives it: by steps that lose nothing, for each shape of a stream."""
+"""A stream by another name, which no server gives it: by steps that lose nothing, for what each shape of stream allows."""
 
 from __future__ import annotations
 
-from reconciler.model.resource import Address, Config
+from collections.abc import Iterator
+
+from reconciler.changes.renaming import Renaming
+from reconciler.kinds.fields.words import listed
 
 
-def recipe(old: Address, new: Address, live: Config) -> list[str]:
+def recipe(asked: Renaming) -> list[str]:
     """By its live configuration: a mirror, a queue, or any other, with or without sources."""
-    if live.get("mirror"):
-        return _mirror(old, new)
-    shaped = _queue if live.get("retention") in ("workqueue", "interest") else _stream
-    return shaped(old, new, sources=bool(live.get("sources")))
+    if asked.live.get("mirror"):
+        return _mirror(asked)
+    return _queue(asked) if asked.live.get("retention") in ("workqueue", "interest") else _stream(asked)
 
 
-def _stream(old: Address, new: Address, sources: bool = False) -> list[str]:
+def _stream(asked: Renaming) -> list[str]:
     """A source stamps messages anew and numbers them anew, so no old position means anything in the copy: consumers work
-    off the old stream, and those on the new one start behind all that was copied."""
+    off the old stream, and those on the new one start behind all that was copied. So do copies."""
+    old, new = asked.old.name, asked.new.name
     return [
-        f"Declare {new.name} with `sources: [{{name: {old.name}}}]` and without subjects; apply, and wait until "
-        f"`nats stream info {new.name}` shows no lag.",
-        f"{_left_out(old, sources)} Wait until {new.name} shows no lag, and note its last sequence: N.",
-        f"Give {new.name} the subjects and {_sourcing(sources)}; declare its consumers with `deliver_policy: "
+        f"Declare {new} with `sources: [{{name: {old}}}]` and without subjects; apply, and wait until "
+        f"`nats stream info {new}` shows no lag.",
+        f"{_left_out(asked)} Wait until {new} shows no lag, and note its last sequence: N.",
+        f"Give {new} the subjects and {_sourcing(asked)}; declare its consumers with `deliver_policy: "
         "by_start_sequence` and `opt_start_seq:` N + 1; apply. Publishers go on.",
-        _worked_off(old, new),
+        *_sourced(asked, "Wait", " with `opt_start_seq:` N + 1, and apply. Nothing is copied twice"),
+        *_mirrored(asked, f", with consumers that start at N + 1 as those of {new} do. {_EMPTIED}"),
+        *_grouped(
+            asked, f"It begins with everything that {new} holds, so what its members have worked off comes again"
+        ),
+        _worked_off(asked),
     ]
 
 
-def _queue(old: Address, new: Address, sources: bool = False) -> list[str]:
+def _queue(asked: Renaming) -> list[str]:
     """What is stored there is worked off where it is."""
+    old, new = asked.old.name, asked.new.name
     return [
-        _left_out(old, sources),
-        f"Declare {new.name} with those subjects{f', {_sourcing(sources)},' if sources else ''} and with consumers like "
-        f"those of {old.name}, and apply. Publishers go on.",
-        _worked_off(old, new),
+        _left_out(asked),
+        f"Declare {new} with those subjects{f', {_sourcing(asked)},' if asked.live.get('sources') else ''} and with "
+        f"consumers like those of {old}, and apply. Publishers go on.",
+        *_sourced(asked, "Wait", ", and apply. Nothing is copied twice"),
+        *_mirrored(asked, f", with consumers like those it has. {_EMPTIED}"),
+        *_grouped(asked, f"Let its members work off what {old} holds before they serve {new}"),
+        _worked_off(asked),
     ]
 
 
-def _left_out(old: Address, sources: bool) -> str:
-    if sources:
+def _mirror(asked: Renaming) -> list[str]:
+    """Mirrors of one origin have the same messages under the same numbers, and so have mirrors of these."""
+    old, new = asked.old.name, asked.new.name
+    return [
+        f"Declare {new} with the same `mirror` as {old}; apply, and wait until `nats stream info {new}` shows "
+        f"no lag. What its origin holds no more stays in {old} alone.",
+        f"Stop the clients of each consumer of {old}, and declare one like it on {new}, {_where_it_stood(old)}; apply, and "
+        f"start them with {new}. What was acknowledged out of order comes again.",
+        *_sourced(
+            asked,
+            f"Note the last sequence S of {old}, wait",
+            " with `opt_start_seq:` S + 1, and apply. What was copied after S comes twice",
+        ),
+        *_mirrored(asked, f". Its clients and consumers move like those of {old}"),
+        *_grouped(
+            asked, f"It begins with everything that {new} holds, so what its members have worked off comes again"
+        ),
+    ]
+
+
+def _left_out(asked: Renaming) -> str:
+    old = asked.old.name
+    if asked.live.get("sources"):
         what = (
-            f"Note the last sequence S of each stream that {old.name} sources, wait until `nats stream info {old.name}` shows "
+            f"Note the last sequence S of each stream that {old} sources, wait until `nats stream info {old}` shows "
             "no lag, then leave `subjects` and `sources`"
         )
     else:
         what = "Leave `subjects`"
-    return f"{what} of {old.name} out, and apply. From now on publishers get no answer, and have to try again."
+    return f"{what} of {old} out, and apply. From now on publishers get no answer, and have to try again."
 
 
-def _sourcing(sources: bool) -> str:
+def _sourcing(asked: Renaming) -> str:
     """Its own sources go on in the new stream."""
-    if sources:
+    if asked.live.get("sources"):
         return "the sources that were left out, each with `opt_start_seq:` S + 1 (what was copied after S comes twice)"
     return "take `sources` out"
 
 
-def _mirror(old: Address, new: Address) -> list[str]:
-    """Mirrors of one origin have the same messages under the same numbers."""
-    return [
-        f"Declare {new.name} with the same `mirror` as {old.name}; apply, and wait until `nats stream info {new.name}` shows "
-        f"no lag. What its origin holds no more stays in {old.name} alone.",
-        f"Stop the clients of each consumer of {old.name}, and declare one like it on {new.name}, with `deliver_policy: "
-        f"by_start_sequence` and `opt_start_seq:` one more than the ack floor's stream sequence in `nats consumer info "
-        f"{old.name} CONSUMER`; apply, and start them with {new.name}. What was acknowledged out of order comes again.",
-    ]
-
-
-def _worked_off(old: Address, new: Address) -> str:
+def _where_it_stood(stream: str) -> str:
     return (
-        f"Let the clients of {old.name} work off what it holds, until `nats consumer report {old.name}` shows nothing "
-        f"unprocessed; then let them use {new.name}."
+        "with `deliver_policy: by_start_sequence` and `opt_start_seq:` one more than the ack floor's stream sequence in "
+        f"`nats consumer info {stream} CONSUMER`"
     )
+
+
+def _worked_off(asked: Renaming) -> str:
+    old = asked.old.name
+    return (
+        f"Let the clients of {old} work off what it holds, until `nats consumer report {old}` shows nothing "
+        f"unprocessed; then let them use {asked.new.name}."
+    )
+
+
+def _sourced(asked: Renaming, first: str, closing: str) -> Iterator[str]:
+    if asked.sourcing:
+        who = listed([*asked.sourcing])
+        yield (
+            f"{first} until `nats stream info` shows no lag for {who}, then let each source {asked.new.name} in place of "
+            f"{asked.old.name}{closing}."
+        )
+
+
+_EMPTIED = "Let its clients work off what the old mirror holds, then let them use the new one"
+
+
+def _mirrored(asked: Renaming, closing: str) -> Iterator[str]:
+    if asked.mirrors:
+        yield (
+            f"No server redirects a mirror: in place of {listed([*asked.mirrors])} declare another one, of {asked.new.name}"
+            f"{closing}. What {asked.old.name} holds no more stays in the old mirror alone."
+        )
+
+
+def _grouped(asked: Renaming, closing: str) -> Iterator[str]:
+    if asked.groups:
+        yield f"Declare group {listed([*asked.groups])} on {asked.new.name} too, and apply. {closing}."

@@ -29,7 +29,7 @@ from reconciler.kinds.effects.readers import (
 )
 from reconciler.kinds.effects.sources_changed import copied_again, left_behind
 from reconciler.kinds.fields import peers
-from reconciler.kinds.fields.words import amount, consent_to, listed, size, some
+from reconciler.kinds.fields.words import amount, consent_to, listed, outside, size, some
 from reconciler.kinds.stream_config.origins import copying_on
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide, is_subset, matches
@@ -186,6 +186,8 @@ def subject_removed(change: Change, view: View) -> Found:
     captured as well.
 
     Where another stream takes it, that one has consumers and copies of its own: those of this stream get nothing more of it.
+    No two streams may store one subject, so this one lets go of it first: for a moment, or for as long as an apply that is
+    cut off there, nobody stores it.
 
     Instead: move the publishers first.
     """
@@ -207,9 +209,12 @@ def subject_removed(change: Change, view: View) -> Found:
         outcome=Outcome.WARNS,
         path="subjects",
         quantities=stored,
-        message=f"{'; '.join(said)}{words}{_fired(change)}",
+        message=f"{'; '.join(said)}{BETWEEN if taken or parts else ''}{words}{_fired(change)}",
         fix="move the publishers first; the plan cannot see who they are" if lost else None,
     )
+
+
+BETWEEN = ". Between the two steps publishers get no answer, and have to try again"
 
 
 def _fired(change: Change) -> str:
@@ -238,9 +243,8 @@ def _reading(stream: str, view: View) -> Iterator[tuple[str, Sequence[str]]]:
 
 
 def _without(change: Change, subject: str, elsewhere: Iterable[str] = ()) -> str:
-    """A subject, but for what is stored of it all the same: `a.> outside a.bill.>`."""
-    kept = [one for one in (*(change.becomes("subjects") or ()), *elsewhere) if collide(one, subject)]
-    return f"{subject} outside {listed(kept)}" if kept else subject
+    """A subject, but for what is stored of it all the same."""
+    return outside(subject, [one for one in (*(change.becomes("subjects") or ()), *elsewhere) if collide(one, subject)])
 
 
 def _taken_over(change: Change, subject: str, view: View) -> str | None:
