@@ -146,7 +146,7 @@ def update_streams(
     return (*gates, update_stream(change, name, server_name, repaired, after=tuple(gate.id for gate in gates)))
 
 
-def update_consumer(change: Change, stream: str, name: str, *, after: tuple[str, ...] = ()) -> Step:
+def update_consumer(change: Change, stream: str, name: str) -> Step:
     """Patch the fields that differ; `pause_until` is left out, which takes a request of its own."""
     set_, unset = patch(change)
     set_.pop("pause_until", None)
@@ -159,7 +159,6 @@ def update_consumer(change: Change, stream: str, name: str, *, after: tuple[str,
         unset=tuple(path for path in unset if path != "pause_until"),
         before={field: value for field, value in _before(change).items() if field != "pause_until"},
         level=consumer_config.required_level(set_),
-        after=after,
         effect=f"update {_listed(change)} of consumer {name} on {stream}",
     )
 

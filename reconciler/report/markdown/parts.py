@@ -107,8 +107,3 @@ def along(entry: ChangeEntry) -> str:
         more = f" and {len(names) - _NAMES:_} more" if len(names) > _NAMES else ""
         said += f" {word} " + " ".join(map(code, names[:_NAMES])) + more
     return said
-
-
-def kind_of(entry: ChangeEntry) -> str:
-    """The kind that the entry's changes share, as addresses write it: `elastic_group`."""
-    return entry.first.address.partition("/")[0]
