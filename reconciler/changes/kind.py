@@ -117,8 +117,8 @@ class Kind:
     derived: Callable[[Address], Iterable[Raw]] = lambda _address: ()
     """Raw objects that belong to it beside that one."""
     rules: tuple[Rule, ...] = ()
-    needs: Callable[[Resource], Iterable[Address]] = lambda _resource: ()
-    """What must exist before this can be made, beside its parent (origins of mirrors and sources)."""
+    needs: Callable[[Resource], Iterable[str]] = lambda _resource: ()
+    """Streams that must exist before this can be made, beside its parent's (origins of mirrors and sources)."""
     inherits: tuple[str, ...] = ()
     """Fields of the parent that this kind's own left-out fields follow from, or that decide what a server accepts of it."""
     lends: Callable[[Declared], Mapping[str, Config]] | None = None

@@ -15,7 +15,7 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.kind import Registry
 from reconciler.changes.rule import View
 from reconciler.changes.stages import Opening, Tie
-from reconciler.model.resource import Address
+from reconciler.model.resource import Address, Resource
 from reconciler.model.wire import Step
 
 Changes = Mapping[Address, Change]
@@ -100,9 +100,15 @@ def _existence(writing: Changes, registry: Registry) -> Iterator[Tie]:
             weak = above is not None and above.action is Action.UPDATE
             ends = (address, parent) if change.action is Action.DELETE else (parent, address)
             yield Tie(*ends, weak=weak)
-        for origin in registry.of(address).needs(change.desired) if change.desired else ():
+        for origin in _needed(address, change.desired, registry):
             if origin != address:
                 yield Tie(origin, address, weak=True)
+
+
+def _needed(address: Address, resource: Resource | None, registry: Registry) -> Iterator[Address]:
+    """Whatever the streams may be declared as that must be there first."""
+    for stream in registry.of(address).needs(resource) if resource else ():
+        yield from registry.backed_by(stream)
 
 
 def _parents(address: Address, registry: Registry) -> tuple[Address, ...]:
@@ -144,8 +150,8 @@ def _on_unknown(changes: Changes, registry: Registry) -> Iterator[Tie]:
     for address, change in changes.items():
         if change.desired is None or not change.action.writes:
             continue
-        wanted = (*_parents(address, registry), *registry.of(address).needs(change.desired))
-        there = (*_parents(address, registry), *registry.of(address).needs(change.live)) if change.live else ()
+        wanted = (*_parents(address, registry), *_needed(address, change.desired, registry))
+        there = (*_parents(address, registry), *_needed(address, change.live, registry)) if change.live else ()
         for other in wanted:
             if other not in there and other in changes and changes[other].action is Action.UNKNOWN:
                 yield Tie(other, address)

@@ -68,6 +68,15 @@ def test_an_origin_is_made_before_what_copies_it(compare: Compare) -> None:
     assert before(plan, "create stream/C") == {"create stream/A", "create stream/B"}
 
 
+def test_a_bucket_is_made_before_what_copies_it_by_its_streams_name(compare: Compare) -> None:
+    buckets = "kv_buckets: {A: {mirror: {name: KV_Z}}, B: {sources: [{name: KV_Z}]}, Z: {}}\n"
+    plan = compare(f"streams: {{C: {{mirror: {{name: KV_Z}}}}}}\n{buckets}").plan()
+    made = {step.on[0]: step for step in plan.steps}
+    assert {name: made[name].after for name in ("KV_A", "KV_B", "C")} == dict.fromkeys(
+        ("KV_A", "KV_B", "C"), (made["KV_Z"].id,)
+    )
+
+
 def test_streams_that_source_each_other_in_a_ring_are_all_made(compare: Compare) -> None:
     ring = """
         streams:

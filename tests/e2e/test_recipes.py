@@ -34,7 +34,7 @@ class Pipeline:
         made = await plan(read(self.folder / str(self.steps), text), self.js, RunOptions(today=TODAY))
         assert not made.plan.blocked, made.plan.blocked
         (finished,) = [event async for event in apply(made, self.js) if isinstance(event, Finished)]
-        assert finished.is_success, finished
+        assert finished.is_success, finished.went_wrong
 
     async def publish(self, subject: str, number: int) -> None:
         for _ in range(number):

@@ -6,6 +6,13 @@ from tests.sabotage.act import Act, says
 
 FIELDS = (
     Act(
+        name="a bucket may be copied before it is made",
+        file="reconciler/kinds/buckets/bucket_kind.py",
+        before="needs=lambda resource: names(resource.config),",
+        after="",
+        seen_by=("tests/core/test_order.py::test_a_bucket_is_made_before_what_copies_it_by_its_streams_name",),
+    ),
+    Act(
         name="a field is dropped from a kind",
         file="reconciler/kinds/stream_config/stream_fields.py",
         before="    max_msg_size: Annotated[",

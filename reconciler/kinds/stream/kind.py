@@ -12,7 +12,7 @@ from reconciler.kinds.stream.another_name import recipe
 from reconciler.kinds.stream.losses import questions
 from reconciler.kinds.stream.rules import EFFECTS, RULES
 from reconciler.kinds.stream_config import calls
-from reconciler.kinds.stream_config.origins import origin_of_mirror
+from reconciler.kinds.stream_config.origins import names, origin_of_mirror
 from reconciler.kinds.stream_config.stream_config import FIELD_INFOS, STOCK, StreamConfig, canonical, settle
 from reconciler.model.resource import Address, Config, Declared, Json, Resource, Terms
 from reconciler.model.wire import Snapshot, Step
@@ -56,12 +56,6 @@ def _steps(change: Change, view: View) -> Sequence[Step]:
     return (calls.delete_stream(change, name),) if change.action is Action.DELETE else ()
 
 
-def _needs(resource: Resource) -> Iterable[Address]:
-    """Origins of mirrors and sources in the same account: they may come later, but then the copying starts later too."""
-    origins = [resource.config.get("mirror"), *resource.config.get("sources", ())]
-    return [Address.of("stream", origin["name"]) for origin in origins if origin and "external" not in origin]
-
-
 def _lends(declared: Declared) -> Mapping[str, Config]:
     """A mirror answers direct reads where its origin does."""
     spec = declared.spec
@@ -89,7 +83,7 @@ STREAM = Kind(
     steps=_steps,
     render=_render,
     primary=lambda address: Raw("stream", (address.name,)),
-    needs=_needs,
+    needs=lambda resource: names(resource.config),
     lends=_lends,
     questions=lambda change, view: (*questions(change, view), *EFFECTS.questions(change, view)),
     consequences=EFFECTS.consequences,

@@ -14,6 +14,13 @@ from reconciler.model.resource import Config
 from reconciler.model.wire import Version
 
 
+def names(copy: Config) -> list[str]:
+    """Origins of mirrors and sources in the same account. They may come later, but then the copying starts later too, and
+    what the copy takes over from them is missing."""
+    origins = [copy.get("mirror"), *(copy.get("sources") or ())]
+    return [origin["name"] for origin in origins if origin and "external" not in origin]
+
+
 def origin_of_mirror(body: Config, context: Context) -> Config | None:
     """As it will be where it is declared, else as it is live; None where there is no mirror, or no such stream."""
     mirror = body.get("mirror")
