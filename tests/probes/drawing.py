@@ -235,6 +235,11 @@ class Case:
         """Whether what is in flight comes again while the battery reads, and haste decides between which reads."""
         return first_wait(self.before) == SHORT
 
+    @property
+    def replaces(self) -> bool:
+        """Whether each message takes the place of the last one, and haste decides how many of them a client gets."""
+        return any(one.get("max_msgs_per_subject") == 1 for one in (*self.scene.streams.values(), self.after))
+
     def __str__(self) -> str:
         changed = ", ".join(f"{name} {self.was(name)} → {self.becomes(name)}" for name in sorted(self.changed))
         others = " and ".join(f"{name} {dict(body)}" for name, body in self.scene.streams.items())

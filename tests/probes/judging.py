@@ -90,6 +90,8 @@ WOLVES: Mapping[str, Mapping[str, tuple[Excuse, str]]] = {
                       "clients that have got everything miss nothing that is stored, and count what comes"),
     },
     "ST607": {
+        "counters": (_becomes("allow_msg_counter", True),
+                     "a battery counts under one subject alone, which need not be the one that was republished"),
         "full": (lambda case: _is_full(case.was) and _is_full(case.becomes),
                  "what a full stream or subject refuses is not published again either"),
     },

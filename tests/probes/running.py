@@ -186,7 +186,7 @@ class _Play:
             await crew.start_again()
         calm = not case.hurries
         # What a queue has not taken in would go with its source.
-        battery = replace(STANDARD, deletes=not self.crews, reads=calm, contends=calm)
+        battery = replace(STANDARD, deletes=not self.crews, reads=calm, contends=calm and not case.replaces)
         found = await record(self.client, case.scene, battery, self.waits)
         for crew in self.crews:
             await crew.rest()
