@@ -62,6 +62,9 @@ lint: $(VENV)/.test  ## style, types, layers
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
 
+check: $(VENV)/.test lint  ## the inner loop: style, types, and the tests that need no server
+	@$(PYTEST) -n $(WORKERS) --dist worksteal -q tests/core tests/rules tests/golden tests/report tests/documents
+
 test: setup lint  ## every test, on the oldest and the newest server there is support for
 	@$(PYTEST) --versions ends -n $(WORKERS) --dist worksteal -q
 
@@ -132,4 +135,4 @@ clean:  ## forget environments, caches and embedded servers
 format: $(VENV)/.test  ## put every file into form
 	@$(BIN)/ruff check -q --fix . && $(BIN)/ruff format -q .
 
-.PHONY: help setup demo demo-fleet lint test test-versions interop convergence drill faults power faithful truth probes sabotage mutation story action agreement bench bench-fleet curve format schemas clean
+.PHONY: help setup demo demo-fleet lint check test test-versions interop convergence drill faults power faithful truth probes sabotage mutation story action agreement bench bench-fleet curve format schemas clean
