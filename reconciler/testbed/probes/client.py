@@ -120,9 +120,10 @@ class Client:
         return f"messages {' '.join(found)}" if found else (status or NO_ANSWER)
 
     async def pull(self, stream: str, consumer: str, asked: Mapping[str, Json]) -> Delivery:
-        """Everything one pull request brings; what it leaves waiting ends with its inbox. A client that is pinned shows its pin
-        unless it gives an id itself, and asks again without one that the server has forgotten."""
-        delivery, place = Delivery(), (stream, consumer, asked.get("group"))
+        """Everything one pull request brings until a message comes a second time: what nobody acknowledges may do so for ever.
+        What it leaves waiting ends with its inbox. A client that is pinned shows its pin unless it gives an id itself, and asks
+        again without one that the server has forgotten."""
+        delivery, place, seen = Delivery(), (stream, consumer, asked.get("group")), set[int]()
         request = {"id": self._pins[place], **asked} if place in self._pins else asked
         expires = request.get("expires", 0) / 1e9
         async with self._inbox() as (inbox, arrived):
@@ -133,6 +134,9 @@ class Client:
                 if "Status" in (message.headers or {}):
                     delivery.status = _status(message)
                     break
+                if sequence(message) in seen:
+                    break
+                seen.add(sequence(message))
                 delivery.messages.append(message)
                 if pin := (message.headers or {}).get("Nats-Pin-Id"):
                     self._pins[place] = pin
