@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import date
 
@@ -16,7 +16,7 @@ from reconciler.engine.misnamed import KnownNames, misnamed
 from reconciler.memory.remembered import Memory
 from reconciler.model.intents import Intent, intents
 from reconciler.model.records import Owned, is_stale
-from reconciler.model.resource import Address, Declared, Resource, nowhere
+from reconciler.model.resource import Address, Resource, nowhere
 from reconciler.model.run_options import NO_OPTIONS, RunOptions
 from reconciler.model.topology import Removed, Topology
 from reconciler.model.wire import Snapshot
@@ -100,7 +100,8 @@ def compare(
         for address, resource in desired.items()
     }
     ours = {address for address, owned in ledger.items() if owned.topology == topology.name}
-    changes |= _unwanted(topology, live, ledger, ours, begun, registry, snapshot, options.day)
+    elsewhere = [one for one in desired.values() if one.external and one.address in ours]
+    changes |= _unwanted(topology, elsewhere, live, ledger, ours, begun, registry, snapshot, options.day)
     changes |= unfinished.undeclared(topology, begun, changes)
     changes |= moves.moved(topology, live, ledger, changes, registry, snapshot)
     changes = {address: _identified(change, registry, snapshot, ledger) for address, change in changes.items()}
@@ -191,6 +192,7 @@ def _not_adopted(change: Change) -> Change:
 
 def _unwanted(
     topology: Topology,
+    elsewhere: Iterable[Resource],
     live: Mapping[Address, Resource],
     ledger: Ledger,
     ours: set[Address],
@@ -199,7 +201,7 @@ def _unwanted(
     snapshot: Snapshot,
     today: date,
 ) -> dict[Address, Change]:
-    """Removals, forgettings and orphans: addresses of ours that the files no longer declare."""
+    """Removals, forgettings and orphans: addresses of ours that the files no longer declare, or call someone else's."""
     changes: dict[Address, Change] = {}
     ended = {one.address: one for one in topology.removed if one.until and today > one.until}
     for removed in topology.removed:
@@ -213,7 +215,7 @@ def _unwanted(
                 snapshot,
                 is_begun=removed.address in begun,
             )
-    given_up = {one.address: one.where for one in topology.resources if _is_external(one) and one.address in ours}
+    given_up = {one.address: one.where for one in elsewhere}
     given_up |= {one.address: one.where for one in topology.forget}
     for address, where in given_up.items():
         action = Action.FORGET if address in ours else Action.ABSENT
@@ -230,11 +232,6 @@ def _unwanted(
     changes |= {one: _orphan(live[one], ledger[one], ended.get(one)) for one in rest if one in live}
     changes |= _renamed([one for one in rest if one not in live], topology, ledger, registry)
     return changes
-
-
-def _is_external(declared: Declared) -> bool:
-    """Is it said that someone else manages it?"""
-    return bool(getattr(declared.spec, "external", False))
 
 
 def _renamed(

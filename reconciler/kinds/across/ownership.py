@@ -46,10 +46,11 @@ def foreign_owner(change: Change, view: View) -> Found:
 
 def _other_names(change: Change, view: View) -> list[Address]:
     """What other topologies remember that is the same stream. What is only looked at, or given up, may be somebody else's."""
-    if change.action is Action.FORGET or (change.desired and change.desired.external):
+    foreign = _foreign(view)
+    if not foreign or change.action is Action.FORGET or (change.desired and change.desired.external):
         return []
     stream = view.stream_of(change.address)
-    return [one for one in _foreign(view).get(stream, ()) if one != change.address] if stream else []
+    return [one for one in foreign.get(stream, ()) if one != change.address] if stream else []
 
 
 @lru_cache(maxsize=4)
