@@ -137,6 +137,11 @@ class Declared:
     spec: Terms
     where: Where = nowhere
 
+    @property
+    def external(self) -> bool:
+        """Someone else manages it, the file says."""
+        return bool(getattr(self.spec, "external", False))
+
 
 @dataclass(frozen=True, slots=True)
 class ServerDefault:

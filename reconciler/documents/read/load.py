@@ -130,7 +130,7 @@ class _Loading:
         """An address is declared, removed or forgotten: one of them, and once; what someone else manages may be forgotten, too."""
         seen: dict[Address, tuple[str, Where]]
         seen = {one.address: ("declared", one.where) for one in self.collector.resources}
-        elsewhere = {one.address for one in self.collector.resources if getattr(one.spec, "external", False)}
+        elsewhere = {one.address for one in self.collector.resources if one.external}
         said: Iterable[tuple[str, Address, Where, str]] = [
             *(("removed", one.address, one.where, "address") for one in self.header.removed),
             *(("forgotten", one.address, one.where, "") for one in self.header.forget),

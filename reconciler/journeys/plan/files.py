@@ -78,7 +78,7 @@ class _Claims:
         if loaded.topology is None:
             return cls(loaded, frozenset(), frozenset(), frozenset())
         resources, given_up = loaded.topology.resources, frozenset(one.address for one in loaded.topology.forget)
-        elsewhere = frozenset(one.address for one in resources if getattr(one.spec, "external", False))
+        elsewhere = frozenset(one.address for one in resources if one.external)
         declared = frozenset(one.address for one in resources) - elsewhere
         return cls(loaded, declared, elsewhere - given_up, given_up)
 
@@ -95,7 +95,7 @@ def _claimed_twice(each: Sequence[Loaded]) -> Iterator[Diagnostic]:
         theirs = {declared.address: declared for declared in other.resources}
         for ours in one.resources:
             again = theirs.get(ours.address)
-            if again and not getattr(ours.spec, "external", False) and not getattr(again.spec, "external", False):
+            if again and not ours.external and not again.external:
                 message = (
                     f"`{ours.address}` is declared by topology {other.name} here and by {one.name} at {ours.where('')}; "
                     "one of them owns it"

@@ -99,7 +99,7 @@ def _outside(topologies: Iterable[Topology]) -> Iterator[tuple[str, Config]]:
     """Streams that others manage, as these files expect them."""
     for topology in topologies:
         for declared in topology.resources:
-            if declared.address.kind == "stream" and getattr(declared.spec, "external", False):
+            if declared.address.kind == "stream" and declared.external:
                 said = declared.spec.model_dump(mode="json", include={"subjects", "retention"}, exclude_unset=True)
                 yield declared.address.stream, said
 
