@@ -35,9 +35,13 @@ def _filters(field: Callable[[str], object]) -> list[str]:
     return [str(one) for one in several] if isinstance(several, list) else [str(field("filter_subject") or ">")]
 
 
-def _vanishes(case: Case) -> bool:
-    streams = case.scene.streams.values()
-    return case.restarts and any(SHORT in (one.get("consumer_limits") or {}).values() for one in streams)
+def _lasts_a_moment(case: Case) -> bool:
+    return any(SHORT in (one.get("consumer_limits") or {}).values() for one in case.scene.streams.values())
+
+
+def _nothing_comes(case: Case) -> bool:
+    """Is each stream so full that it refuses what the battery publishes?"""
+    return all(_is_full(one.get) for one in case.scene.streams.values())
 
 
 FULL_COPY: tuple[Excuse, str] = (
@@ -86,6 +90,7 @@ WOLVES: Mapping[str, Mapping[str, tuple[Excuse, str]]] = {
                    "what is skipped is missed when the pause ends"),
         "all in flight": (lambda case: case.was("max_ack_pending") == 4,
                           "clients that hold as much as they may get nothing more either way"),
+        "full": (_nothing_comes, "where every publish is refused, no subject that is taken from now on brings anything"),
         "caught up": (lambda case: bool(case.scene.waits) and _takes_others(case),
                       "clients that have got everything miss nothing that is stored, and count what comes"),
     },
@@ -112,7 +117,7 @@ WOLVES: Mapping[str, Mapping[str, tuple[Excuse, str]]] = {
     "CO607": {
         "until a restart": (lambda case: "deliver_group" in case.changed and not case.restarts,
                             "it goes on as before until the server restarts"),
-        "gone": (_vanishes, "a consumer that lasts for a moment without its client does not outlast a restart"),
+        "gone": (_lasts_a_moment, "a consumer that lasts for a moment without its client may be gone before anybody subscribes"),
     },
     "CO602": {
         "large pulls": (lambda case: (case.becomes("max_batch") or 0) > 1000 or (case.becomes("max_bytes") or 0) > LOTS

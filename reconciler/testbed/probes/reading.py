@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Iterable, Mapping
+from typing import Any
 
 from nats.aio.msg import Msg
 
@@ -215,8 +216,11 @@ def _is_again(one: Msg, message: Msg) -> bool:
     return sequence(one) == sequence(message) and one.metadata.num_delivered > message.metadata.num_delivered
 
 
-def _position(info: Mapping[str, Json]) -> str:
+def _position(info: Mapping[str, Any]) -> str:
+    """Of last_per_subject without what is to come: server 2.11 counts that anew at any update, and only once of each subject,
+    though it goes on to deliver every message."""
+    waiting = "" if info["config"].get("deliver_policy") == "last_per_subject" else f"{info['num_pending']} to come, "
     return (
-        f"{info['num_pending']} to come, {info['num_ack_pending']} in flight, "
+        f"{waiting}{info['num_ack_pending']} in flight, "
         f"passed {info['delivered']['stream_seq']}, acknowledged up to {info['ack_floor']['stream_seq']}"
     )
