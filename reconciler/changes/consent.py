@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from reconciler.changes.rule import Verdict
+from reconciler.changes.verdict import Verdict
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.model.resource import Address, Consent, Json, Resource, Terms, model_in
 from reconciler.model.topology import Allowed

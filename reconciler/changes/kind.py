@@ -8,8 +8,9 @@ from typing import Literal, NamedTuple
 
 from reconciler.changes.diff import Change, Consequence
 from reconciler.changes.renaming import Recipe, copied
-from reconciler.changes.rule import Rule, View, backed_by
+from reconciler.changes.rule import Rule
 from reconciler.changes.stages import Opening, Tie
+from reconciler.changes.view import View, backed_by
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Address, Config, Declared, Json, Resource, Terms
 from reconciler.model.wire import Question, Snapshot, Step, Target

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from reconciler.changes.diff import Action, Consequence, FieldChange
-from reconciler.changes.rule import Verdict
+from reconciler.changes.verdict import Verdict
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.records import BUCKET, Owned, encode_key
 from reconciler.model.resource import Address

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from reconciler.changes.diff import Action
 from reconciler.changes.plan import PlannedChange
-from reconciler.changes.rule import Verdict
+from reconciler.changes.verdict import Verdict
 from reconciler.model.resource import Consent
 
 TWICE = 2

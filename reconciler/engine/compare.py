@@ -9,7 +9,7 @@ from datetime import date
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.kind import Context, Kind, Raw, Registry, as_found
 from reconciler.changes.rebase import rebase
-from reconciler.changes.rule import View
+from reconciler.changes.view import View
 from reconciler.engine import identity, moves, unfinished
 from reconciler.engine import take_over as handover
 from reconciler.engine.misnamed import KnownNames, misnamed

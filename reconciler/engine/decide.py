@@ -10,7 +10,8 @@ from reconciler.changes import consent, stages
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.kind import Kind, Registry
 from reconciler.changes.plan import Plan, PlannedChange
-from reconciler.changes.rule import Verdict, View
+from reconciler.changes.verdict import Verdict
+from reconciler.changes.view import View
 from reconciler.engine import guards, order, replacement
 from reconciler.engine import take_over as handover
 from reconciler.engine.judging import Judged, judged_all

@@ -13,7 +13,8 @@ from datetime import date
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.kind import Bound, Kind, Registry
-from reconciler.changes.rule import Outcome, Verdict, View
+from reconciler.changes.verdict import Outcome, Verdict
+from reconciler.changes.view import View
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Address
 from reconciler.model.topology import Guarded

@@ -8,7 +8,9 @@ from functools import cache
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.kind import Registry
-from reconciler.changes.rule import Rule, Verdict, View, judged
+from reconciler.changes.rule import Rule, judged
+from reconciler.changes.verdict import Verdict
+from reconciler.changes.view import View
 from reconciler.engine import replacement
 from reconciler.model.resource import Address
 from reconciler.model.wire import Version

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 from reconciler.changes.diff import Change
-from reconciler.changes.rule import Outcome, Rule, Verdict, View, judged
+from reconciler.changes.rule import Rule, judged
+from reconciler.changes.verdict import Outcome, Verdict
+from reconciler.changes.view import View
 from reconciler.model.resource import Address, Json, Resource
 from reconciler.model.wire import Snapshot
 

@@ -13,8 +13,8 @@ from itertools import pairwise
 from reconciler.changes import stages
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.kind import Registry
-from reconciler.changes.rule import View
 from reconciler.changes.stages import Opening, Tie
+from reconciler.changes.view import View
 from reconciler.model.resource import Address, Resource
 from reconciler.model.wire import Step
 

@@ -12,7 +12,8 @@ from dataclasses import replace
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.kind import Kind
-from reconciler.changes.rule import Outcome, Verdict, View
+from reconciler.changes.verdict import Outcome, Verdict
+from reconciler.changes.view import View
 from reconciler.engine.bindings import Bind
 from reconciler.engine.unfinished import RESUMED, says
 from reconciler.model.intents import Intent, encode_intent, intent_key

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from reconciler.changes.diff import Action
 from reconciler.changes.plan import PlannedChange
-from reconciler.changes.rule import Outcome, Verdict
+from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.engine.compare import recognised
 from reconciler.journeys.plan.plan import Planned, PlanPurpose
 from reconciler.kinds import REGISTRY

@@ -9,7 +9,7 @@ from functools import cache
 from reconciler.changes.diff import FieldChange
 from reconciler.changes.effect import Side, Way, way
 from reconciler.changes.plan import PlannedChange
-from reconciler.changes.rule import Outcome
+from reconciler.changes.verdict import Outcome
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.fields.felt import Felt
 from reconciler.kinds.fields.known import known

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from reconciler.changes.rule import Reaction, Rule, Verdict
+from reconciler.changes.rule import Rule
+from reconciler.changes.verdict import Reaction, Verdict
 from reconciler.kinds import REGISTRY
 from reconciler.server.wire.api import NoAnswer, Refusal
 from tests.agreement.case import Case

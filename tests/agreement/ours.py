@@ -7,7 +7,8 @@ from datetime import date
 from pathlib import Path
 
 from reconciler.changes.kind import Registry
-from reconciler.changes.rule import Reaction, Verdict, View
+from reconciler.changes.verdict import Reaction, Verdict
+from reconciler.changes.view import View
 from reconciler.documents.read.load import load
 from reconciler.engine.compare import compare
 from reconciler.engine.decide import decide, questions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from reconciler.changes.rule import Reaction
+from reconciler.changes.verdict import Reaction
 from tests.agreement.case import Case
 from tests.agreement.codes import NAMED, UNREACHED
 from tests.agreement.judging import RULES, Kind

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from reconciler.changes.rule import Reaction
+from reconciler.changes.verdict import Reaction
 from reconciler.model.wire import Version
 from tests.agreement.case import Case
 from tests.agreement.drawing import SIDES

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.changes.rule import Reaction
+from reconciler.changes.verdict import Reaction
 from reconciler.kinds import REGISTRY
 from tests.agreement.harm import SHOWN
 

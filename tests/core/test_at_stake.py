@@ -7,7 +7,7 @@ import pytest
 from reconciler.changes.at_stake import is_at_stake, removes, streams_at_stake
 from reconciler.changes.diff import Action
 from reconciler.changes.plan import Plan, PlannedChange
-from reconciler.changes.rule import Outcome, Verdict
+from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.model.records import BUCKET
 from reconciler.model.wire import SUPPORTED, Call, Step, Target
 

@@ -7,7 +7,7 @@ import pytest
 from reconciler.changes.diff import Action
 from reconciler.changes.plan import PlannedChange
 from reconciler.changes.recount import beyond, lost, most
-from reconciler.changes.rule import Outcome, Verdict
+from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.model.resource import Consent
 
 

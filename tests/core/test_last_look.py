@@ -8,7 +8,7 @@ import pytest
 
 from reconciler.changes.diff import Action
 from reconciler.changes.plan import Plan, PlannedChange
-from reconciler.changes.rule import Outcome, Reaction, Verdict
+from reconciler.changes.verdict import Outcome, Reaction, Verdict
 from reconciler.journeys.apply.last_look import PLAN_AGAIN, LastLook
 from reconciler.model.wire import Call, Snapshot, Step, Target, Version
 

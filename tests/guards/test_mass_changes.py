@@ -9,7 +9,7 @@ import pytest
 
 from reconciler.changes.kind import ANY
 from reconciler.changes.plan import Plan
-from reconciler.changes.rule import Verdict
+from reconciler.changes.verdict import Verdict
 from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import Severity
 from reconciler.report.codec.json import plan_json

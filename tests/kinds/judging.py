@@ -9,7 +9,8 @@ from datetime import date
 from typing import Any
 
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.rule import Reaction, Verdict, View
+from reconciler.changes.verdict import Reaction, Verdict
+from reconciler.changes.view import View
 from reconciler.engine.compare import compare
 from reconciler.engine.judging import judged_all
 from reconciler.kinds import REGISTRY

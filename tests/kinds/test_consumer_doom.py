@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from reconciler.changes.rule import Reaction
+from reconciler.changes.verdict import Reaction
 from reconciler.server.wire.api import JetStream
 from tests.kinds.consumer_cases import EXPLICIT, A, B
 from tests.kinds.judging import Case, Judged, judge

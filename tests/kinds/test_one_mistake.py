@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reconciler.changes.rule import Outcome
+from reconciler.changes.verdict import Outcome
 from reconciler.journeys.plan.plan import planned
 from reconciler.journeys.plan.validate import nowhere, validate
 from reconciler.kinds import REGISTRY

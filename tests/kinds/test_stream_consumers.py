@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reconciler.changes.rule import Reaction
+from reconciler.changes.verdict import Reaction
 from reconciler.engine.compare import compare
 from reconciler.engine.judging import judged_all
 from reconciler.kinds import REGISTRY

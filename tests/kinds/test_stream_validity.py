@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 from pydantic import ValidationError
 
-from reconciler.changes.rule import Outcome, Reaction, Verdict
+from reconciler.changes.verdict import Outcome, Reaction, Verdict
 from reconciler.engine.compare import compare
 from reconciler.engine.judging import judged_all
 from reconciler.kinds import REGISTRY

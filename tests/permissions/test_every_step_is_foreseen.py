@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.changes.rule import View
+from reconciler.changes.view import View
 from reconciler.engine.compare import compare
 from reconciler.engine.decide import decide, questions
 from reconciler.journeys.permissions.permissions import Purpose, permissions

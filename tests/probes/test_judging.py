@@ -10,7 +10,7 @@ import pytest
 from reconciler.changes.diff import Action, Consequence, FieldChange
 from reconciler.changes.effect import Side
 from reconciler.changes.plan import Plan, PlannedChange
-from reconciler.changes.rule import Outcome, Verdict
+from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.foresight import effects_of
 from reconciler.model.resource import Address

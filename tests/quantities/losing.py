@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from reconciler.changes.events import Finished
-from reconciler.changes.rule import Verdict
+from reconciler.changes.verdict import Verdict
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.plan.plan import Planned, plan
 from reconciler.model.run_options import RunOptions

@@ -11,7 +11,7 @@ import pytest
 from nats.aio.msg import Msg
 
 from reconciler.changes.amount import Amount
-from reconciler.changes.rule import Verdict
+from reconciler.changes.verdict import Verdict
 from reconciler.journeys.plan.plan import plan
 from reconciler.model.run_options import RunOptions
 from reconciler.server.wire.api import JetStream

@@ -11,7 +11,7 @@ import pytest
 
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.events import Finished
-from reconciler.changes.rule import Verdict
+from reconciler.changes.verdict import Verdict
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.plan.plan import plan
 from reconciler.kinds.fields.words import amount

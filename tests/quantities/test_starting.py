@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reconciler.changes.plan import PlannedChange
-from reconciler.changes.rule import Verdict
+from reconciler.changes.verdict import Verdict
 from reconciler.journeys.plan.plan import plan
 from reconciler.model.run_options import RunOptions
 from reconciler.server.wire.api import JetStream

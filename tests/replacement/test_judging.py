@@ -10,7 +10,7 @@ import pytest
 
 from reconciler.changes.diff import Action
 from reconciler.changes.plan import Plan, PlannedChange
-from reconciler.changes.rule import Outcome
+from reconciler.changes.verdict import Outcome
 from reconciler.model.wire import Call, Step
 from tests.support.topologies import scene
 

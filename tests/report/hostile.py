@@ -6,7 +6,7 @@ from reconciler.changes.diff import Action, Consequence
 from reconciler.changes.effect import Side
 from reconciler.changes.plan import Plan
 from reconciler.changes.rehearsal import Experience, Foresight, Missing, Probe, Unshown
-from reconciler.changes.rule import Outcome
+from reconciler.changes.verdict import Outcome
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.model.wire import Target, Version
 from reconciler.report.document.document import Document

@@ -6,7 +6,7 @@ from typing import Any
 
 from reconciler.changes.diff import Action, Consequence, FieldChange
 from reconciler.changes.plan import Plan, PlannedChange
-from reconciler.changes.rule import Outcome, Verdict
+from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.model.diagnostic import SourceSpan
 from reconciler.model.fields import FieldInfo
 from reconciler.model.wire import Target, Version

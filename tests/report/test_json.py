@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from reconciler.changes.diff import Action, Consequence, FieldChange, FieldClass
 from reconciler.changes.plan import Plan, PlannedChange
-from reconciler.changes.rule import Outcome, Verdict
+from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.journeys.groups.schema import groups_schema
 from reconciler.journeys.rehearse.schema import rehearsal_schema
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan

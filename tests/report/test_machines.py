@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 
 from reconciler.changes.diff import Action
-from reconciler.changes.rule import Outcome
+from reconciler.changes.verdict import Outcome
 from reconciler.cli.shared.reporting import document
 from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan

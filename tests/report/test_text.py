@@ -6,7 +6,7 @@ import time
 
 from reconciler.changes.diff import Action, Consequence, FieldClass
 from reconciler.changes.plan import Plan
-from reconciler.changes.rule import Outcome
+from reconciler.changes.verdict import Outcome
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.fields import FieldInfo
 from reconciler.report.document.judgements import total

@@ -15,7 +15,7 @@ import typer
 from ruamel.yaml import YAML
 
 from reconciler.changes.plan import Plan, PlannedChange
-from reconciler.changes.rule import Verdict
+from reconciler.changes.verdict import Verdict
 from reconciler.cli.app import app
 from reconciler.kinds import REGISTRY
 from reconciler.model.resource import Address

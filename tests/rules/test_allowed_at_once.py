@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from reconciler.changes.rule import Verdict
+from reconciler.changes.verdict import Verdict
 from reconciler.kinds import REGISTRY
 from reconciler.model.resource import Address
 from tests.rules.test_advice import place

@@ -31,7 +31,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from reconciler.changes.rule import HURTS, Outcome, Verdict
+from reconciler.changes.verdict import HURTS, Outcome, Verdict
 from reconciler.kinds import REGISTRY
 from tests.support.topologies import Scene, facts, scene
 

@@ -21,7 +21,7 @@ RULES = (
     ),
     Act(
         name="what is refused blocks nothing",
-        file="reconciler/changes/rule.py",
+        file="reconciler/changes/verdict.py",
         before="return self.outcome.rank >= Outcome.NEEDS_CONSENT.rank and self.consented is None",
         after="return self.outcome is Outcome.NEEDS_CONSENT and self.consented is None",
         seen_by=("tests/core/test_decide.py",),
@@ -120,7 +120,7 @@ RULES = (
     ),
     Act(
         name="others are taken for our own",
-        file="reconciler/changes/rule.py",
+        file="reconciler/changes/view.py",
         before="if (owned.topology != self.topology if owned else address not in self.desired)",
         after="if (owned.topology == self.topology if owned else address not in self.desired)",
         seen_by=(says("XX231"),),
@@ -494,7 +494,7 @@ QUANTITIES = (
     ),
     Act(
         name="what a kind of one's own has behind it is no stream to others",
-        file="reconciler/changes/rule.py",
+        file="reconciler/changes/view.py",
         before="return kind.stream(address) if kind else None",
         after='return kind.stream(address) if kind and not address.kind.startswith("toy") else None',
         seen_by=("tests/kinds/test_toy_kind.py",),

@@ -15,7 +15,7 @@ from typing import Any
 
 from reconciler.changes.kind import Registry
 from reconciler.changes.plan import Plan
-from reconciler.changes.rule import View
+from reconciler.changes.view import View
 from reconciler.documents.read.load import load
 from reconciler.engine.compare import Ledger, compare
 from reconciler.engine.decide import decide, remembered

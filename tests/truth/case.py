@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.diff import Consequence
 from reconciler.changes.plan import Plan
-from reconciler.changes.rule import Verdict
+from reconciler.changes.verdict import Verdict
 from tests.truth.account import Live, Work
 
 Topology = Mapping[str, Any]

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from reconciler.changes.rule import Verdict
+from reconciler.changes.verdict import Verdict
 from reconciler.kinds.effects.readers import filters
 from reconciler.kinds.subjects.partitions import assign
 from reconciler.kinds.subjects.subjects import matches

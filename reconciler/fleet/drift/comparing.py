@@ -14,7 +14,7 @@ from typing import Any
 from pydantic_core import to_json
 
 from reconciler.changes.kind import Registry
-from reconciler.changes.rule import Verdict
+from reconciler.changes.verdict import Verdict
 from reconciler.fleet.accounts.rows import snapshot_of
 from reconciler.fleet.drift.rendering import TEAM, topology_in
 from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, Standing

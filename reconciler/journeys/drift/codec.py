@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from reconciler.changes.diff import FieldClass
-from reconciler.changes.rule import Verdict
+from reconciler.changes.verdict import Verdict
 from reconciler.journeys.drift.drift import Coverage, Drift, FieldDrift, Item, Standing
 from reconciler.model.records import Owned
 from reconciler.report.codec.json import diagnostic_data, info_data, json_text, present, some, span_data, target_data

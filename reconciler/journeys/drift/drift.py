@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from reconciler.changes.diff import Action, Change, FieldChange, FieldClass, value_in
-from reconciler.changes.rule import Verdict, View
+from reconciler.changes.verdict import Verdict
+from reconciler.changes.view import View
 from reconciler.journeys.drift.ignore import Rules
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.records import Owned

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from reconciler.changes.kind import Registry
-from reconciler.changes.rule import Verdict, View
+from reconciler.changes.verdict import Verdict
+from reconciler.changes.view import View
 from reconciler.engine.compare import compare, counted
 from reconciler.engine.decide import idle_patterns, questions
 from reconciler.engine.judging import judged_all

@@ -14,7 +14,7 @@ from typing import Any
 from reconciler.changes.diff import Action, Change, differences, explained
 from reconciler.changes.kind import Registry
 from reconciler.changes.plan import Plan
-from reconciler.changes.rule import View
+from reconciler.changes.view import View
 from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, Standing
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address, Config, Json, Resource

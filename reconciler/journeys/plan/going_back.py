@@ -12,7 +12,7 @@ from pathlib import Path
 
 from reconciler.changes.diff import Action, FieldChange
 from reconciler.changes.plan import Plan, PlannedChange
-from reconciler.changes.rule import Verdict
+from reconciler.changes.verdict import Verdict
 from reconciler.documents.find.git_tree import GitTree
 from reconciler.documents.find.revision import origin
 from reconciler.kinds import REGISTRY

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from reconciler.changes.kind import Registry
 from reconciler.changes.plan import Plan
-from reconciler.changes.rule import View
+from reconciler.changes.view import View
 from reconciler.documents.find.revision import origin
 from reconciler.engine.compare import compare, counted
 from reconciler.engine.decide import decide, questions

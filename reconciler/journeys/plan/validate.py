@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from reconciler.changes.kind import Registry
-from reconciler.changes.rule import Outcome, Verdict
+from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.documents.read.files import DISK, Tree
 from reconciler.documents.read.load import Loaded
 from reconciler.engine.compare import compare

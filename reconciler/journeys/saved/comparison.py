@@ -16,7 +16,7 @@ from reconciler.changes.diff import Action, FieldChange
 from reconciler.changes.events import Failed, Settled, Skipped, Strayed
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.recount import beyond
-from reconciler.changes.rule import Verdict
+from reconciler.changes.verdict import Verdict
 from reconciler.engine.identity import Seen, recreated
 from reconciler.journeys.saved.interrupted import (
     Begun,

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from reconciler.changes.kind import Raw, Registry
-from reconciler.changes.rule import Outcome, View
+from reconciler.changes.verdict import Outcome
+from reconciler.changes.view import View
 from reconciler.documents.read.files import DISK, Tree
 from reconciler.engine.compare import compare, recognised
 from reconciler.engine.judging import judged_all

@@ -14,7 +14,9 @@ from enum import StrEnum
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.kind import Registry
-from reconciler.changes.rule import Reaction, Rule, Verdict, View, judged
+from reconciler.changes.rule import Rule, judged
+from reconciler.changes.verdict import Reaction, Verdict
+from reconciler.changes.view import View
 from reconciler.model.diagnostic import SourceSpan
 from reconciler.model.resource import Address, Resource
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.rule import Finding, Outcome, Reaction, View, rule
+from reconciler.changes.rule import rule
+from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
 from reconciler.kinds.across.reservations import V2_12, StreamReservation, rooms
 from reconciler.kinds.across.streams_after import Afterwards, afterwards
 from reconciler.kinds.fields.account import account_limits

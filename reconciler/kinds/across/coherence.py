@@ -10,7 +10,9 @@ from dataclasses import replace
 from functools import lru_cache
 
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.rule import Finding, Outcome, View, rule
+from reconciler.changes.rule import rule
+from reconciler.changes.verdict import Finding, Outcome
+from reconciler.changes.view import View
 from reconciler.kinds.group_records.group_record import MEMBERSHIP
 from reconciler.kinds.groups.finding import Evidence
 from reconciler.kinds.groups.member_checks import consumes_its_own, filters, old_priority_group, strangers, templates

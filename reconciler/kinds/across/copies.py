@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from reconciler.changes.amount import Amount
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
+from reconciler.changes.rule import Found, rule
+from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
 from reconciler.kinds.across.streams_after import Copy, afterwards, config_of, copies
 from reconciler.kinds.effects import dependants
 from reconciler.kinds.effects.readers import filters

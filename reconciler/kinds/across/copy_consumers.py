@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from reconciler.changes.diff import Change
-from reconciler.changes.rule import Finding, Outcome, Reaction, View, rule
+from reconciler.changes.rule import rule
+from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
 from reconciler.kinds.across.copies import AS_THE_COPY_SAYS, is_new
 from reconciler.kinds.across.streams_after import afterwards, config_of, copies
 from reconciler.kinds.fields.words import in_words

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
+from reconciler.changes.rule import Found, rule
+from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
 from reconciler.kinds.across.readers import (
     Reader,
     consuming,

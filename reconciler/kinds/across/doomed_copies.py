@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from reconciler.changes.diff import Change
-from reconciler.changes.rule import Finding, Outcome, Reaction, View, rule
+from reconciler.changes.rule import rule
+from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
 from reconciler.kinds.across.copies import STANDING, WRITTEN, is_new, met_again, size, too_small, way
 from reconciler.kinds.across.readers import downstream
 from reconciler.kinds.across.streams_after import afterwards, live_streams

@@ -11,8 +11,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from reconciler.changes.diff import Action, Change, Consequence
-from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
+from reconciler.changes.rule import Found, rule
 from reconciler.changes.stages import Opening, Tie
+from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import consent_to, some
 from reconciler.kinds.subjects.filters import filters_of, gained, is_parked, is_work_queue, lost, written

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
+from reconciler.changes.rule import Found, rule
+from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
 from reconciler.kinds.across.readers import stored_afterwards
 from reconciler.kinds.across.stored import is_clear, narrowed
 from reconciler.kinds.across.streams_after import afterwards, config_of, copies

@@ -9,7 +9,9 @@ from functools import lru_cache
 from itertools import takewhile
 
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
+from reconciler.changes.rule import Found, rule
+from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
 from reconciler.kinds.across.readers import consuming, static_groups, stored_afterwards
 from reconciler.kinds.across.streams_after import GONE, afterwards
 from reconciler.kinds.effects.dependants import consumers

@@ -6,7 +6,9 @@ from functools import lru_cache
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.kind import Context
-from reconciler.changes.rule import Finding, Found, Outcome, View, rule
+from reconciler.changes.rule import Found, rule
+from reconciler.changes.verdict import Finding, Outcome
+from reconciler.changes.view import View
 from reconciler.kinds.buckets import kv_bucket, object_store
 from reconciler.kinds.buckets.bucket import RESERVED, BucketShape, is_ordinary, own
 from reconciler.kinds.subjects.subjects import name_problem

@@ -6,7 +6,9 @@ import shlex
 from functools import lru_cache
 
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.rule import Finding, Found, Outcome, View, rule
+from reconciler.changes.rule import Found, rule
+from reconciler.changes.verdict import Finding, Outcome
+from reconciler.changes.view import View
 from reconciler.engine.guards import READ_FIRST, UNREADABLE
 from reconciler.model.records import BUCKET, encode_key
 from reconciler.model.resource import Address

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.rule import View
+from reconciler.changes.view import View
 from reconciler.kinds.across.stored import StoredSubjects
 from reconciler.kinds.across.streams_after import GONE, Copy, afterwards, live_streams
 from reconciler.kinds.effects.dependants import consumers, streams

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from reconciler.changes.rule import View
+from reconciler.changes.view import View
 from reconciler.kinds.across.streams_after import afterwards, live_streams
 from reconciler.model.resource import Config
 from reconciler.model.wire import Target, Version

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.rule import View
+from reconciler.changes.view import View
 from reconciler.kinds.group_records.group_record import BUCKET_SHAPE
 from reconciler.model.resource import Address, Config, Json, Resource
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.kind import Context, Raw, declared_config
-from reconciler.changes.rule import View
+from reconciler.changes.view import View
 from reconciler.kinds.stream_config import calls
 from reconciler.kinds.stream_config.origins import origin_of_mirror
 from reconciler.kinds.stream_config.stream_config import FIELD_INFOS, FIELDS, Settled, canonical, settle

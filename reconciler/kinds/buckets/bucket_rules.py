@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
+from reconciler.changes.rule import Found, Rule, rule
+from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
 from reconciler.kinds.buckets.bucket import NAME, RESERVED, BucketShape, stream_body
 from reconciler.kinds.effects.doomed import doomed_live
 from reconciler.kinds.effects.foretold import Effects

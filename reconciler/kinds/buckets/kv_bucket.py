@@ -6,7 +6,9 @@ from typing import Annotated, Literal
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.kind import Bound
-from reconciler.changes.rule import Finding, Found, Outcome, View, rule
+from reconciler.changes.rule import Found, rule
+from reconciler.changes.verdict import Finding, Outcome
+from reconciler.changes.view import View
 from reconciler.kinds.buckets import bucket
 from reconciler.kinds.buckets.another_name import bucket_recipe
 from reconciler.kinds.buckets.bucket_kind import bucket_kind

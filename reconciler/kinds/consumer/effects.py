@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from reconciler.changes.amount import Amount, exactly
-from reconciler.changes.rule import Finding, Outcome
+from reconciler.changes.verdict import Finding, Outcome
 from reconciler.kinds.consumer.losses import filter_change
 from reconciler.kinds.consumer_checks.around import is_work_queue, stream_of
 from reconciler.kinds.consumer_checks.pull_push import pushes

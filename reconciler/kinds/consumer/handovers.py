@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.rule import View
+from reconciler.changes.view import View
 from reconciler.kinds.consumer.position import is_interest
 from reconciler.kinds.consumer_checks.around import changes_of
 from reconciler.kinds.subjects.filters import gained, let_go

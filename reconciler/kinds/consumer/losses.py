@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
+from reconciler.changes.rule import Found, rule
+from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
 from reconciler.kinds.consumer import taking_over
 from reconciler.kinds.consumer.handovers import switches
 from reconciler.kinds.consumer_checks.around import changes_of

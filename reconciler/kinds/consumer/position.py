@@ -14,7 +14,8 @@ from hashlib import sha256
 
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.diff import Action, Change, Consequence
-from reconciler.changes.rule import Finding, Outcome, View
+from reconciler.changes.verdict import Finding, Outcome
+from reconciler.changes.view import View
 from reconciler.engine.bindings import after_ack_floor
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
 from reconciler.kinds.effects import rewound

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from reconciler.changes.diff import Change
 from reconciler.changes.kind import Replacement
-from reconciler.changes.rule import View
+from reconciler.changes.view import View
 from reconciler.engine.bindings import Bind
 from reconciler.engine.replacement import started
 from reconciler.kinds.consumer import position

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, falling_on, rule
+from reconciler.changes.rule import Found, falling_on, rule
+from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
 from reconciler.kinds.consumer.clients import quantities, who_suffers
 from reconciler.kinds.consumer.effects import EFFECTS
 from reconciler.kinds.consumer.losses import RULES as LOSSES

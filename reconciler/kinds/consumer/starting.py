@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from reconciler.changes.amount import Amount
 from reconciler.changes.diff import Action, Change, Consequence
-from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
+from reconciler.changes.rule import Found, rule
+from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
 from reconciler.kinds.consumer.losses import number_of, retention_of
 from reconciler.kinds.effects.made_again import is_made_again, recorded
 from reconciler.kinds.effects.readers import filters

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.rule import View
+from reconciler.changes.view import View
 from reconciler.kinds.consumer.everywhere import staying, taking
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.sparse import SECOND

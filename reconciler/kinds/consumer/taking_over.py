@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reconciler.changes.diff import Change
-from reconciler.changes.rule import View
+from reconciler.changes.view import View
 from reconciler.kinds.consumer_checks.around import afterwards
 from reconciler.kinds.effects.readers import filters
 from reconciler.kinds.fields.words import listed

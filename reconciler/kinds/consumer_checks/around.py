@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.rule import View
+from reconciler.changes.view import View
 from reconciler.kinds.effects.readers import unread_consumers
 from reconciler.kinds.fields.account import account_limits
 from reconciler.kinds.stream_config.stream_config import canonical

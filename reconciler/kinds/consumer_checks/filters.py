@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from itertools import permutations, product
 
 from reconciler.changes.diff import Change
-from reconciler.changes.rule import Finding, Found, Outcome, View, rule
+from reconciler.changes.rule import Found, rule
+from reconciler.changes.verdict import Finding, Outcome
+from reconciler.changes.view import View
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
 from reconciler.kinds.fields.checks import Check, codes, objections
 from reconciler.kinds.fields.known import OVERLAPPING_FILTERS

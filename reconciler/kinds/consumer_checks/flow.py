@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reconciler.changes.diff import Change
-from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
+from reconciler.changes.rule import Found, rule
+from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
 from reconciler.kinds.consumer_checks.around import max_ack_pending, stream_of
 from reconciler.kinds.consumer_checks.pull_push import PUSH_ONLY, by_flow, pushes
 from reconciler.kinds.consumer_config.consumer_config import FIELDS

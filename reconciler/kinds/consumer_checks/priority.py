@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator
 
 from reconciler.changes.diff import Change
-from reconciler.changes.rule import Finding, Outcome, Reaction, View, rule
+from reconciler.changes.rule import rule
+from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
 from reconciler.kinds.consumer_config.consumer_fields import GROUP
 from reconciler.kinds.fields.checks import ALL, Check, codes, is_new, objections

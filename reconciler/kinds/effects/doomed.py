@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reconciler.changes.diff import Change
-from reconciler.changes.rule import Finding, Outcome, Reaction, Rule, View, rule
+from reconciler.changes.rule import Rule, rule
+from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
 from reconciler.kinds.fields.checks import STANDING
 from reconciler.kinds.fields.words import size, some
 from reconciler.kinds.stream_config.stream_config import canonical

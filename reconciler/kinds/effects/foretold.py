@@ -11,7 +11,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 
 from reconciler.changes.diff import Action, Change, Consequence
-from reconciler.changes.rule import Finding, Outcome, Reaction, Rule, View, rule
+from reconciler.changes.rule import Rule, rule
+from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
 from reconciler.kinds.effects.surplus import OwnName, as_named
 from reconciler.kinds.fields.felt import Felt, in_words, way_of
 from reconciler.kinds.fields.known import Known

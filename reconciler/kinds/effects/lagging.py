@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from reconciler.changes.rule import View
+from reconciler.changes.view import View
 from reconciler.kinds.fields.words import listed, some
 from reconciler.kinds.stream_config.origins import removed
 from reconciler.model.resource import Json

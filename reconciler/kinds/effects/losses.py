@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from reconciler.changes.amount import Amount
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
+from reconciler.changes.rule import Found, Rule, rule
+from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
 from reconciler.kinds.effects import readers, surplus
 from reconciler.kinds.effects.readers import Unread
 from reconciler.kinds.effects.surplus import Loss, OwnName, as_named, is_lowered

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.rule import Finding, Outcome, Reaction, Rule, View, rule
+from reconciler.changes.rule import Rule, rule
+from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
 from reconciler.kinds.effects import dependants
 from reconciler.kinds.effects.surplus import state_of, stream_of
 from reconciler.kinds.fields.words import consent_to, size, some

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from reconciler.changes.amount import Amount, exactly
-from reconciler.changes.rule import Finding, Outcome, View
+from reconciler.changes.verdict import Finding, Outcome
+from reconciler.changes.view import View
 from reconciler.kinds.effects import dependants
 from reconciler.kinds.effects.lagging import behind_in, lagging
 from reconciler.kinds.fields.words import amount, listed, some

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from reconciler.changes.rule import View
+from reconciler.changes.view import View
 from reconciler.kinds.fields.times import before, utc
 from reconciler.model.intents import Intent
 from reconciler.model.resource import Config, Json

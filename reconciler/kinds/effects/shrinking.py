@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.rule import View
+from reconciler.changes.view import View
 from reconciler.kinds.effects.readers import Going
 from reconciler.kinds.effects.surplus import LOSSES, Loss, is_lowered, state_of, stream_of
 from reconciler.kinds.subjects.subjects import matches

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.rule import View
+from reconciler.changes.view import View
 from reconciler.kinds.effects.shrinking import going, gone
 from reconciler.kinds.effects.surplus import state_of, stream_of
 from reconciler.kinds.fields.times import ZERO, moment

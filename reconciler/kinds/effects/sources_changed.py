@@ -9,7 +9,9 @@ from dataclasses import replace
 
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
+from reconciler.changes.rule import Found, Rule, rule
+from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
 from reconciler.kinds.effects import dependants, sources_begun
 from reconciler.kinds.effects.sources_begun import Begun, begun
 from reconciler.kinds.effects.surplus import OwnName, as_named, state_of, stream_of

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
 from reconciler.changes.diff import Action
-from reconciler.changes.rule import Finding, Outcome
+from reconciler.changes.verdict import Finding, Outcome
 from reconciler.kinds.effects import surplus
 from reconciler.kinds.effects.dependants import everybody, groups, streams
 from reconciler.kinds.effects.foretold import MovedField, foretold, note, notes_of

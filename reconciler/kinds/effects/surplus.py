@@ -9,7 +9,7 @@ from functools import partial
 
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.diff import Change
-from reconciler.changes.rule import View
+from reconciler.changes.view import View
 from reconciler.kinds.effects.readers import Going
 from reconciler.kinds.fields import times
 from reconciler.kinds.fields.words import age, amount, average, size, some

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reconciler.changes.rule import View
+from reconciler.changes.view import View
 from reconciler.kinds.stream_config.stream_config import canonical, settle
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire import Target, Version

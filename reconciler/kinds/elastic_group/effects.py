@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from reconciler.changes.effect import Side
-from reconciler.changes.rule import Finding, Outcome
+from reconciler.changes.verdict import Finding, Outcome
 from reconciler.kinds.effects.foretold import Effects, MovedField, foretold
 from reconciler.kinds.elastic_group.derived import stream_name
 from reconciler.kinds.elastic_group.movement import moving, owners

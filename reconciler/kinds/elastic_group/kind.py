@@ -8,7 +8,7 @@ from typing import Annotated
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.kind import Bound, Context, FilePlace, Kind, Raw, declared_config
-from reconciler.changes.rule import View
+from reconciler.changes.view import View
 from reconciler.kinds.elastic_group import (
     derived,
     movement,

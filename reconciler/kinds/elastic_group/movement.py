@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from reconciler.changes.diff import Action, Change, Consequence
-from reconciler.changes.rule import View
+from reconciler.changes.view import View
 from reconciler.kinds.elastic_group.derived import stream_name
 from reconciler.kinds.fields.words import some
 from reconciler.kinds.group_records.group_record import MEMBERSHIP

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from reconciler.changes.amount import Amount
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
+from reconciler.changes.rule import Found, rule
+from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
 from reconciler.kinds.elastic_group import derived, recreate, recreation, still_stored
 from reconciler.kinds.elastic_group.fixed import fixed
 from reconciler.kinds.fields.words import amount, consent_to, some

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from reconciler.changes.diff import Change
 from reconciler.changes.kind import Replacement
-from reconciler.changes.rule import View
+from reconciler.changes.view import View
 from reconciler.engine.bindings import Bind
 from reconciler.kinds.effects import rewound
 from reconciler.kinds.elastic_group import derived

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from reconciler.changes.amount import Amount
 from reconciler.changes.diff import Action, Change, Consequence
-from reconciler.changes.rule import View
+from reconciler.changes.view import View
 from reconciler.engine.bindings import told_of_source
 from reconciler.kinds.elastic_group import recreate
 from reconciler.kinds.elastic_group.unmatched import takes_more, unmatched

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from reconciler.changes.diff import Action, Change, Consequence
 from reconciler.changes.kind import Context
-from reconciler.changes.rule import View
+from reconciler.changes.view import View
 from reconciler.kinds.elastic_group.derived import stream_name
 from reconciler.kinds.fields.words import size, some
 from reconciler.kinds.group_records import group_record

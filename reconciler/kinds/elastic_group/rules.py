@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.rule import Finding, Found, Outcome, View, falling_on, rule
+from reconciler.changes.rule import Found, falling_on, rule
+from reconciler.changes.verdict import Finding, Outcome
+from reconciler.changes.view import View
 from reconciler.kinds.effects import dependants
 from reconciler.kinds.elastic_group import derived, recreate, recreation
 from reconciler.kinds.elastic_group.effects import EFFECTS

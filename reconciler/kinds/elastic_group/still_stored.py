@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.rule import View
+from reconciler.changes.view import View
 from reconciler.kinds.elastic_group.derived import stream_name
 from reconciler.kinds.elastic_group.fixed import fixed
 from reconciler.model.wire import QueuedFrom

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.rule import EVER, Finding, Outcome, Reaction, View
+from reconciler.changes.rule import EVER
+from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
 from reconciler.kinds.fields.known import Known
 from reconciler.kinds.fields.words import in_words
 from reconciler.model.resource import Config

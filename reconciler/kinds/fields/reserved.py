@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from reconciler.changes.diff import Change
-from reconciler.changes.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
+from reconciler.changes.rule import Found, Rule, rule
+from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
 
 
 def reserved_metadata(family: str) -> Rule:

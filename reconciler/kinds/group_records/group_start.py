@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from reconciler.changes.amount import Amount
 from reconciler.changes.diff import Action, Change, Consequence
-from reconciler.changes.rule import View
+from reconciler.changes.view import View
 from reconciler.kinds.fields.words import amount, some
 from reconciler.model.resource import Config
 from reconciler.model.units import show_quantity

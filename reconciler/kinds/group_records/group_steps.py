@@ -6,7 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from reconciler.changes.diff import Change
-from reconciler.changes.rule import Finding, Found, Outcome, View
+from reconciler.changes.rule import Found
+from reconciler.changes.verdict import Finding, Outcome
+from reconciler.changes.view import View
 from reconciler.kinds.group_records import group_record
 from reconciler.model.resource import Address, Resource
 from reconciler.model.wire import Call, Snapshot, Step

@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
+from reconciler.changes.rule import Found, Rule, rule
+from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
 from reconciler.kinds.fields.words import consent_to
 from reconciler.kinds.group_records.group_record import NAME
 from reconciler.kinds.group_records.group_shape import MOST_PARTITIONS

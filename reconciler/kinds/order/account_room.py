@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.rule import View
 from reconciler.changes.stages import Opening, Tie
+from reconciler.changes.view import View
 from reconciler.kinds.across.reservations import StreamReservation
 from reconciler.kinds.across.streams_after import afterwards
 from reconciler.model.resource import Address, Config

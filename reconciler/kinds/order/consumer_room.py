@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.rule import View
 from reconciler.changes.stages import Opening, Tie
+from reconciler.changes.view import View
 from reconciler.kinds.consumer.position import is_interest
 from reconciler.kinds.order import retention
 from reconciler.model.resource import Address, Json

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.rule import View
 from reconciler.changes.stages import Opening, Tie, patched
+from reconciler.changes.view import View
 from reconciler.kinds.across.streams_after import config_of, copies, live_streams
 from reconciler.kinds.order.subject_handovers import parked
 from reconciler.kinds.stream_config.stream_config import canonical, settle

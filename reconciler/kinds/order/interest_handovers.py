@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.rule import View
 from reconciler.changes.stages import Opening, Tie
+from reconciler.changes.view import View
 from reconciler.kinds.consumer.handovers import handovers
 from reconciler.kinds.fields.known import OVERLAPPING_FILTERS
 from reconciler.kinds.subjects.filters import held, wanted, written

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from reconciler.changes.diff import Change
-from reconciler.changes.rule import View
 from reconciler.changes.stages import Opening, Tie
+from reconciler.changes.view import View
 from reconciler.kinds.across import filter_handovers, replicas
 from reconciler.kinds.order import account_room as room
 from reconciler.kinds.order import consumer_room, copy_handovers, interest_handovers, retention, subject_handovers

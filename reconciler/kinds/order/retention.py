@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reconciler.changes.diff import Change
-from reconciler.changes.rule import View
 from reconciler.changes.stages import Opening, Tie
+from reconciler.changes.view import View
 from reconciler.kinds.consumer.handovers import switches
 from reconciler.kinds.consumer_checks.around import changes_of
 

@@ -10,7 +10,9 @@ from typing import Annotated
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.kind import Bound, Context, FilePlace, Kind, Raw, declared_config
-from reconciler.changes.rule import Finding, Found, Outcome, View, rule
+from reconciler.changes.rule import Found, rule
+from reconciler.changes.verdict import Finding, Outcome
+from reconciler.changes.view import View
 from reconciler.kinds.fields.felt import fixed
 from reconciler.kinds.fields.known import Known
 from reconciler.kinds.fields.texts import Subject

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
+from reconciler.changes.rule import Found, rule
+from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
 from reconciler.kinds.effects.dependants import consumers, consuming, streams
 from reconciler.kinds.fields.words import consent_to, in_words
 from reconciler.kinds.stream_config.origins import FED_FOR, fed_now, is_fed_durably

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.kind import Bound, Context, FilePlace, Kind, Raw, declared_config
-from reconciler.changes.rule import View
+from reconciler.changes.view import View
 from reconciler.kinds.fields.texts import NAME
 from reconciler.kinds.stream.another_name import recipe
 from reconciler.kinds.stream.losses import questions

@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
+from reconciler.changes.rule import Found, rule
+from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
 from reconciler.kinds.effects import dependants, losses, sources_changed, surplus
 from reconciler.kinds.effects.lagging import lagging, taking_in
 from reconciler.kinds.effects.losses import limit_lowered

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reconciler.changes.diff import Action, Change, FieldChange
-from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
+from reconciler.changes.rule import Found, rule
+from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
 from reconciler.kinds.effects.doomed import doomed_live
 from reconciler.kinds.effects.foretold import Effects
 from reconciler.kinds.effects.one_way import one_way_change

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reconciler.changes.diff import Change
-from reconciler.changes.rule import Finding, Outcome, View, rule
+from reconciler.changes.rule import rule
+from reconciler.changes.verdict import Finding, Outcome
+from reconciler.changes.view import View
 from reconciler.kinds.subjects.subjects import collide, is_valid, storable
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from reconciler.changes.diff import Change
-from reconciler.changes.rule import View
+from reconciler.changes.view import View
 from reconciler.kinds.consumer_config import consumer_config
 from reconciler.kinds.fields.patch import patch
 from reconciler.kinds.stream_config import stream_config

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from reconciler.changes.rule import Finding, Reaction
+from reconciler.changes.verdict import Finding, Reaction
 from reconciler.kinds.fields.known import V2_12, V2_14
 from reconciler.kinds.stream_config.stream_config import FIELDS
 from reconciler.kinds.stream_config.validity import Sent, objection, sources_of, validity

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.rule import Finding, Found, Outcome, Rule, View, rule
+from reconciler.changes.rule import Found, Rule, rule
+from reconciler.changes.verdict import Finding, Outcome
+from reconciler.changes.view import View
 from reconciler.kinds.stream_config.updatability import Fixed
 
 SUBJECTS_OF_ITS_OWN = 10034

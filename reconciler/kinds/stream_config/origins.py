@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from reconciler.changes.diff import Action
 from reconciler.changes.kind import Context
-from reconciler.changes.rule import View
+from reconciler.changes.view import View
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.stream_config.stream_settle import canonical
 from reconciler.model.resource import Config

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from reconciler.changes.rule import Finding, Outcome, Reaction
+from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.kinds.fields.words import in_words, some
 from reconciler.kinds.stream_config.validity import Sent, objection, sources_of, validity
 from reconciler.model.units import show_bytes, show_duration

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from reconciler.changes.rule import Finding, Reaction
+from reconciler.changes.verdict import Finding, Reaction
 from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.stream_config.copies import only_from_2_12
 from reconciler.kinds.stream_config.validity import Sent, objection, sources_of, validity

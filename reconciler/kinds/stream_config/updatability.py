@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from reconciler.changes.diff import Action, Change, FieldChange
-from reconciler.changes.rule import Finding, Found, Outcome, Rule, View, rule
+from reconciler.changes.rule import Found, Rule, rule
+from reconciler.changes.verdict import Finding, Outcome
+from reconciler.changes.view import View
 from reconciler.kinds.fields.known import Known
 from reconciler.kinds.fields.words import in_words
 from reconciler.kinds.stream_config.validity import Lower

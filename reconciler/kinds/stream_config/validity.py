@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.rule import Finding, Found, Outcome, Rule, View, rule
+from reconciler.changes.rule import Found, Rule, rule
+from reconciler.changes.verdict import Finding, Outcome
+from reconciler.changes.view import View
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire import Target, Version
 

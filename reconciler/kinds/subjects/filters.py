@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.rule import View
+from reconciler.changes.view import View
 from reconciler.kinds.subjects.parking import is_parking_subject
 from reconciler.kinds.subjects.subjects import is_subset
 from reconciler.model.resource import Config, Json

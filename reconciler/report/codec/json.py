@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from reconciler.changes.amount import Amounts
 from reconciler.changes.diff import Consequence, FieldChange
 from reconciler.changes.plan import FORMAT, Plan, PlannedChange
-from reconciler.changes.rule import Other, Verdict
+from reconciler.changes.verdict import Other, Verdict
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.fields import FieldInfo
 from reconciler.model.records import Owned

@@ -10,7 +10,7 @@ from pydantic_core import from_json
 from reconciler.changes.amount import Amount
 from reconciler.changes.diff import Action, Consequence, FieldChange, FieldClass
 from reconciler.changes.plan import FORMAT, Plan, PlannedChange
-from reconciler.changes.rule import Other, Outcome, Reaction, Verdict
+from reconciler.changes.verdict import Other, Outcome, Reaction, Verdict
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
 from reconciler.model.fields import FieldInfo, of_units
 from reconciler.model.records import Owned

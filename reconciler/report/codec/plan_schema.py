@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reconciler.changes.diff import Action, FieldClass
 from reconciler.changes.plan import FORMAT
-from reconciler.changes.rule import Outcome, Reaction
+from reconciler.changes.verdict import Outcome, Reaction
 from reconciler.engine.bindings import Bind
 from reconciler.model.diagnostic import Severity
 from reconciler.model.wire import Call

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from reconciler.changes.diff import Action
 from reconciler.changes.plan import Plan, PlannedChange
-from reconciler.changes.rule import AboutKind, Verdict
+from reconciler.changes.verdict import Verdict
+from reconciler.changes.view import AboutKind
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.model.topology import Topology
 from reconciler.report.document.judgements import standing, worst_first

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from reconciler.changes.diff import Consequence
 from reconciler.changes.plan import PlannedChange
-from reconciler.changes.rule import Verdict
+from reconciler.changes.verdict import Verdict
 from reconciler.report.document.entries import ChangeEntry
 from reconciler.report.document.judgements import sentence, total, worst_first
 from reconciler.report.words.names import kind_noun

@@ -8,7 +8,7 @@ from enum import IntEnum
 
 from reconciler.changes.diff import Action
 from reconciler.changes.plan import PlannedChange
-from reconciler.changes.rule import Outcome
+from reconciler.changes.verdict import Outcome
 
 
 class Section(IntEnum):

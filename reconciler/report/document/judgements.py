@@ -11,7 +11,7 @@ from dataclasses import replace
 from reconciler.changes import consent
 from reconciler.changes.diff import Action, Consequence
 from reconciler.changes.plan import PlannedChange
-from reconciler.changes.rule import Outcome, Verdict
+from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.model.fields import FieldInfo
 from reconciler.model.selection import together
 from reconciler.report.document.partitions import partition_lines

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reconciler.changes.plan import PlannedChange
-from reconciler.changes.rule import AboutKind
+from reconciler.changes.view import AboutKind
 from reconciler.report.document.document import Document
 from reconciler.report.document.entries import Section, section_of
 

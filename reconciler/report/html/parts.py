@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from reconciler.changes.diff import Consequence, FieldChange, FieldClass
 from reconciler.changes.plan import PlannedChange
-from reconciler.changes.rule import Verdict
+from reconciler.changes.verdict import Verdict
 from reconciler.model.resource import Json
 from reconciler.report.document.blocks import asides, at_rest, mark, removal
 from reconciler.report.document.document import Document, ReportedFinding

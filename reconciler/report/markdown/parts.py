@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reconciler.changes.diff import FieldChange
-from reconciler.changes.rule import Outcome, Verdict
+from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.report.document.effects import effects, many
 from reconciler.report.document.entries import ChangeEntry
 from reconciler.report.document.judgements import (

@@ -1,0 +1,110 @@
+"""What a rule may look at: what is wanted, what is live, who owns what, and the changes between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from reconciler.changes.diff import Change
+from reconciler.changes.renaming import Recipe
+from reconciler.changes.verdict import Other
+from reconciler.model.diagnostic import Diagnostic
+from reconciler.model.records import Owned
+from reconciler.model.resource import Address, Config, Resource
+from reconciler.model.topology import Allowed, Guarded
+from reconciler.model.wire import Facts, Snapshot, Target
+
+
+class AboutKind(Protocol):
+    """What rules about several resources ask of a kind."""
+
+    @property
+    def backing(self) -> str | None: ...
+    @property
+    def own_name(self) -> Callable[[str], str]: ...
+    @property
+    def reserves(self) -> str: ...
+    @property
+    def as_stream(self) -> Callable[[Resource], Config]: ...
+    @property
+    def recipe(self) -> Recipe: ...
+    def stream(self, address: Address) -> str | None: ...
+    def records(self, address: Address) -> str | None: ...
+
+
+def backed_by(stream: str, kinds: Mapping[str, AboutKind]) -> Iterator[Address]:
+    """Whatever a stream of this name may be."""
+    for name, kind in kinds.items():
+        if kind.backing is not None and stream.startswith(kind.backing):
+            yield Address.of(name, stream.removeprefix(kind.backing))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class View:
+    """What is wanted, what is live, who owns what, and the changes between; rules may look at all of it."""
+
+    snapshot: Snapshot
+    topology: str = ""
+    source: str | None = None
+    """Repository the files come from, where known."""
+    ledger_known: bool = True
+    facts: Facts = field(default_factory=dict)
+    """What was asked since, and answered."""
+    desired: Mapping[Address, Resource] = field(default_factory=dict)
+    """What will be there after apply, as far as it is declared."""
+    live: Mapping[Address, Resource] = field(default_factory=dict)
+    changes: Mapping[Address, Change] = field(default_factory=dict)
+    ledger: Mapping[Address, Owned] = field(default_factory=dict)
+    """Who owns what, whatever topology."""
+    unmanaged: tuple[Address, ...] = ()
+    """Live, neither declared nor owned by this topology: never touched."""
+    guards: tuple[Guarded, ...] = ()
+    """How much of a kind the files let go at once."""
+    allow: tuple[Allowed, ...] = ()
+    """Consent that the files give to many at once."""
+    diagnostics: tuple[Diagnostic, ...] = ()
+    """What came up on the way: records that cannot be understood, and entries that name nothing and look like a slip."""
+    kinds: Mapping[str, AboutKind] = field(default_factory=dict)
+
+    @property
+    def target(self) -> Target:
+        """The server and account that the snapshot was taken of."""
+        return self.snapshot.target
+
+    def stream_of(self, address: Address) -> str | None:
+        """The stream behind a resource; None where there is none of its own."""
+        kind = self.kinds.get(address.kind)
+        return kind.stream(address) if kind else None
+
+    def is_stream(self, address: Address) -> bool:
+        """Is it a stream, by whatever name?"""
+        kind = self.kinds.get(address.kind)
+        return kind is not None and kind.backing is not None
+
+    def backed_by(self, stream: str) -> Iterator[Address]:
+        """Every resource that a stream of this name may be: both `stream/KV_x` and `kv_bucket/x` for `KV_x`."""
+        return backed_by(stream, self.kinds)
+
+    def children(self, parent: str, kind: str) -> list[Change]:
+        """Changes of `kind` under the resource whose names begin with `parent`."""
+        return [c for a, c in self.changes.items() if a.kind == kind and a.stream == parent]
+
+    def owner_of(self, *address: str) -> str | None:
+        """The other topology that owns this; None: nobody does, or this one."""
+        owned = self.ledger.get(Address.of(*address))
+        return owned.topology if owned and owned.topology != self.topology else None
+
+    def others(self, addresses: Iterable[Address]) -> tuple[Other, ...]:
+        """Those that are not of this topology: it neither owns nor declares them."""
+        owners = {address: self.ledger.get(address) for address in addresses}
+        return tuple(
+            Other(str(address), owned.topology if owned else None)
+            for address, owned in owners.items()
+            if (owned.topology != self.topology if owned else address not in self.desired)
+        )
+
+    def protects(self, *address: str) -> bool:
+        """Was this last applied with `protect: true`, by whichever topology?"""
+        owned = self.ledger.get(Address.of(*address))
+        return owned is not None and owned.protected
