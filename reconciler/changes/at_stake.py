@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from reconciler.changes.plan import Plan
 from reconciler.model.records import BUCKET
 from reconciler.model.resource import Address
-from reconciler.model.wire import Call, Step
+from reconciler.model.wire.steps import Call, Step
 
 REMOVES = frozenset({Call.STREAM_DELETE, Call.CONSUMER_DELETE})
 

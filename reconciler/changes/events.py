@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Json
-from reconciler.model.wire import Step
+from reconciler.model.wire.steps import Step
 
 REFUSALS = frozenset({"AP202", "AP203"})
 """Why a change is stopped because nobody consented to what it has become; not because somebody was in the way."""

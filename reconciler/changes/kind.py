@@ -13,7 +13,9 @@ from reconciler.changes.stages import Opening, Tie
 from reconciler.changes.view import View, backed_by
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Address, Config, Declared, Json, Resource, Terms
-from reconciler.model.wire import Question, Snapshot, Step, Target
+from reconciler.model.wire.questions import Question
+from reconciler.model.wire.snapshot import Snapshot, Target
+from reconciler.model.wire.steps import Step
 
 
 class FilePlace(NamedTuple):

@@ -10,7 +10,8 @@ from reconciler.changes.verdict import Verdict
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.records import BUCKET, Owned, encode_key
 from reconciler.model.resource import Address
-from reconciler.model.wire import Call, Step, Target
+from reconciler.model.wire.snapshot import Target
+from reconciler.model.wire.steps import Call, Step
 
 FORMAT = 1
 """Version of the JSON form; another number is refused, never guessed at."""

@@ -16,7 +16,7 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.verdict import HURTS, TAKEN, Finding, Other, Outcome, Reaction, Verdict
 from reconciler.changes.view import View
 from reconciler.model.resource import Address
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 
 Need = Literal["spec", "live", "neighbours", "facts"]
 Found = Finding | Iterable[Finding] | None

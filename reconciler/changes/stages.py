@@ -13,7 +13,7 @@ from typing import NamedTuple
 from reconciler.changes.diff import Action, Change, Consequence, differences
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Address, Config, Json, Resource
-from reconciler.model.wire import Step
+from reconciler.model.wire.steps import Step
 
 
 class Tie(NamedTuple):

@@ -13,7 +13,8 @@ from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address, Config, Resource
 from reconciler.model.topology import Allowed, Guarded
-from reconciler.model.wire import Facts, Snapshot, Target
+from reconciler.model.wire.questions import Facts
+from reconciler.model.wire.snapshot import Snapshot, Target
 
 
 class AboutKind(Protocol):

@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import Any
 
 from reconciler.model.resource import Json
-from reconciler.model.wire import Call, Step
+from reconciler.model.wire.steps import Call, Step
 
 Info = Mapping[str, Json]
 """The answer to CONSUMER.INFO; of a queue, what `queue.read` looked at."""

@@ -19,7 +19,7 @@ from reconciler.model.records import Owned, is_stale
 from reconciler.model.resource import Address, Resource, nowhere
 from reconciler.model.run_options import NO_OPTIONS, RunOptions
 from reconciler.model.topology import Removed, Topology
-from reconciler.model.wire import Snapshot
+from reconciler.model.wire.snapshot import Snapshot
 
 RENEWED = "only what was remembered of it is renewed"
 Ledger = Mapping[Address, Owned]

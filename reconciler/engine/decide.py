@@ -22,7 +22,9 @@ from reconciler.model.resource import Address, Config, Consent
 from reconciler.model.run_options import RunOptions
 from reconciler.model.selection import selects
 from reconciler.model.topology import Allowed
-from reconciler.model.wire import SUPPORTED, Question, Step
+from reconciler.model.wire.questions import Question
+from reconciler.model.wire.steps import Step
+from reconciler.model.wire.version import SUPPORTED
 
 SILENT = frozenset({Action.KEEP, Action.ABSENT})
 """Not worth a line unless something was judged about them."""

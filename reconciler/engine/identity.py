@@ -18,7 +18,9 @@ from reconciler.changes.kind import Kind, Raw
 from reconciler.engine.bindings import after_ack_floor
 from reconciler.model.records import BUCKET, Owned
 from reconciler.model.resource import Address, Config, Json
-from reconciler.model.wire import Snapshot, Step, Target, Version
+from reconciler.model.wire.snapshot import Snapshot, Target
+from reconciler.model.wire.steps import Step
+from reconciler.model.wire.version import Version
 
 STABLE_CREATED = Version(2, 15)
 """From here on `created` changes only with the object itself; before, a restart may move it."""

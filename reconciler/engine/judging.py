@@ -13,7 +13,7 @@ from reconciler.changes.verdict import Verdict
 from reconciler.changes.view import View
 from reconciler.engine import replacement
 from reconciler.model.resource import Address
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 
 EVERYTHING = frozenset({"spec", "live", "neighbours", "facts"})
 Judged = Mapping[Address, Sequence[Verdict]]

@@ -18,7 +18,7 @@ from reconciler.model.records import BUCKET, Owned, decode_key
 from reconciler.model.resource import Address
 from reconciler.model.spelling import likeness, meant
 from reconciler.model.topology import Topology
-from reconciler.model.wire import Snapshot
+from reconciler.model.wire.snapshot import Snapshot
 
 
 class _Named(NamedTuple):

@@ -16,7 +16,7 @@ from reconciler.model.intents import Intent
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address, Consent, Resource
 from reconciler.model.topology import Moved, Topology
-from reconciler.model.wire import Snapshot
+from reconciler.model.wire.snapshot import Snapshot
 
 RENAMING = "330"
 """Number of the rule by which a kind judges it, after the letters of its family."""

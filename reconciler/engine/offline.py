@@ -15,7 +15,7 @@ from reconciler.changes.rule import Rule, judged
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.changes.view import View
 from reconciler.model.resource import Address, Json, Resource
-from reconciler.model.wire import Snapshot
+from reconciler.model.wire.snapshot import Snapshot
 
 VOLATILE = frozenset({"state", "created", "ts"})
 

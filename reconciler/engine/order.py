@@ -16,7 +16,7 @@ from reconciler.changes.kind import Registry
 from reconciler.changes.stages import Opening, Tie
 from reconciler.changes.view import View
 from reconciler.model.resource import Address, Resource
-from reconciler.model.wire import Step
+from reconciler.model.wire.steps import Step
 
 Changes = Mapping[Address, Change]
 

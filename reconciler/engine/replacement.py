@@ -19,7 +19,8 @@ from reconciler.engine.unfinished import RESUMED, says
 from reconciler.model.intents import Intent, encode_intent, intent_key
 from reconciler.model.records import BUCKET, Owned, encode_key, encode_owned
 from reconciler.model.resource import Config, Consent, Json, Resource
-from reconciler.model.wire import Call, Snapshot, Step
+from reconciler.model.wire.snapshot import Snapshot
+from reconciler.model.wire.steps import Call, Step
 
 
 def replaces(verdicts: Iterable[Verdict]) -> bool:

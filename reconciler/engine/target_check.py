@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.topology import Expect, Topology
-from reconciler.model.wire import Target, Version
+from reconciler.model.wire.snapshot import Target
+from reconciler.model.wire.version import Version
 
 
 def check_place(topology: Topology, target: Target) -> None:

@@ -13,7 +13,7 @@ from reconciler.documents.read.load import Loaded
 from reconciler.journeys.plan.files import load, topology_of
 from reconciler.model.diagnostic import about
 from reconciler.model.topology import Topology
-from reconciler.model.wire import Snapshot
+from reconciler.model.wire.snapshot import Snapshot
 from reconciler.server.connect.options import ConnectOptions
 from reconciler.server.connect.session import session
 from reconciler.server.read.observe import observe

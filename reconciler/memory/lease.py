@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass, fields
 
 from reconciler.model.entries import FORMAT, Unusable, escaped, json_object, unescaped
-from reconciler.model.wire import Entry
+from reconciler.model.wire.snapshot import Entry
 
 PREFIX = "lease"
 

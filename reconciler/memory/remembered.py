@@ -10,7 +10,7 @@ from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.intents import intent_key, intents
 from reconciler.model.records import BUCKET, Owned, decode_key, decode_owned
 from reconciler.model.resource import Address
-from reconciler.model.wire import Snapshot
+from reconciler.model.wire.snapshot import Snapshot
 
 _UNHEARD = "this version knows no such kind"
 

@@ -13,7 +13,7 @@ from math import isfinite
 from pydantic_core import from_json
 
 from reconciler.model.resource import Json
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 
 FORMAT = 1
 LONGEST = 1_000

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from reconciler.model.resource import Json
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 
 Unit = Literal["duration", "durations", "bytes", "count", "text", "flag", "list", "mapping", "time"]
 

@@ -23,7 +23,7 @@ from reconciler.model.entries import (
 )
 from reconciler.model.records import BUCKET, decode_key, encode_key
 from reconciler.model.resource import Address, Config, Consent, Json
-from reconciler.model.wire import Entry, Snapshot
+from reconciler.model.wire.snapshot import Entry, Snapshot
 
 PREFIX = "intent"
 

@@ -23,7 +23,8 @@ from reconciler.model.entries import (
 )
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Address, Config, Json, Resource
-from reconciler.model.wire import Entry, Version
+from reconciler.model.wire.snapshot import Entry
+from reconciler.model.wire.version import Version
 
 BUCKET = "reconciler"
 PREFIX = "owned"

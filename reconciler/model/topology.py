@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field
 
 from reconciler.model.resource import Address, Consent, Declared, Spec, Where, nowhere, text_like
 from reconciler.model.selection import selects
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 
 VERSION = r"^v?[0-9]+(\.[0-9]+)*([-+].*)?$"
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from reconciler.changes.events import REFUSALS, Failed, Finished, InDoubt, Settled, Skipped, Strayed
 from reconciler.model.diagnostic import Diagnostic
-from reconciler.model.wire import Call, Step
+from reconciler.model.wire.steps import Call, Step
 from reconciler.report.words import diagnostics
 from reconciler.report.words.commands import CommandLines, of_plan
 from reconciler.report.words.names import named

@@ -26,7 +26,8 @@ from reconciler.model.records import BUCKET, encode_key, encode_owned
 from reconciler.model.resource import Address, Config
 from reconciler.model.run_options import NO_OPTIONS
 from reconciler.model.topology import Topology
-from reconciler.model.wire import Call, Entry, Snapshot, Step, Target
+from reconciler.model.wire.snapshot import Entry, Snapshot, Target
+from reconciler.model.wire.steps import Call, Step
 from reconciler.server.remember.ledger import Record, revisions
 
 Info = dict[str, Any]

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 from reconciler.testbed import binary
 
 FOLDER = "RECONCILER_NATS_SERVERS"

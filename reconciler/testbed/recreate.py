@@ -12,7 +12,7 @@ from reconciler.changes.rehearsal import Missing
 from reconciler.model.intents import PREFIX as INTENT
 from reconciler.model.records import BUCKET, PREFIX, decode_owned, encode_owned
 from reconciler.model.resource import Json
-from reconciler.model.wire import Entry, Snapshot
+from reconciler.model.wire.snapshot import Entry, Snapshot
 from reconciler.server.remember import ledger
 from reconciler.server.wire.api import JetStream, NoAnswer, Refusal, Stored, encoded
 

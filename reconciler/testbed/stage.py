@@ -18,7 +18,7 @@ from pathlib import Path
 
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.resource import Json
-from reconciler.model.wire import Target
+from reconciler.model.wire.snapshot import Target
 from reconciler.server.connect.options import ConnectOptions
 from reconciler.testbed.cluster import Cluster
 from reconciler.testbed.node import Node, Settings

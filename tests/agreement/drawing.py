@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from reconciler.model.resource import Address
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 from tests.agreement.case import SHARED, Body, Case, Live
 from tests.agreement.row import Row
 from tests.agreement.rows import ROWS

@@ -18,7 +18,9 @@ from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.records import Owned
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
-from reconciler.model.wire import Facts, Question, Snapshot, Step
+from reconciler.model.wire.questions import Facts, Question
+from reconciler.model.wire.snapshot import Snapshot
+from reconciler.model.wire.steps import Step
 from tests.agreement.case import Body, Case, as_file
 
 TODAY = date(2026, 3, 1)

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from nats.aio.client import Client
 
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 from reconciler.server.wire.api import JetStream
 from tests.agreement.case import SHARED, Case
 from tests.support.accounts import Account, connect

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from reconciler.model.resource import Address
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 from tests.agreement.case import SHARED, Body, Case, Live
 
 MS, S, M, H = 1_000_000, 1_000_000_000, 60_000_000_000, 3_600_000_000_000

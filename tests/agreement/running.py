@@ -11,7 +11,8 @@ from pathlib import Path
 from reconciler.kinds.consumer_config import consumer_config
 from reconciler.kinds.stream_config import stream_config
 from reconciler.model.resource import Config, Json
-from reconciler.model.wire import Question, Snapshot, Unanswered
+from reconciler.model.wire.questions import Question, Unanswered
+from reconciler.model.wire.snapshot import Snapshot
 from reconciler.server.read.observe import ask, observe
 from reconciler.server.wire.api import Answer, JetStream, NoAnswer, Refusal
 from tests.agreement.case import Case, Live

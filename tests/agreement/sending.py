@@ -11,7 +11,8 @@ from reconciler.kinds.consumer_config import consumer_config
 from reconciler.kinds.fields.patch import update_body
 from reconciler.kinds.stream_config import stream_config
 from reconciler.model.resource import Config
-from reconciler.model.wire import Call, Snapshot, Step
+from reconciler.model.wire.snapshot import Snapshot
+from reconciler.model.wire.steps import Call, Step
 from reconciler.server.run.handling import RunContext
 from reconciler.server.run.steps import carry_out
 from reconciler.server.wire.api import Answer, JetStream

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from reconciler.changes.verdict import Reaction
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 from tests.agreement.case import Case
 from tests.agreement.drawing import SIDES
 from tests.agreement.judging import Kind, judgement, needed

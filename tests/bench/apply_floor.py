@@ -17,7 +17,7 @@ from nats.aio.client import Client
 
 from reconciler.changes.events import Finished
 from reconciler.model.resource import Config
-from reconciler.model.wire import Call, Step
+from reconciler.model.wire.steps import Call, Step
 from reconciler.server.run.execute import execute
 from reconciler.server.run.handling import Forms
 from reconciler.server.wire.api import JetStream

@@ -15,7 +15,7 @@ from reconciler.cli.shared.common import Misused
 from reconciler.cli.shared.reporting import carried_out, reports
 from reconciler.journeys.plan.files import load
 from reconciler.model.diagnostic import Diagnostic, Severity
-from reconciler.model.wire import Call, Step
+from reconciler.model.wire.steps import Call, Step
 from reconciler.report.codec.outcome_json import outcome_json
 from reconciler.report.document.document import Document
 from reconciler.report.formats import FORMATS

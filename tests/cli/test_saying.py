@@ -11,7 +11,7 @@ from reconciler.cli.fleet.running import document_of, following
 from reconciler.cli.shared.screen import emit, say, tell
 from reconciler.fleet.report.report import report_of
 from reconciler.journeys.upgrade.text import upgrade_text
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 from reconciler.report.formats import FORMATS
 from reconciler.report.words.paper import Paper
 from tests.cli.running import Shell

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reconciler.kinds import REGISTRY
 from reconciler.model.resource import Address, Declared
 from reconciler.model.topology import Forgotten, Guarded, Removed, Topology
-from reconciler.model.wire import SUPPORTED, Version
+from reconciler.model.wire.version import SUPPORTED, Version
 from tests.convergence.legal import legal_consumer, legal_stream
 from tests.primitives.bodies import (
     CONSUMER_GROUPS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 from tests.primitives.bodies import Body
 
 NOT_IN_A_MIRROR = (

@@ -8,7 +8,9 @@ from typing import TypeVar
 from reconciler.changes.kind import Kind
 from reconciler.kinds import REGISTRY
 from reconciler.model.resource import Terms
-from reconciler.model.wire import SUPPORTED, Call, Snapshot, Step, Target
+from reconciler.model.wire.snapshot import Snapshot, Target
+from reconciler.model.wire.steps import Call, Step
+from reconciler.model.wire.version import SUPPORTED
 from reconciler.testbed import imagined
 from tests.convergence.drawing import NEVER_DRAWN, Case, cases, fields_said, topology
 from tests.convergence.running import apply_offline, plan_offline

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from reconciler.kinds.subjects.filters import filters_of
 from reconciler.kinds.subjects.subjects import collide, is_subset
 from reconciler.model.topology import Topology
-from reconciler.model.wire import SUPPORTED, Snapshot, Step, Target, Version
+from reconciler.model.wire.snapshot import Snapshot, Target
+from reconciler.model.wire.steps import Step
+from reconciler.model.wire.version import SUPPORTED, Version
 from reconciler.testbed import imagined
 from tests.convergence.drawing import Wishes, topology
 from tests.convergence.exchanges import PUBLISHED, filter_exchanges, interest_exchanges, subject_exchanges

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from reconciler.model.resource import Address
 from reconciler.model.topology import Topology
-from reconciler.model.wire import SUPPORTED, Call, Snapshot, Target, Version
+from reconciler.model.wire.snapshot import Snapshot, Target
+from reconciler.model.wire.steps import Call
+from reconciler.model.wire.version import SUPPORTED, Version
 from reconciler.testbed import imagined
 from tests.convergence.drawing import Case, cases, topology
 from tests.convergence.running import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reconciler.journeys.plan.predict import forms
-from reconciler.model.wire import Call, Step
+from reconciler.model.wire.steps import Call, Step
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 from tests.support.accounts import Account

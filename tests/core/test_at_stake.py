@@ -9,7 +9,9 @@ from reconciler.changes.diff import Action
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.model.records import BUCKET
-from reconciler.model.wire import SUPPORTED, Call, Step, Target
+from reconciler.model.wire.snapshot import Target
+from reconciler.model.wire.steps import Call, Step
+from reconciler.model.wire.version import SUPPORTED
 
 ORDERS, WEST = "stream/ORDERS", "consumer/ORDERS/west"
 

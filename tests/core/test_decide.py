@@ -13,7 +13,8 @@ from reconciler.engine import take_over as handover
 from reconciler.engine.target_check import wrong_place
 from reconciler.model.records import Owned
 from reconciler.model.topology import Expect
-from reconciler.model.wire import Target, Version
+from reconciler.model.wire.snapshot import Target
+from reconciler.model.wire.version import Version
 from tests.support.topologies import TODAY, Scene
 
 Compare = Callable[..., Scene]

@@ -12,7 +12,8 @@ from reconciler.engine.identity import echoed, is_another, made_anew, seen_in
 from reconciler.kinds import REGISTRY
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address
-from reconciler.model.wire import Entry, Snapshot, Target, Version
+from reconciler.model.wire.snapshot import Entry, Snapshot, Target
+from reconciler.model.wire.version import Version
 
 OLD, NEW = "2.14.6", "2.15.1"
 

@@ -9,7 +9,8 @@ import pytest
 
 from reconciler.model.intents import Intent, decode_intent, encode_intent, intent_key, intents
 from reconciler.model.resource import Address, Consent
-from reconciler.model.wire import Entry, Snapshot, Target, Version
+from reconciler.model.wire.snapshot import Entry, Snapshot, Target
+from reconciler.model.wire.version import Version
 
 START = {"deliver_policy": "by_start_sequence", "opt_start_seq": 43, "opt_start_time": None}
 INTENT = Intent(

@@ -10,7 +10,9 @@ from reconciler.changes.diff import Action
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.verdict import Outcome, Reaction, Verdict
 from reconciler.journeys.apply.last_look import PLAN_AGAIN, LastLook
-from reconciler.model.wire import Call, Snapshot, Step, Target, Version
+from reconciler.model.wire.snapshot import Snapshot, Target
+from reconciler.model.wire.steps import Call, Step
+from reconciler.model.wire.version import Version
 
 DELETION = Step(id="delete stream/OLD", call=Call.STREAM_DELETE, on=("OLD",), address="stream/OLD")
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from reconciler.memory.lease import Free, Held, Ours, found
-from reconciler.model.wire import Entry
+from reconciler.model.wire.snapshot import Entry
 
 SAID = json.dumps({"run": "r", "user": "ann"}).encode()
 

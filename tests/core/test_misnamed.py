@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from reconciler.model.records import BUCKET
-from reconciler.model.wire import Entry
+from reconciler.model.wire.snapshot import Entry
 from tests.support.topologies import Scene
 
 Compare = Callable[..., Scene]

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from reconciler.changes.plan import Plan
-from reconciler.model.wire import Step
+from reconciler.model.wire.steps import Step
 from tests.support.topologies import Scene
 
 Compare = Callable[..., Scene]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from reconciler.model.records import Owned, decode_key, decode_owned, encode_key, encode_owned
 from reconciler.model.resource import Address
-from reconciler.model.wire import Entry
+from reconciler.model.wire.snapshot import Entry
 
 KV_KEY = re.compile(r"[-/_=.a-zA-Z0-9]+")
 """What KV clients accept; beyond that no dot may stand at either end."""

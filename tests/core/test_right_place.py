@@ -9,7 +9,8 @@ import pytest
 from reconciler.engine.target_check import check_place, wrong_place
 from reconciler.model.diagnostic import CannotContinue, SourceSpan
 from reconciler.model.topology import Expect, Topology
-from reconciler.model.wire import Target, Version
+from reconciler.model.wire.snapshot import Target
+from reconciler.model.wire.version import Version
 
 HERE = Target(version=Version(2, 12, 3), account="ORDERS", cluster="eu", domain="hub")
 

@@ -19,7 +19,7 @@ from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
-from reconciler.model.wire import Scope, Snapshot
+from reconciler.model.wire.snapshot import Scope, Snapshot
 from reconciler.testbed import imagined
 from tests.support.topologies import TODAY, overlaid, read, target
 

@@ -16,7 +16,7 @@ from reconciler.kinds import REGISTRY
 from reconciler.model.fields import FieldInfo, about
 from reconciler.model.resource import Json, Terms
 from reconciler.model.units import BYTES, parse_bytes, parse_count, parse_duration, show_bytes, show_duration
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 from reconciler.model.written import in_units, written
 from reconciler.report.words.values import show
 from tests.convergence.drawing import drawn_fields

@@ -9,7 +9,8 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any
 
-from reconciler.model.wire import Snapshot, Version
+from reconciler.model.wire.snapshot import Snapshot
+from reconciler.model.wire.version import Version
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 from tests.faithful.drawing import GROUP_BUCKET, NEIGHBOURS, Drawn, as_stored

@@ -19,7 +19,7 @@ from reconciler.journeys.review.review import Pair, review
 from reconciler.kinds import REGISTRY
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
-from reconciler.model.wire import SUPPORTED, Version
+from reconciler.model.wire.version import SUPPORTED, Version
 from reconciler.server.read.observe import observe
 from tests.faithful.accounts import Live, On, configurations
 from tests.faithful.drawing import NEIGHBOURS, Drawn

@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 from tests.convergence.legal import legal_consumer, legal_stream
 from tests.primitives.bodies import (
     CONSUMER_GROUPS,

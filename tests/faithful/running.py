@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 from tests.faithful.accounts import Live
 from tests.faithful.copying import Tally, copy
 from tests.faithful.drawing import Drawn, accounts

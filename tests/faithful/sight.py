@@ -13,7 +13,7 @@ from reconciler.journeys.drift.look import Looked, look
 from reconciler.journeys.plan.plan import planned
 from reconciler.model.resource import Address
 from reconciler.model.topology import Topology
-from reconciler.model.wire import Snapshot
+from reconciler.model.wire.snapshot import Snapshot
 from tests.faithful.accounts import GROUPS, Live, On, configurations
 from tests.faithful.copying import EXPORTED, OPTIONS, Tally, applied, exported, offences
 from tests.faithful.drawing import Drawn

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 from reconciler.server.wire.api import Answer, Put
 from tests.faithful.accounts import Live
 from tests.faithful.drawing import GROUP_BUCKET, as_stored

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 from tests.faithful.drawing import accounts
 from tests.faithful.running import run
 from tests.support.accounts import Pool

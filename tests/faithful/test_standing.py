@@ -8,7 +8,7 @@ import pytest
 
 from reconciler.journeys.plan.validate import UNLESS_LIVE, offline, validate
 from reconciler.kinds import REGISTRY
-from reconciler.model.wire import SUPPORTED, Version
+from reconciler.model.wire.version import SUPPORTED, Version
 from tests.faithful.accounts import Live
 from tests.faithful.copying import exported, offences, plan_of
 from tests.faithful.standing import STANDING, brought_about

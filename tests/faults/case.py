@@ -21,7 +21,7 @@ from reconciler.memory.journal import Run
 from reconciler.memory.lease import Held
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
-from reconciler.model.wire import Entry
+from reconciler.model.wire.snapshot import Entry
 from reconciler.server.read.observe import observe
 from reconciler.server.read.read_kv import entry
 from reconciler.server.remember import journal

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from nats.aio.msg import Msg
 
 from reconciler.kinds.subjects.partitions import assign
-from reconciler.model.wire import Entry
+from reconciler.model.wire.snapshot import Entry
 from reconciler.server.read.read_kv import entry
 from reconciler.server.wire.api import JetStream
 

@@ -16,7 +16,7 @@ from reconciler.fleet.runs.past import unlike
 from reconciler.fleet.tables.store import store
 from reconciler.fleet.tables.tables import OUTLIERS, SNAPSHOTS
 from reconciler.model.diagnostic import CannotContinue
-from reconciler.model.wire import Snapshot
+from reconciler.model.wire.snapshot import Snapshot
 from reconciler.server.connect.settings import Settings
 from tests.fleet.drift_rows import Row, night
 from tests.fleet.snapshot_rows import frame

@@ -19,7 +19,7 @@ from reconciler.fleet.accounts.reading import (
 )
 from reconciler.fleet.accounts.rows import snapshot_of
 from reconciler.fleet.accounts.targets import FleetTarget
-from reconciler.model.wire import Snapshot
+from reconciler.model.wire.snapshot import Snapshot
 from reconciler.server.connect.settings import Settings
 from reconciler.server.read.observe import RESERVED
 from reconciler.server.wire.api import JetStream

@@ -8,7 +8,8 @@ from typing import Any
 from reconciler.fleet.accounts.rows import rows_of, snapshot_of
 from reconciler.fleet.tables.tables import CONFIGS
 from reconciler.model.permissions import Granted
-from reconciler.model.wire import Entry, Snapshot, Target, Version
+from reconciler.model.wire.snapshot import Entry, Snapshot, Target
+from reconciler.model.wire.version import Version
 
 ACCOUNT = Snapshot(
     target=Target(version=Version(2, 15, 1), level=5, account="ORDERS", peers=1, limits={"max_streams": -1}),

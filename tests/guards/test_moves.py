@@ -13,7 +13,8 @@ from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered
 from reconciler.model.resource import Address
 from reconciler.model.topology import Moved, Topology
-from reconciler.model.wire import Target, Version
+from reconciler.model.wire.snapshot import Target
+from reconciler.model.wire.version import Version
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 from reconciler.testbed import imagined

@@ -17,7 +17,7 @@ from nats.aio.msg import Msg
 from reconciler.changes.events import Finished
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.plan.plan import plan
-from reconciler.model.wire import Call, Step
+from reconciler.model.wire.steps import Call, Step
 from reconciler.server.wire.api import JetStream
 from tests.e2e.someone import Someone
 from tests.interop.cg import Cg, Got, Members

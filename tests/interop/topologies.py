@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from reconciler.model.wire import Entry
+from reconciler.model.wire.snapshot import Entry
 from reconciler.server.read.read_kv import entry
 from reconciler.server.wire.api import JetStream
 

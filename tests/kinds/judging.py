@@ -19,7 +19,8 @@ from reconciler.memory.remembered import Memory
 from reconciler.model.resource import Address, Declared
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
-from reconciler.model.wire import Call, Snapshot, Step
+from reconciler.model.wire.snapshot import Snapshot
+from reconciler.model.wire.steps import Call, Step
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import Answer, JetStream, NoAnswer, Refusal
 from tests.primitives.bodies import named

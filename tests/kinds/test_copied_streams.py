@@ -13,7 +13,7 @@ import pytest
 from reconciler.journeys.export.export import export
 from reconciler.journeys.plan.plan import plan
 from reconciler.model.run_options import RunOptions
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import Answer, JetStream, Refusal
 from tests.support.accounts import Account

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.kinds.group_records.group_record import Record, canonical, key, patch, read, split_key, write
-from reconciler.model.wire import Entry
+from reconciler.model.wire.snapshot import Entry
 
 ELASTIC: list[tuple[dict[str, Any], str]] = [
     (

@@ -16,7 +16,8 @@ from reconciler.kinds.groups.finding import Evidence
 from reconciler.kinds.groups.model import Group, groups, pin
 from reconciler.kinds.groups.places import Pattern, locate
 from reconciler.kinds.groups.writer import of_queue, of_record
-from reconciler.model.wire import Entry, Snapshot, Target, Version
+from reconciler.model.wire.snapshot import Entry, Snapshot, Target
+from reconciler.model.wire.version import Version
 
 VECTORS = json.loads((Path(__file__).parents[1] / "data" / "partition.json").read_text())["vectors"]
 FILTERS = [{"filter": "j.*", "partitioning_wildcards": [1]}]

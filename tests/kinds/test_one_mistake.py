@@ -17,7 +17,8 @@ from reconciler.journeys.plan.validate import nowhere, validate
 from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.run_options import RunOptions
-from reconciler.model.wire import SUPPORTED, Snapshot
+from reconciler.model.wire.snapshot import Snapshot
+from reconciler.model.wire.version import SUPPORTED
 
 STREAM = """\
   S{i}:

@@ -10,7 +10,7 @@ from reconciler.engine.judging import judged_all
 from reconciler.kinds import REGISTRY
 from reconciler.memory.remembered import Memory
 from reconciler.model.resource import Address
-from reconciler.model.wire import Snapshot
+from reconciler.model.wire.snapshot import Snapshot
 from tests.convergence.drawing import topology
 from tests.primitives.bodies import Body, S
 from tests.primitives.echo import Server

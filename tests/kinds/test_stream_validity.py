@@ -17,7 +17,8 @@ from reconciler.kinds.fields.patch import update_body
 from reconciler.kinds.stream_config.stream_config import unknown_fields
 from reconciler.memory.remembered import Memory
 from reconciler.model.resource import Address
-from reconciler.model.wire import Call, Snapshot, Step, Target
+from reconciler.model.wire.snapshot import Snapshot, Target
+from reconciler.model.wire.steps import Call, Step
 from tests.convergence.drawing import topology
 from tests.kinds.stream_cases import BUCKETS, FINE, FLAGGED, Case, every_case
 from tests.primitives.bodies import Body, named

@@ -10,7 +10,7 @@ import pytest
 
 from reconciler.changes.diff import Action
 from reconciler.changes.plan import Plan, PlannedChange
-from reconciler.model.wire import Call
+from reconciler.model.wire.steps import Call
 from tests.support.topologies import scene
 
 ELASTIC = "type: elastic, max_members: 4, partitioning_filters: [{filter: j.*, partitioning_wildcards: [1]}]"

@@ -20,7 +20,7 @@ from reconciler.journeys.plan.predict import forms
 from reconciler.memory.lease import Holder, lease_key
 from reconciler.model.records import BUCKET
 from reconciler.model.run_options import RunOptions
-from reconciler.model.wire import Entry
+from reconciler.model.wire.snapshot import Entry
 from reconciler.server.read.read_kv import entry
 from reconciler.server.remember import journal
 from reconciler.server.remember.lease import leased

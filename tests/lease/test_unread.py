@@ -10,7 +10,8 @@ import pytest
 from reconciler.journeys.plan.plan import plan
 from reconciler.memory import remembered
 from reconciler.model.diagnostic import CannotContinue, Severity
-from reconciler.model.wire import Scope, Snapshot, Target, Version
+from reconciler.model.wire.snapshot import Scope, Snapshot, Target
+from reconciler.model.wire.version import Version
 from reconciler.server.read.observe import observe
 from reconciler.server.remember import ledger
 from reconciler.server.wire.api import JetStream

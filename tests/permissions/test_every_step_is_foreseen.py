@@ -20,20 +20,10 @@ from reconciler.model.permissions import Granted, Need, covers, lacking
 from reconciler.model.resource import Address
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Moved, Topology
-from reconciler.model.wire import (
-    Call,
-    CopiedUpTo,
-    Largest,
-    MessagesFrom,
-    MessagesSince,
-    Oldest,
-    Peers,
-    QueuedFrom,
-    Snapshot,
-    Step,
-    Target,
-    Version,
-)
+from reconciler.model.wire.questions import CopiedUpTo, Largest, MessagesFrom, MessagesSince, Oldest, Peers, QueuedFrom
+from reconciler.model.wire.snapshot import Snapshot, Target
+from reconciler.model.wire.steps import Call, Step
+from reconciler.model.wire.version import Version
 from reconciler.server.read import permission_subjects as reach
 from reconciler.server.read.permission_subjects import Api
 from tests.convergence.drawing import drawn, topology

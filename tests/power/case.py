@@ -19,7 +19,7 @@ from reconciler.journeys.plan.plan import Planned, plan
 from reconciler.kinds.consumer.position import placeholder
 from reconciler.memory.lease import Held
 from reconciler.model.run_options import RunOptions
-from reconciler.model.wire import Snapshot
+from reconciler.model.wire.snapshot import Snapshot
 from reconciler.server.read.observe import observe
 from reconciler.server.remember import leases_held as unlocking
 from reconciler.server.wire.api import JetStream

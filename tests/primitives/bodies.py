@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 
 MS, S, M = 1_000_000, 1_000_000_000, 60_000_000_000
 Body = dict[str, Any]

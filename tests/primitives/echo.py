@@ -10,7 +10,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from nats.aio.client import Client
 
-from reconciler.model.wire import Target, Version
+from reconciler.model.wire.snapshot import Target
+from reconciler.model.wire.version import Version
 from tests.support.accounts import Account
 
 Body = Mapping[str, Any]

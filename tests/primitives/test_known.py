@@ -17,7 +17,7 @@ from reconciler.kinds.fields.patch import update_body
 from reconciler.kinds.fields.times import utc
 from reconciler.kinds.stream_config import stream_config
 from reconciler.kinds.stream_config.stream_config import StreamConfig
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 from tests.primitives.echo import Request, Server
 from tests.support.accounts import Account
 from tests.support.versions import on_every_version

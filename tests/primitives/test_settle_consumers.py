@@ -8,7 +8,8 @@ import pytest
 
 from reconciler.kinds.consumer_config.consumer_config import canonical, settle
 from reconciler.kinds.fields.sparse import Settled
-from reconciler.model.wire import Target, Version
+from reconciler.model.wire.snapshot import Target
+from reconciler.model.wire.version import Version
 
 S, M = 1_000_000_000, 60_000_000_000
 PINNED = {"priority_policy": "pinned_client", "priority_groups": ["jobs"]}

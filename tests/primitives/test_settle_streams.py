@@ -8,7 +8,8 @@ import pytest
 
 from reconciler.kinds.fields.sparse import Settled
 from reconciler.kinds.stream_config.stream_config import canonical, settle
-from reconciler.model.wire import Target, Version
+from reconciler.model.wire.snapshot import Target
+from reconciler.model.wire.version import Version
 
 S, M = 1_000_000_000, 60_000_000_000
 ORIGIN = {"mirror": {"name": "ORIGIN"}}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import strategies as st
 
 from reconciler.kinds.subjects.transforms import DestinationFunction, partition_call, problem, worst_problem
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 from tests.primitives.compare import BATCH, PAIRS
 from tests.primitives.echo import Body, Server
 from tests.support.accounts import Account

@@ -7,7 +7,7 @@ import pytest
 from reconciler.kinds.consumer_config import consumer_config
 from reconciler.kinds.fields.known import Known
 from reconciler.kinds.stream_config import stream_config
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 from tests.primitives.bodies import MS, Body, M, S, named
 from tests.primitives.echo import Reply, Server
 from tests.support.accounts import Account

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from reconciler.model.resource import Address
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 from reconciler.testbed.probes.scene import Change, Scene, consumer_request
 from tests.convergence.legal import legal_consumer, legal_stream
 from tests.probes.members import Group

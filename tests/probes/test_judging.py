@@ -14,7 +14,8 @@ from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.foresight import effects_of
 from reconciler.model.resource import Address
-from reconciler.model.wire import Target, Version
+from reconciler.model.wire.snapshot import Target
+from reconciler.model.wire.version import Version
 from reconciler.testbed.probes.record import Difference
 from reconciler.testbed.probes.scene import Scene
 from tests.probes.drawing import (

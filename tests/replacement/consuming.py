@@ -20,7 +20,7 @@ from reconciler.journeys.plan.plan import Planned, plan
 from reconciler.journeys.plan.predict import forms
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
-from reconciler.model.wire import Step
+from reconciler.model.wire.steps import Step
 from reconciler.server.run.execute import execute
 from reconciler.server.wire.api import JetStream
 from tests.support.accounts import Account

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from reconciler.changes.diff import Action
 from reconciler.model.resource import Address
-from reconciler.model.wire import SUPPORTED, Target, Version
+from reconciler.model.wire.snapshot import Target
+from reconciler.model.wire.version import SUPPORTED, Version
 from reconciler.testbed import imagined
 from tests.convergence.drawing import topology
 from tests.convergence.running import apply_offline, blocked, plan_offline, remaining

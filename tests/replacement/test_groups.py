@@ -17,7 +17,7 @@ from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.plan.plan import Planned, plan
 from reconciler.journeys.plan.predict import forms
 from reconciler.model.topology import Topology
-from reconciler.model.wire import Call
+from reconciler.model.wire.steps import Call
 from reconciler.report.outcome import outcome_text
 from reconciler.server.run.execute import execute
 from reconciler.server.wire.api import JetStream, Stored

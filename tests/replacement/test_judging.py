@@ -11,7 +11,7 @@ import pytest
 from reconciler.changes.diff import Action
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.verdict import Outcome
-from reconciler.model.wire import Call, Step
+from reconciler.model.wire.steps import Call, Step
 from tests.support.topologies import scene
 
 AT = "consumer/S/c"

@@ -16,7 +16,8 @@ from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.plan.plan import Planned, plan
 from reconciler.journeys.plan.predict import forms
 from reconciler.model.topology import Topology
-from reconciler.model.wire import Call, QueuedFrom
+from reconciler.model.wire.questions import QueuedFrom
+from reconciler.model.wire.steps import Call
 from reconciler.server.read.observe import ask
 from reconciler.server.run.execute import execute
 from reconciler.server.wire.api import JetStream

@@ -29,7 +29,8 @@ from reconciler.model.records import encode_key
 from reconciler.model.resource import Address
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
-from reconciler.model.wire import Entry, Snapshot, Target, Version
+from reconciler.model.wire.snapshot import Entry, Snapshot, Target
+from reconciler.model.wire.version import Version
 from reconciler.report.codec.json import plan_json
 from reconciler.report.text import plan_text
 from reconciler.report.words.paper import Paper

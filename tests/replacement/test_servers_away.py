@@ -16,7 +16,7 @@ from reconciler.journeys.plan.plan import Planned
 from reconciler.journeys.plan.predict import forms
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.topology import Topology
-from reconciler.model.wire import Call, Step
+from reconciler.model.wire.steps import Call, Step
 from reconciler.server.read.observe import observe
 from reconciler.server.run.execute import execute
 from reconciler.server.wire.api import JetStream, NoAnswer

@@ -8,7 +8,8 @@ from reconciler.changes.plan import Plan
 from reconciler.changes.rehearsal import Experience, Foresight, Missing, Probe, Unshown
 from reconciler.changes.verdict import Outcome
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
-from reconciler.model.wire import Target, Version
+from reconciler.model.wire.snapshot import Target
+from reconciler.model.wire.version import Version
 from reconciler.report.document.document import Document
 from tests.report.plans import create, delete, field, plan, planned, update, verdict
 

@@ -9,7 +9,8 @@ from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.model.diagnostic import SourceSpan
 from reconciler.model.fields import FieldInfo
-from reconciler.model.wire import Target, Version
+from reconciler.model.wire.snapshot import Target
+from reconciler.model.wire.version import Version
 
 DAY = 86_400_000_000_000
 AGE = FieldInfo(unit="duration", default=0)

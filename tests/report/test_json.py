@@ -22,7 +22,9 @@ from reconciler.journeys.rehearse.schema import rehearsal_schema
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
 from reconciler.model.fields import FieldInfo, Unit
 from reconciler.model.records import Owned
-from reconciler.model.wire import Call, Step, Target, Version
+from reconciler.model.wire.snapshot import Target
+from reconciler.model.wire.steps import Call, Step
+from reconciler.model.wire.version import Version
 from reconciler.report.codec.json import plan_json
 from reconciler.report.codec.outcome_schema import outcome_schema
 from reconciler.report.codec.plan_reading import plan_from_json

@@ -6,7 +6,7 @@ from typing import Any
 
 from reconciler.changes.events import Done, Failed, Finished, InDoubt, NotStarted, Skipped
 from reconciler.model.diagnostic import Diagnostic, Severity
-from reconciler.model.wire import Call, Step
+from reconciler.model.wire.steps import Call, Step
 from reconciler.report.outcome import outcome_text, progress
 from tests.report.golden import same_as_golden
 

@@ -24,7 +24,7 @@ from reconciler.journeys.rehearse.text import rehearsal_json, shown
 from reconciler.kinds import foresight
 from reconciler.model.resource import Json
 from reconciler.model.run_options import RunOptions
-from reconciler.model.wire import Snapshot
+from reconciler.model.wire.snapshot import Snapshot
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 from reconciler.testbed.probes.scene import Scene

@@ -19,7 +19,7 @@ from reconciler.journeys.rehearse.schema import rehearsal_schema
 from reconciler.journeys.rehearse.text import rehearsal_json, rehearsal_text, shown
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
-from reconciler.model.wire import Scope, Snapshot
+from reconciler.model.wire.snapshot import Scope, Snapshot
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 from tests.cli.running import Shell

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from reconciler.model.diagnostic import CannotContinue
-from reconciler.model.wire import Snapshot, Target, Version
+from reconciler.model.wire.snapshot import Snapshot, Target
+from reconciler.model.wire.version import Version
 from reconciler.server.connect.session import session
 from reconciler.server.read.observe import observe
 from reconciler.testbed.programs import installed

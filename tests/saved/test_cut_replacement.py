@@ -8,7 +8,9 @@ import pytest
 
 from reconciler.journeys.saved.comparison import Outlook
 from reconciler.model.resource import Address
-from reconciler.model.wire import Call, Snapshot, Step, Target, Version
+from reconciler.model.wire.snapshot import Snapshot, Target
+from reconciler.model.wire.steps import Call, Step
+from reconciler.model.wire.version import Version
 from reconciler.testbed import imagined
 from tests.convergence.drawing import topology
 from tests.convergence.running import apply_offline, plan_offline

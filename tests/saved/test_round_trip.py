@@ -14,7 +14,8 @@ from reconciler.kinds import REGISTRY
 from reconciler.model.intents import intents
 from reconciler.model.run_options import Origin, RunOptions
 from reconciler.model.topology import Topology
-from reconciler.model.wire import Snapshot, Version
+from reconciler.model.wire.snapshot import Snapshot
+from reconciler.model.wire.version import Version
 from reconciler.report.codec.json import plan_json
 from reconciler.testbed import imagined
 from tests.convergence.drawing import Case, cases, merged

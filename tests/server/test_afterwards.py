@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reconciler.changes.events import Done, Failed
-from reconciler.model.wire import Call, Step
+from reconciler.model.wire.steps import Call, Step
 from reconciler.server.read.listing import Listed, Section
 from reconciler.server.run import final_look as afterwards
 from reconciler.server.wire.api import JetStream

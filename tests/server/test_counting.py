@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.model.wire import CopiedUpTo, Largest, MessagesSince
+from reconciler.model.wire.questions import CopiedUpTo, Largest, MessagesSince
 from reconciler.server.read import copied
 from reconciler.server.read.observe import ask
 from reconciler.server.wire.api import JetStream

@@ -12,7 +12,8 @@ from reconciler.changes.events import Done, Event, Failed, Finished, Started, St
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Config
-from reconciler.model.wire import Call, Entry, Step
+from reconciler.model.wire.snapshot import Entry
+from reconciler.model.wire.steps import Call, Step
 from reconciler.server.read.read_kv import entry
 from reconciler.server.run import entry_steps
 from reconciler.server.run.execute import execute

@@ -15,7 +15,8 @@ from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.drift.look import look
 from reconciler.journeys.plan.plan import plan
 from reconciler.model.run_options import RunOptions
-from reconciler.model.wire import Call, Entry
+from reconciler.model.wire.snapshot import Entry
+from reconciler.model.wire.steps import Call
 from reconciler.server.read.observe import observe
 from reconciler.server.read.read_kv import entry
 from reconciler.server.wire.api import JetStream, Refusal

@@ -14,7 +14,7 @@ from reconciler.memory import remembered
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.records import Owned, encode_owned
 from reconciler.model.resource import Address
-from reconciler.model.wire import Snapshot
+from reconciler.model.wire.snapshot import Snapshot
 from reconciler.server.read.observe import observe
 from reconciler.server.remember import ledger
 from reconciler.server.wire.api import JetStream

@@ -9,7 +9,9 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from reconciler.model.diagnostic import CannotContinue
-from reconciler.model.wire import Entry, Snapshot, SubjectCounts, Unanswered, Version
+from reconciler.model.wire.questions import SubjectCounts, Unanswered
+from reconciler.model.wire.snapshot import Entry, Snapshot
+from reconciler.model.wire.version import Version
 from reconciler.server.read import lost_answers as settled
 from reconciler.server.read.observe import ask, observe
 from reconciler.server.wire.api import JetStream

@@ -11,7 +11,8 @@ from contextlib import contextmanager
 import pytest
 
 from reconciler.model.diagnostic import CannotContinue
-from reconciler.model.wire import Entry, Snapshot, Version
+from reconciler.model.wire.snapshot import Entry, Snapshot
+from reconciler.model.wire.version import Version
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream, Stored
 from tests.support.accounts import User

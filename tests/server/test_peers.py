@@ -9,7 +9,7 @@ import pytest
 
 from reconciler.journeys.plan.plan import planned
 from reconciler.model.run_options import RunOptions
-from reconciler.model.wire import Peers, Unanswered
+from reconciler.model.wire.questions import Peers, Unanswered
 from reconciler.server.read.observe import ask, observe
 from reconciler.server.wire.api import JetStream, Refusal
 from tests.support.accounts import Account, accounts_config

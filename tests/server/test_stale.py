@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reconciler.changes.events import Finished
-from reconciler.model.wire import Step
+from reconciler.model.wire.steps import Step
 from reconciler.server.run.execute import execute
 from reconciler.server.run.problems import FIXES
 from reconciler.server.wire.api import JetStream

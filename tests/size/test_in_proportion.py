@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 
-from reconciler.model.wire import Snapshot, Target, Version
+from reconciler.model.wire.snapshot import Snapshot, Target
+from reconciler.model.wire.version import Version
 from reconciler.testbed.imagined import HeldObjects
 
 FEW, MORE = 1_000, 16

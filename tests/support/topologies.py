@@ -27,23 +27,20 @@ from reconciler.model.records import Owned
 from reconciler.model.resource import Address
 from reconciler.model.run_options import NO_OPTIONS, Origin, RunOptions
 from reconciler.model.topology import Topology
-from reconciler.model.wire import (
-    Call,
+from reconciler.model.wire.questions import (
     CopiedUpTo,
-    Entry,
     Facts,
     Largest,
     MessagesFrom,
     Peers,
     Question,
     QueuedFrom,
-    Snapshot,
-    Step,
     SubjectCounts,
-    Target,
     Unanswered,
-    Version,
 )
+from reconciler.model.wire.snapshot import Entry, Snapshot, Target
+from reconciler.model.wire.steps import Call, Step
+from reconciler.model.wire.version import Version
 
 TODAY = date(2026, 6, 1)
 NAME = "orders"

@@ -13,7 +13,7 @@ from reconciler.changes.verdict import Verdict
 from reconciler.kinds.effects.readers import filters
 from reconciler.kinds.subjects.partitions import assign
 from reconciler.kinds.subjects.subjects import matches
-from reconciler.model.wire import Entry
+from reconciler.model.wire.snapshot import Entry
 from reconciler.server.read.read_kv import entry
 from tests.support.jetstream import done, make_consumer
 from tests.truth.account import Live, Work

@@ -9,7 +9,7 @@ from typing import Any
 import nats
 from nats.aio.client import Client
 
-from reconciler.model.wire import Snapshot
+from reconciler.model.wire.snapshot import Snapshot
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 from tests.support.jetstream import done, make_consumer, make_stream, talk

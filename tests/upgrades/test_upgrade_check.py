@@ -6,7 +6,7 @@ import pytest
 
 from reconciler.journeys.upgrade.check import Checked, checked
 from reconciler.journeys.upgrade.outcomes import Fate
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 from reconciler.server.wire.api import JetStream, NoAnswer, Refusal
 from tests.support.binaries import VERSIONS
 from tests.support.jetstream import talk

@@ -27,7 +27,8 @@ from reconciler.journeys.review.revisions import before
 from reconciler.model.diagnostic import about
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
-from reconciler.model.wire import Snapshot, Version
+from reconciler.model.wire.snapshot import Snapshot
+from reconciler.model.wire.version import Version
 from reconciler.server.connect.options import ConnectOptions
 from reconciler.server.connect.session import session
 from reconciler.server.read.observe import observe

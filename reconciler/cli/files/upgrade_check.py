@@ -16,7 +16,7 @@ from reconciler.cli.shared.screen import paper, say, tell
 from reconciler.cli.shared.value_option import Values, values
 from reconciler.journeys.upgrade.check import Checked, check_account, check_files
 from reconciler.journeys.upgrade.text import head, upgrade_json, upgrade_text
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 from reconciler.report.words import diagnostics
 from reconciler.report.words.paper import Paper
 from reconciler.server.connect.session import session

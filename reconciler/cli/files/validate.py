@@ -14,7 +14,7 @@ from reconciler.cli.shared.value_option import Values, values
 from reconciler.documents.read.load import Loaded
 from reconciler.journeys.plan.validate import checked_each, versions
 from reconciler.model.topology import Topology
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 from reconciler.report.document.document import Document
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.values import counted

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from reconciler.model.diagnostic import CannotContinue
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 
 Paths = Annotated[
     list[Path], typer.Argument(metavar="PATHS...", help="Files and folders of one topology.", show_default=False)

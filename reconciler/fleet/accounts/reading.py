@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from reconciler.fleet.accounts.rows import Row, rows_of
 from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.model.diagnostic import CannotContinue
-from reconciler.model.wire import Scope, Snapshot
+from reconciler.model.wire.snapshot import Scope, Snapshot
 from reconciler.server.connect.session import session
 from reconciler.server.read.observe import RESERVED, observe
 from reconciler.server.read.read_kv import subject_pages

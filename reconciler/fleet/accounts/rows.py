@@ -10,7 +10,8 @@ from pydantic_core import from_json, to_json
 
 from reconciler.model.permissions import Granted
 from reconciler.model.resource import Json
-from reconciler.model.wire import Entry, Snapshot, Target, Version
+from reconciler.model.wire.snapshot import Entry, Snapshot, Target
+from reconciler.model.wire.version import Version
 
 Row = dict[str, Any]
 """Columns of CONFIGS by name; what is not in it is null."""

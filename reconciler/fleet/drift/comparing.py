@@ -25,7 +25,7 @@ from reconciler.model.records import BUCKET
 from reconciler.model.resource import Json
 from reconciler.model.run_options import Origin, RunOptions
 from reconciler.model.topology import Topology
-from reconciler.model.wire import Snapshot
+from reconciler.model.wire.snapshot import Snapshot
 
 Row = Mapping[str, Any]
 Drifted = dict[str, Any]

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from reconciler.fleet.tables.frames import fitted
 from reconciler.fleet.tables.tables import CAPACITY
-from reconciler.model.wire import Scope
+from reconciler.model.wire.snapshot import Scope
 
 RECORD = {"file": 30, "memory": 16}
 """Bytes of a record beside subject, headers and payload; with headers, on file, it is 4 more."""

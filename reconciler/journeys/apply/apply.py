@@ -26,7 +26,8 @@ from reconciler.kinds.elastic_group.queue_rules import group_resuming
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address
-from reconciler.model.wire import Call, Snapshot, Step, Target
+from reconciler.model.wire.snapshot import Snapshot, Target
+from reconciler.model.wire.steps import Call, Step
 from reconciler.server.remember import ledger
 from reconciler.server.remember.lease import LeaseTerms
 from reconciler.server.run.execute import execute

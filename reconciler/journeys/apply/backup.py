@@ -21,7 +21,7 @@ from reconciler.changes.at_stake import streams_at_stake
 from reconciler.changes.plan import Plan
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.resource import Json
-from reconciler.model.wire import Snapshot
+from reconciler.model.wire.snapshot import Snapshot
 from reconciler.server.read.snapshot import Taken, take, torn
 from reconciler.server.wire.api import JetStream
 

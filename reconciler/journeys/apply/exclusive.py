@@ -18,7 +18,8 @@ from reconciler.memory.lease import Free, Holder, found, lease_key
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
 from reconciler.model.records import BUCKET, Owned, decode_owned, encode_key
 from reconciler.model.resource import Address
-from reconciler.model.wire import Call, Snapshot, Step
+from reconciler.model.wire.snapshot import Snapshot
+from reconciler.model.wire.steps import Call, Step
 from reconciler.server.connect.whoami import holder
 from reconciler.server.remember import journal, ledger
 from reconciler.server.remember.capacity import make_room

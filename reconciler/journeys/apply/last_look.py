@@ -14,7 +14,9 @@ from reconciler.changes.recount import lost, most
 from reconciler.engine.identity import Seen, recreated, seen, stands
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Json
-from reconciler.model.wire import Call, Snapshot, Step, Version
+from reconciler.model.wire.snapshot import Snapshot
+from reconciler.model.wire.steps import Call, Step
+from reconciler.model.wire.version import Version
 
 PLAN_AGAIN = "Run `reconciler plan` again and look at what is there now."
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.resource import Config
-from reconciler.model.wire import Call, Snapshot, Step
+from reconciler.model.wire.snapshot import Snapshot
+from reconciler.model.wire.steps import Call, Step
 
 
 def met(steps: Iterable[Step], snapshot: Snapshot) -> set[str]:

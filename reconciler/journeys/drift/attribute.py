@@ -18,7 +18,7 @@ from reconciler.journeys.drift.look import Looked
 from reconciler.kinds import REGISTRY
 from reconciler.model.records import BUCKET, encode_key
 from reconciler.model.resource import Address, Config, Json
-from reconciler.model.wire import Entry, Snapshot
+from reconciler.model.wire.snapshot import Entry, Snapshot
 from reconciler.server.read.audit_trail import capture, events_since, moment, reaches_back_to
 from reconciler.server.read.read_kv import entry
 from reconciler.server.wire import audit

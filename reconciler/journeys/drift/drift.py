@@ -19,7 +19,7 @@ from reconciler.model.records import Owned
 from reconciler.model.resource import Json
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
-from reconciler.model.wire import Target
+from reconciler.model.wire.snapshot import Target
 from reconciler.server.wire.attribution import Attribution
 
 

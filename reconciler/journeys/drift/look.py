@@ -23,7 +23,8 @@ from reconciler.memory import remembered
 from reconciler.model.resource import Address
 from reconciler.model.run_options import NO_OPTIONS, RunOptions
 from reconciler.model.topology import Topology
-from reconciler.model.wire import Snapshot, Unanswered
+from reconciler.model.wire.questions import Unanswered
+from reconciler.model.wire.snapshot import Snapshot
 
 NOBODY_ASKED = "only what is there was looked at"
 

@@ -18,7 +18,8 @@ from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.records import BUCKET, Owned
 from reconciler.model.resource import Address, Json
 from reconciler.model.topology import Topology
-from reconciler.model.wire import Scope, Snapshot, Version
+from reconciler.model.wire.snapshot import Scope, Snapshot
+from reconciler.model.wire.version import Version
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 

@@ -19,7 +19,8 @@ from reconciler.kinds.fields.sparse import Settled
 from reconciler.kinds.stream_config import stream_config
 from reconciler.model.diagnostic import Diagnostic, ordered
 from reconciler.model.resource import Address
-from reconciler.model.wire import SUPPORTED, Snapshot, Target, Version
+from reconciler.model.wire.snapshot import Snapshot, Target
+from reconciler.model.wire.version import SUPPORTED, Version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from typing import Any
 from reconciler.changes.kind import Context, Kind, Registry
 from reconciler.engine.compare import recognised
 from reconciler.model.resource import Address, Config, Declared, Json, Resource
-from reconciler.model.wire import Snapshot
+from reconciler.model.wire.snapshot import Snapshot
 from reconciler.model.written import in_units
 
 Chosen = Callable[[Address], bool]

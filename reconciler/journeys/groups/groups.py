@@ -22,7 +22,8 @@ from reconciler.kinds.groups.places import Located, Pattern, locate, patterns
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.pages import PAGES
 from reconciler.model.resource import Address
-from reconciler.model.wire import Snapshot, SubjectCounts, Unanswered
+from reconciler.model.wire.questions import SubjectCounts, Unanswered
+from reconciler.model.wire.snapshot import Snapshot
 from reconciler.server.read.observe import ask, observe, with_consumers
 from reconciler.server.wire.api import JetStream
 

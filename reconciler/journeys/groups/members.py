@@ -26,7 +26,7 @@ from reconciler.model.pages import PAGES
 from reconciler.model.resource import Address, Config, Declared, Terms
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
-from reconciler.model.wire import Entry, Scope, Snapshot
+from reconciler.model.wire.snapshot import Entry, Scope, Snapshot
 from reconciler.server.wire.api import JetStream
 
 GROUPS = REGISTRY["elastic_group"]

@@ -11,7 +11,7 @@ from reconciler.kinds.groups.migration import Migration, migration
 from reconciler.kinds.groups.model import BUCKETS
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.pages import PAGES
-from reconciler.model.wire import Entry
+from reconciler.model.wire.snapshot import Entry
 from reconciler.server.read.read_kv import entry
 from reconciler.server.wire.api import JetStream, NoAnswer, Put, Stored
 

@@ -22,7 +22,8 @@ from reconciler.model.diagnostic import CannotContinue, Severity
 from reconciler.model.resource import Json
 from reconciler.model.run_options import NO_OPTIONS, RunOptions
 from reconciler.model.topology import Topology
-from reconciler.model.wire import Facts, Question, Snapshot, Unanswered
+from reconciler.model.wire.questions import Facts, Question, Unanswered
+from reconciler.model.wire.snapshot import Snapshot
 from reconciler.server.read.observe import ask, observe
 from reconciler.server.wire.api import JetStream
 

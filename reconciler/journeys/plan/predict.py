@@ -8,7 +8,8 @@ from reconciler.kinds.consumer_config import consumer_config
 from reconciler.kinds.stream_config import stream_config
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Config, Json, ServerDefault
-from reconciler.model.wire import Entry, Snapshot, Step
+from reconciler.model.wire.snapshot import Entry, Snapshot
+from reconciler.model.wire.steps import Step
 from reconciler.server.run.handling import Forms
 
 

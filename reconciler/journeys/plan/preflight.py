@@ -12,7 +12,7 @@ from reconciler.memory.lease import lease_key
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.permissions import Need, lacking, least
 from reconciler.model.records import BUCKET, encode_key
-from reconciler.model.wire import Snapshot
+from reconciler.model.wire.snapshot import Snapshot
 from reconciler.server.read.permission_subjects import Api
 from reconciler.server.wire.api import JetStream
 

@@ -18,7 +18,8 @@ from reconciler.kinds import REGISTRY
 from reconciler.memory.remembered import Memory
 from reconciler.model.diagnostic import Diagnostic, ordered
 from reconciler.model.topology import Topology
-from reconciler.model.wire import SUPPORTED, Scope, Snapshot, Target, Version
+from reconciler.model.wire.snapshot import Scope, Snapshot, Target
+from reconciler.model.wire.version import SUPPORTED, Version
 
 OFFLINE = frozenset({"spec", "neighbours"})
 """What can be judged without looking at a server."""

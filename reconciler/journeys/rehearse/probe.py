@@ -26,7 +26,7 @@ from reconciler.kinds.foresight import narrowed as narrowed_codes
 from reconciler.model.pages import PLANNING
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
-from reconciler.model.wire import Snapshot
+from reconciler.model.wire.snapshot import Snapshot
 from reconciler.server.connect.connection import connection
 from reconciler.server.connect.session import session
 from reconciler.server.wire.api import JetStream

@@ -15,7 +15,7 @@ from reconciler.kinds.buckets.kv_bucket import SHAPE as KV
 from reconciler.kinds.buckets.object_store import SHAPE as OB
 from reconciler.kinds.subjects import subjects
 from reconciler.model.resource import Address, Json
-from reconciler.model.wire import Snapshot
+from reconciler.model.wire.snapshot import Snapshot
 from reconciler.testbed.probes.scene import BEGINS, Scene
 
 MESSAGES = 100

@@ -22,7 +22,7 @@ from reconciler.model.fields import about
 from reconciler.model.resource import Address, Json
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
-from reconciler.model.wire import Snapshot, Target
+from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.server.connect.session import session
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream, Pauses

@@ -23,7 +23,9 @@ from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Address, Config, Declared
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
-from reconciler.model.wire import Scope, Snapshot, Unanswered, Version
+from reconciler.model.wire.questions import Unanswered
+from reconciler.model.wire.snapshot import Scope, Snapshot
+from reconciler.model.wire.version import Version
 from reconciler.testbed import imagined
 
 NOBODY_ASKED = "no server was asked"

@@ -21,7 +21,8 @@ from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
 from reconciler.model.resource import Address, Declared
 from reconciler.model.topology import Topology
-from reconciler.model.wire import Snapshot, Version
+from reconciler.model.wire.snapshot import Snapshot
+from reconciler.model.wire.version import Version
 
 NO_FILES, NO_VALUE = "XX520", "XX515"
 

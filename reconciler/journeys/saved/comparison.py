@@ -31,7 +31,7 @@ from reconciler.journeys.saved.interrupted import (
 from reconciler.journeys.saved.saved import Saved
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Address, Consent, Json, Terms, no_terms
-from reconciler.model.wire import Call, Step
+from reconciler.model.wire.steps import Call, Step
 
 PLAN_AGAIN = "Run `reconciler plan` again and look at what is there now."
 SETTLED = frozenset({Action.KEEP, Action.ABSENT, Action.ORPHAN})

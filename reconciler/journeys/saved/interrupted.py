@@ -15,7 +15,8 @@ from reconciler.changes.plan import PlannedChange
 from reconciler.model.intents import Intent, decode_intent, intent_key
 from reconciler.model.records import BUCKET
 from reconciler.model.resource import Address, Config, Json
-from reconciler.model.wire import Call, Entry, Step
+from reconciler.model.wire.snapshot import Entry
+from reconciler.model.wire.steps import Call, Step
 
 Begun = Mapping[Address, Intent | str]
 

@@ -25,7 +25,7 @@ from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
 from reconciler.model.intents import intents
 from reconciler.model.records import BUCKET
-from reconciler.model.wire import Snapshot
+from reconciler.model.wire.snapshot import Snapshot
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 

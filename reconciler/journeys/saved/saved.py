@@ -18,7 +18,7 @@ from reconciler.model.records import BUCKET, ID_KEY
 from reconciler.model.resource import Config, Json
 from reconciler.model.run_options import NO_OPTIONS, RunOptions
 from reconciler.model.topology import Topology
-from reconciler.model.wire import Snapshot
+from reconciler.model.wire.snapshot import Snapshot
 
 FINGERPRINT = "fingerprint"
 

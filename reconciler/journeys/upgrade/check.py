@@ -26,7 +26,8 @@ from reconciler.memory.remembered import Memory
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.resource import Address, Json, Resource
 from reconciler.model.topology import Topology
-from reconciler.model.wire import SUPPORTED, Snapshot, Version
+from reconciler.model.wire.snapshot import Snapshot
+from reconciler.model.wire.version import SUPPORTED, Version
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 

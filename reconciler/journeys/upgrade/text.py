@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from reconciler.journeys.upgrade.outcomes import Fate, UpgradeFinding
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 from reconciler.report.codec.json import json_text
 from reconciler.report.document.judgements import sentence
 from reconciler.report.words.paper import Paper, Role

@@ -13,7 +13,7 @@ from reconciler.kinds.across.streams_after import Afterwards, afterwards
 from reconciler.kinds.fields.account import account_limits
 from reconciler.kinds.fields.words import size, some, written_size
 from reconciler.model.resource import Config
-from reconciler.model.wire import Target
+from reconciler.model.wire.snapshot import Target
 
 LEDGER = "KV_reconciler"
 """Our own memory, which the first apply makes before anything else."""

@@ -13,7 +13,7 @@ from reconciler.kinds.across.streams_after import afterwards, config_of, copies
 from reconciler.kinds.fields.words import in_words
 from reconciler.kinds.stream_config.origins import FED_FOR, is_fed_durably
 from reconciler.model.resource import Config
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 
 PENDING, IDLE = "max_ack_pending", "inactive_threshold"
 WAYS_OUT = {

@@ -14,7 +14,7 @@ from reconciler.changes.stages import Opening, Tie
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.fields import peers
-from reconciler.model.wire import Unanswered
+from reconciler.model.wire.questions import Unanswered
 
 ALL_SERVERS = "$SYS.REQ.ACCOUNT.PING.STATZ"
 IN_STREAMS = frozenset({"stream", "kv_bucket", "object_store"})

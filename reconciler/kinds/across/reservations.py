@@ -13,7 +13,8 @@ from functools import lru_cache
 from reconciler.changes.view import View
 from reconciler.kinds.across.streams_after import afterwards, live_streams
 from reconciler.model.resource import Config
-from reconciler.model.wire import Target, Version
+from reconciler.model.wire.snapshot import Target
+from reconciler.model.wire.version import Version
 
 V2_12, V2_14 = Version(2, 12), Version(2, 14)
 

@@ -12,7 +12,7 @@ from reconciler.kinds.across.streams_after import Copy, copies
 from reconciler.kinds.subjects.subjects import collide, is_subset, is_valid, storable
 from reconciler.kinds.subjects.transforms import outcome, problem, transformed
 from reconciler.model.resource import Config, Json
-from reconciler.model.wire import SUPPORTED
+from reconciler.model.wire.version import SUPPORTED
 
 DEEPEST = 30
 """Origins of origins that are followed; beyond, anything may be stored."""

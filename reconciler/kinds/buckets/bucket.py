@@ -14,7 +14,8 @@ from reconciler.kinds.stream_config.origins import origin_of_mirror
 from reconciler.kinds.stream_config.stream_config import FIELD_INFOS, FIELDS, Settled, canonical, settle
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Address, Config, Declared, Json, Resource, Terms
-from reconciler.model.wire import Snapshot, Step
+from reconciler.model.wire.snapshot import Snapshot
+from reconciler.model.wire.steps import Step
 
 OURS = frozenset(Terms.model_fields)
 NAME = re.compile(r"[A-Za-z0-9_-]{1,250}")

@@ -9,7 +9,7 @@ from reconciler.kinds.fields.times import moment
 from reconciler.kinds.fields.words import some
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Json
-from reconciler.model.wire import Snapshot
+from reconciler.model.wire.snapshot import Snapshot
 
 QUIET = timedelta(seconds=2)
 """Streams are read before consumers: what was delivered in between has numbers that the stream had not yet."""

@@ -19,7 +19,8 @@ from reconciler.kinds.consumer_checks import around
 from reconciler.kinds.stream_config.calls import REPLICAS_TIMEOUT
 from reconciler.kinds.subjects.filters import filters_of, gained, let_go
 from reconciler.kinds.subjects.subjects import collide
-from reconciler.model.wire import Call, Step, is_heard
+from reconciler.model.wire.info import is_heard
+from reconciler.model.wire.steps import Call, Step
 
 
 def everywhere(change: Change, view: View, name: str, *, is_new: bool = True) -> Iterator[Step]:

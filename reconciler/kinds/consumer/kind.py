@@ -13,7 +13,7 @@ from reconciler.kinds.consumer.steps import steps
 from reconciler.kinds.consumer_config.consumer_config import FIELD_INFOS, ConsumerConfig, canonical, settle, stock
 from reconciler.kinds.fields.texts import NAME
 from reconciler.model.resource import Address, Declared, Json, Resource, Terms
-from reconciler.model.wire import Snapshot
+from reconciler.model.wire.snapshot import Snapshot
 
 OURS = frozenset(Terms.model_fields)
 

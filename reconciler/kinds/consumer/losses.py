@@ -17,7 +17,7 @@ from reconciler.kinds.effects.readers import behind, filters
 from reconciler.kinds.fields.words import amount, consent_to, listed, some
 from reconciler.kinds.subjects.subjects import collide, is_subset, meets
 from reconciler.model.resource import Address, Config, Json
-from reconciler.model.wire import MessagesFrom, Question
+from reconciler.model.wire.questions import MessagesFrom, Question
 
 FILTERS = ("filter_subject", "filter_subjects")
 Info = Mapping[str, Json]

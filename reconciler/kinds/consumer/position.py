@@ -22,7 +22,8 @@ from reconciler.kinds.effects import rewound
 from reconciler.kinds.fields.words import amount, some
 from reconciler.model.records import BUCKET
 from reconciler.model.resource import Address, Config, Json, Resource
-from reconciler.model.wire import Question, Snapshot
+from reconciler.model.wire.questions import Question
+from reconciler.model.wire.snapshot import Snapshot
 
 KNOWING = ("explicit", "all")
 """Ack policies under which a consumer knows what was processed."""

@@ -22,7 +22,8 @@ from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.intents import Intent, intents
 from reconciler.model.records import BUCKET
 from reconciler.model.resource import Config, Json
-from reconciler.model.wire import Call, Snapshot, Step
+from reconciler.model.wire.snapshot import Snapshot
+from reconciler.model.wire.steps import Call, Step
 
 FILTERS = ("filter_subject", "filter_subjects")
 ABOUT = "keeps the messages of consumer NAME while reconciler replaces it"

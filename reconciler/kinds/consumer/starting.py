@@ -16,7 +16,7 @@ from reconciler.kinds.effects.readers import filters
 from reconciler.kinds.fields.times import moment
 from reconciler.kinds.fields.words import consent_to, some
 from reconciler.model.resource import Address, Config, Json
-from reconciler.model.wire import MessagesFrom, Question
+from reconciler.model.wire.questions import MessagesFrom, Question
 
 ASKED = {"by_start_sequence": "opt_start_seq", "by_start_time": "opt_start_time"}
 """Deliver policies with a start of the file's own, and where that stands."""

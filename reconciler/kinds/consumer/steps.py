@@ -12,7 +12,7 @@ from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.sparse import SECOND
 from reconciler.kinds.stream_config import calls
 from reconciler.kinds.subjects.filters import is_parked, is_work_queue, lost, parks, somebody_takes
-from reconciler.model.wire import Call, Step
+from reconciler.model.wire.steps import Call, Step
 
 TOUCHES_THE_PIN = ("priority_policy", "priority_groups")
 ACK_WAIT = 30 * SECOND

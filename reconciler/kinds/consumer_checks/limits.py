@@ -11,7 +11,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.consumer_checks.around import allowed, consumers_of, max_ack_pending, stream_of
 from reconciler.model.resource import Config
 from reconciler.model.units import show_duration
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 
 
 @rule("CO551", "consumer-beyond-limits", needs=("neighbours",), err_code=(10121, 10153))

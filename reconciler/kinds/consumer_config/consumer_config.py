@@ -14,7 +14,7 @@ from reconciler.kinds.fields.known import YoungValue
 from reconciler.kinds.fields.patch import update_body
 from reconciler.kinds.fields.sparse import Settled
 from reconciler.model.resource import Config
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 
 __all__ = [
     "FIELDS",

@@ -27,7 +27,7 @@ from reconciler.kinds.fields.texts import Subject
 from reconciler.kinds.fields.times import Time
 from reconciler.model.resource import Terms, text_like
 from reconciler.model.units import Bytes, Count, Duration, SequenceNumber
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 
 LARGER_PULLS = gain(WIDER, "Larger and longer pulls are taken.", Side.READERS)
 OTHER_MESSAGES = felt(

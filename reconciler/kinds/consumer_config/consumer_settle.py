@@ -20,7 +20,8 @@ from reconciler.kinds.fields.sparse import (
     time,
 )
 from reconciler.model.resource import Config, Json, ServerDefault
-from reconciler.model.wire import Target, Version
+from reconciler.model.wire.snapshot import Target
+from reconciler.model.wire.version import Version
 
 ACK_WAIT = 30 * SECOND
 PINNED_TIMEOUT = 2 * MINUTE

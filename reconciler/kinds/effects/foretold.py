@@ -17,7 +17,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.effects.surplus import OwnName, as_named
 from reconciler.kinds.fields.felt import Felt, in_words, way_of
 from reconciler.kinds.fields.known import Known
-from reconciler.model.wire import Question
+from reconciler.model.wire.questions import Question
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.fields.words import listed, some
 from reconciler.kinds.stream_config.origins import removed
 from reconciler.model.resource import Json
-from reconciler.model.wire import hears
+from reconciler.model.wire.info import hears
 
 NAMED = 3
 

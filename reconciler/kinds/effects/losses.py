@@ -14,7 +14,7 @@ from reconciler.kinds.effects.readers import Unread
 from reconciler.kinds.effects.surplus import Loss, OwnName, as_named, is_lowered
 from reconciler.kinds.fields.words import consent_to
 from reconciler.model.fields import Unit
-from reconciler.model.wire import Question
+from reconciler.model.wire.questions import Question
 
 
 def limit_lowered(family: str, own: OwnName = as_named, counts: readers.Counts = readers.every) -> Rule:

@@ -15,7 +15,8 @@ from reconciler.kinds.fields.words import consent_to, size, some
 from reconciler.kinds.stream_config.origins import taken_subjects
 from reconciler.kinds.stream_config.validity import Lower
 from reconciler.model.units import show_duration
-from reconciler.model.wire import MessagesFrom, copies
+from reconciler.model.wire.info import copies
+from reconciler.model.wire.questions import MessagesFrom
 
 DENIED = {
     "deny_delete": "single messages can never again be deleted through the API",

@@ -19,7 +19,8 @@ from reconciler.kinds.effects.lagging import behind_in, lagging
 from reconciler.kinds.fields.words import amount, listed, some
 from reconciler.kinds.subjects.subjects import matches
 from reconciler.model.resource import Address, Config, Json
-from reconciler.model.wire import MessagesFrom, Scope
+from reconciler.model.wire.questions import MessagesFrom
+from reconciler.model.wire.snapshot import Scope
 
 Info = Mapping[str, Json]
 NAMED = 3

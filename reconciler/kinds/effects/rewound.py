@@ -12,7 +12,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.fields.times import before, utc
 from reconciler.model.intents import Intent
 from reconciler.model.resource import Config, Json
-from reconciler.model.wire import MessagesFrom
+from reconciler.model.wire.questions import MessagesFrom
 
 NOTE = "reached"
 """Among the notes of a replacement: how far the stream had come when it was planned."""

@@ -23,7 +23,7 @@ from reconciler.kinds.stream_config.origins import taken_subjects
 from reconciler.kinds.subjects.subjects import is_subset, meets
 from reconciler.kinds.subjects.transforms import outcome
 from reconciler.model.resource import Address, Config, Json
-from reconciler.model.wire import CopiedUpTo, MessagesFrom
+from reconciler.model.wire.questions import CopiedUpTo, MessagesFrom
 
 Source = Mapping[str, Json]
 Question = CopiedUpTo | MessagesFrom

@@ -22,7 +22,7 @@ from reconciler.kinds.subjects.subjects import collide, is_subset
 from reconciler.kinds.subjects.transforms import outcome, transformed
 from reconciler.model.resource import Address, Json
 from reconciler.model.units import show_duration
-from reconciler.model.wire import Largest, SubjectCounts
+from reconciler.model.wire.questions import Largest, SubjectCounts
 
 MOST_READ = 256
 """Messages that are read at most for their size."""

@@ -15,7 +15,7 @@ from reconciler.kinds.fields import times
 from reconciler.kinds.fields.words import age, amount, average, size, some
 from reconciler.model.resource import Json
 from reconciler.model.units import show_duration
-from reconciler.model.wire import (
+from reconciler.model.wire.questions import (
     Holes,
     MessagesFrom,
     MessagesSince,
@@ -23,8 +23,8 @@ from reconciler.model.wire import (
     Question,
     SubjectCounts,
     Unanswered,
-    Version,
 )
+from reconciler.model.wire.version import Version
 
 State = Mapping[str, Json]
 OwnName = Callable[[str], str]

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from reconciler.changes.view import View
 from reconciler.kinds.stream_config.stream_config import canonical, settle
 from reconciler.model.resource import Address, Config, Json
-from reconciler.model.wire import Target, Version
+from reconciler.model.wire.snapshot import Target
+from reconciler.model.wire.version import Version
 
 FOLLOWED_AT_CREATION = ("storage", "num_replicas")
 """Copied from the source stream when the group is created, and never followed later."""

@@ -11,7 +11,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.group_records.group_record import MEMBERSHIP
 from reconciler.kinds.subjects.subjects import collide, is_valid
 from reconciler.model.resource import Json
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 
 
 @rule("EG402", "whole-subject-too-young", on=(Action.CREATE, Action.REPLACE), err_code=10146)

@@ -40,7 +40,8 @@ from reconciler.model.fields import FieldInfo
 from reconciler.model.intents import intents
 from reconciler.model.resource import Address, Declared, Resource, Spec, text_like
 from reconciler.model.units import Bytes, Count
-from reconciler.model.wire import Call, Snapshot, Step
+from reconciler.model.wire.snapshot import Snapshot
+from reconciler.model.wire.steps import Call, Step
 
 BUCKET = group_record.ELASTIC_BUCKET
 

@@ -9,7 +9,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.elastic_group.derived import stream_name
 from reconciler.kinds.elastic_group.movement import owners
 from reconciler.model.resource import Config, Json
-from reconciler.model.wire import Call, Step
+from reconciler.model.wire.steps import Call, Step
 
 Info = Mapping[str, Json]
 

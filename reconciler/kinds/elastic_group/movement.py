@@ -13,7 +13,8 @@ from reconciler.kinds.group_records.group_record import MEMBERSHIP
 from reconciler.kinds.group_records.group_rules import is_current
 from reconciler.kinds.subjects.partitions import assign, by_owner
 from reconciler.model.resource import Config
-from reconciler.model.wire import Question, Scope, SubjectCounts, Unanswered
+from reconciler.model.wire.questions import Question, SubjectCounts, Unanswered
+from reconciler.model.wire.snapshot import Scope
 
 Owners = list[str | None]
 """The owner of each partition; None: nobody."""

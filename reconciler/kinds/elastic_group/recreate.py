@@ -21,7 +21,8 @@ from reconciler.kinds.elastic_group.still_stored import gone
 from reconciler.kinds.group_records import group_record, group_steps
 from reconciler.kinds.stream_config import calls
 from reconciler.model.resource import Config, Json
-from reconciler.model.wire import Call, Question, Step
+from reconciler.model.wire.questions import Question
+from reconciler.model.wire.steps import Call, Step
 
 BUCKET = group_record.ELASTIC_BUCKET
 MOMENT = 2_000_000_000

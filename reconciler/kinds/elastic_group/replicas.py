@@ -17,7 +17,9 @@ from reconciler.kinds.group_records import group_record
 from reconciler.kinds.stream_config.calls import replicas_current
 from reconciler.kinds.stream_config.stream_config import required_level
 from reconciler.model.resource import Address, Config
-from reconciler.model.wire import Call, Snapshot, Step, is_moving
+from reconciler.model.wire.info import is_moving
+from reconciler.model.wire.snapshot import Snapshot
+from reconciler.model.wire.steps import Call, Step
 
 REPLICAS = "queue_replicas"
 """Not a field of any file: how many the work-queue stream has, and shall have."""

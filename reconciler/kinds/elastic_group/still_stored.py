@@ -8,7 +8,7 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.view import View
 from reconciler.kinds.elastic_group.derived import stream_name
 from reconciler.kinds.elastic_group.fixed import fixed
-from reconciler.model.wire import QueuedFrom
+from reconciler.model.wire.questions import QueuedFrom
 
 
 def questions(change: Change) -> Iterator[QueuedFrom]:

@@ -10,7 +10,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.elastic_group.derived import stream_name, transforms
 from reconciler.kinds.subjects.subjects import is_subset, meets
 from reconciler.model.resource import Config
-from reconciler.model.wire import MessagesFrom
+from reconciler.model.wire.questions import MessagesFrom
 
 
 def questions(change: Change) -> list[MessagesFrom]:

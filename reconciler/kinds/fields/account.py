@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reconciler.model.resource import Config
-from reconciler.model.wire import Target
+from reconciler.model.wire.snapshot import Target
 
 
 def account_limits(target: Target, replicas: int) -> Config | None:

@@ -13,7 +13,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.fields.known import Known
 from reconciler.kinds.fields.words import in_words
 from reconciler.model.resource import Config
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 
 WRITES = (Action.CREATE, Action.UPDATE)
 STANDING = (Action.KEEP, Action.ADOPT, Action.ORPHAN)

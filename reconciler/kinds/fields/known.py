@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from reconciler.kinds.fields.felt import Felt
 from reconciler.model.fields import FieldInfo, Unit
 from reconciler.model.resource import Config, Json, model_in
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 
 V2_9, V2_10, V2_11, V2_12, V2_14, V2_15 = (Version(2, minor) for minor in (9, 10, 11, 12, 14, 15))
 OVERLAPPING_FILTERS = Version(2, 12, 5)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from reconciler.changes.diff import Action, Change
 from reconciler.model.resource import Config, Json
-from reconciler.model.wire import Peers
+from reconciler.model.wire.questions import Peers
 
 USUAL = 3
 """Replicas that every cluster has room for: it takes three servers to be one."""

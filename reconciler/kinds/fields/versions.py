@@ -11,7 +11,7 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.fields.known import YoungValue
 from reconciler.model.resource import Config
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 
 STRICT = Version(2, 12)
 """From here on servers refuse fields they do not know, unless configured otherwise; before, they drop them."""

@@ -17,7 +17,7 @@ from pydantic_core import from_json
 
 from reconciler.kinds.group_records.group_shape import wrong_shape
 from reconciler.model.resource import Config, Json
-from reconciler.model.wire import Entry
+from reconciler.model.wire.snapshot import Entry
 
 STATIC_BUCKET, ELASTIC_BUCKET = "static-consumer-groups", "elastic-consumer-groups"
 

@@ -11,7 +11,8 @@ from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
 from reconciler.kinds.group_records import group_record
 from reconciler.model.resource import Address, Resource
-from reconciler.model.wire import Call, Snapshot, Step
+from reconciler.model.wire.snapshot import Snapshot
+from reconciler.model.wire.steps import Call, Step
 
 
 def recognise(kind: str, bucket: str, snapshot: Snapshot) -> Iterable[Resource]:

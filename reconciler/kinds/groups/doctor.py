@@ -13,7 +13,7 @@ from reconciler.kinds.groups.model import BUCKETS, Group
 from reconciler.kinds.subjects.transforms import partition_call
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Address, Json
-from reconciler.model.wire import Snapshot
+from reconciler.model.wire.snapshot import Snapshot
 
 CHECKS = (*record_checks.CHECKS, *queue_checks.CHECKS, *member_checks.CHECKS)
 

@@ -13,7 +13,7 @@ from reconciler.kinds.group_records import group_record
 from reconciler.kinds.group_records.group_record import ELASTIC_BUCKET, PRIORITY_GROUP, STATIC_BUCKET, Record
 from reconciler.kinds.subjects.partitions import assign
 from reconciler.model.resource import Address, Config, Json
-from reconciler.model.wire import Scope, Snapshot
+from reconciler.model.wire.snapshot import Scope, Snapshot
 
 Info = Mapping[str, Json]
 """An item of STREAM.LIST or CONSUMER.LIST."""

@@ -24,7 +24,8 @@ from reconciler.kinds.group_records.group_spec import FIELDS, OURS, GroupSpec, r
 from reconciler.kinds.group_records.group_start import beginning
 from reconciler.kinds.stream_config import calls
 from reconciler.model.resource import Declared, Json, Resource
-from reconciler.model.wire import Snapshot, Step
+from reconciler.model.wire.snapshot import Snapshot
+from reconciler.model.wire.steps import Step
 
 BUCKET = group_record.STATIC_BUCKET
 

@@ -16,7 +16,7 @@ from reconciler.kinds.stream_config.validity import is_since
 from reconciler.kinds.subjects.subjects import matches
 from reconciler.model.fields import Unit
 from reconciler.model.resource import Address, Config, Json
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 
 REMOVABLE = (Version(2, 12, 12), Version(2, 14, 3))
 """First patches for which a limit that is gone is no limit; before, it counts as 0."""

@@ -15,7 +15,8 @@ from reconciler.kinds.stream_config import calls
 from reconciler.kinds.stream_config.origins import names, origin_of_mirror
 from reconciler.kinds.stream_config.stream_config import FIELD_INFOS, STOCK, StreamConfig, canonical, settle
 from reconciler.model.resource import Address, Config, Declared, Json, Resource, Terms
-from reconciler.model.wire import Snapshot, Step
+from reconciler.model.wire.snapshot import Snapshot
+from reconciler.model.wire.steps import Step
 
 
 class StreamSpec(StreamConfig):

@@ -36,7 +36,8 @@ from reconciler.kinds.stream_config.origins import copying_on
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide, is_subset, matches
 from reconciler.model.resource import Address, Json
-from reconciler.model.wire import Question, SubjectCounts, Unanswered, Version
+from reconciler.model.wire.questions import Question, SubjectCounts, Unanswered
+from reconciler.model.wire.version import Version
 from reconciler.model.written import quoted
 
 NAMED = 5

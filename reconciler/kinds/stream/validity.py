@@ -11,7 +11,7 @@ from reconciler.kinds.stream_config.stream_config import FIELDS
 from reconciler.kinds.stream_config.validity import Sent, is_since, objection, validity
 from reconciler.kinds.subjects.subjects import reserved
 from reconciler.model.resource import Config
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 
 SCHEDULES_SETTLED = (Version(2, 12, 10), Version(2, 14, 2))
 """First patches that refuse schedules beside `discard: new` and counters; streams with both end there."""

@@ -12,7 +12,8 @@ from reconciler.kinds.fields.patch import patch
 from reconciler.kinds.stream_config import stream_config
 from reconciler.kinds.stream_config.origins import taken_subjects
 from reconciler.model.resource import Config, Json
-from reconciler.model.wire import Call, Step, copies, is_moving
+from reconciler.model.wire.info import copies, is_moving
+from reconciler.model.wire.steps import Call, Step
 
 Rename = Callable[[str], str]
 

@@ -10,7 +10,7 @@ from reconciler.kinds.stream_config.stream_config import FIELDS
 from reconciler.kinds.stream_config.validity import Sent, objection, sources_of, validity
 from reconciler.kinds.subjects.subjects import LONGEST_NAME, is_literal, is_valid, name_problem
 from reconciler.model.resource import Json
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 
 NOT_IN_A_MIRROR: Mapping[str, str] = {
     "subjects": "it stores what its origin stores",

@@ -11,7 +11,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.stream_config.stream_settle import canonical
 from reconciler.model.resource import Config
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 
 
 def names(copy: Config) -> list[str]:

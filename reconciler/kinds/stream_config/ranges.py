@@ -8,7 +8,7 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.kinds.fields.words import in_words, some
 from reconciler.kinds.stream_config.validity import Sent, objection, sources_of, validity
 from reconciler.model.units import show_bytes, show_duration
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 
 MILLISECOND, SECOND = 1_000_000, 1_000_000_000
 LEAST: Mapping[str, int] = {

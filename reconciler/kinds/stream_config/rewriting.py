@@ -11,7 +11,7 @@ from reconciler.kinds.stream_config.validity import Sent, objection, sources_of,
 from reconciler.kinds.subjects.subjects import is_subset, is_valid, overlap
 from reconciler.kinds.subjects.transforms import Problem, worst_problem
 from reconciler.model.resource import Json
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 
 HELP = "write tokens, or whole-token functions such as {{wildcard(1)}} and {{partition(8,1)}}, counting from 1"
 REFUSALS = (10155, 10156, 10145, 10146, 10147, 10151, 10154, 10152, 10049, 10051, 10069)

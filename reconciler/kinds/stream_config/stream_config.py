@@ -23,7 +23,7 @@ from reconciler.kinds.stream_config.stream_parts import (
 )
 from reconciler.kinds.stream_config.stream_settle import STOCK, canonical, settle
 from reconciler.model.resource import Config
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 
 __all__ = [
     "FIELDS",

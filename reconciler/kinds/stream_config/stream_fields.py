@@ -30,7 +30,7 @@ from reconciler.kinds.stream_config.stream_parts import (
 )
 from reconciler.model.resource import Terms
 from reconciler.model.units import Bytes, Count, Duration, SequenceNumber
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 
 INVALID = 10052
 """The err_code of most refusals of a stream configuration; the reason is only in the words."""

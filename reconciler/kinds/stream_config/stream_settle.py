@@ -17,7 +17,8 @@ from reconciler.kinds.fields.sparse import (
 )
 from reconciler.kinds.stream_config.stream_fields import StreamConfig
 from reconciler.model.resource import Config, Json, ServerDefault
-from reconciler.model.wire import Target, Version
+from reconciler.model.wire.snapshot import Target
+from reconciler.model.wire.version import Version
 
 LIMITS = ("max_consumers", "max_msgs", "max_bytes", "max_msgs_per_subject", "max_msg_size")
 DUPLICATE_WINDOW = 2 * MINUTE

@@ -12,7 +12,8 @@ from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.fields.words import some
 from reconciler.kinds.stream_config.stream_settle import LIMITS
 from reconciler.model.resource import Config, Json
-from reconciler.model.wire import SUPPORTED, Snapshot, Target, Version
+from reconciler.model.wire.snapshot import Snapshot, Target
+from reconciler.model.wire.version import SUPPORTED, Version
 
 OF_ROOM = frozenset({10005, 10026, 10027, 10028, 10047, 10113, 10120, 10122})
 """err_codes about room, not about a configuration: a store that is there is opened all the same."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from reconciler.kinds.fields.known import V2_12, V2_15
 from reconciler.kinds.subjects.subjects import WHITE, collide, is_subset, is_valid
 from reconciler.model.resource import Json
-from reconciler.model.wire import Version
+from reconciler.model.wire.version import Version
 
 LARGEST = (1 << 31) - 1
 

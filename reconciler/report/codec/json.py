@@ -14,7 +14,8 @@ from reconciler.changes.verdict import Other, Verdict
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.fields import FieldInfo
 from reconciler.model.records import Owned
-from reconciler.model.wire import Step, Target
+from reconciler.model.wire.snapshot import Target
+from reconciler.model.wire.steps import Step
 from reconciler.report.document.document import Document
 
 Data = Mapping[str, Any]

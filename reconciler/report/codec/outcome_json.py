@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from reconciler.changes.events import Failed, Finished, InDoubt, Skipped, Strayed
-from reconciler.model.wire import Step
+from reconciler.model.wire.steps import Step
 from reconciler.report.codec.json import diagnostic_data, json_text
 
 FORMAT = 1

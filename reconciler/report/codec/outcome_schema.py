@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reconciler.model.wire import Call
+from reconciler.model.wire.steps import Call
 from reconciler.report.codec.outcome_json import FORMAT
 from reconciler.report.codec.plan_schema import places
 from reconciler.report.codec.schema_parts import (

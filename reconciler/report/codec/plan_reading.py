@@ -14,7 +14,9 @@ from reconciler.changes.verdict import Other, Outcome, Reaction, Verdict
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
 from reconciler.model.fields import FieldInfo, of_units
 from reconciler.model.records import Owned
-from reconciler.model.wire import Call, Step, Target, Version
+from reconciler.model.wire.snapshot import Target
+from reconciler.model.wire.steps import Call, Step
+from reconciler.model.wire.version import Version
 
 Data = Mapping[str, Any]
 T = TypeVar("T")

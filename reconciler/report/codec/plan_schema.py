@@ -7,7 +7,7 @@ from reconciler.changes.plan import FORMAT
 from reconciler.changes.verdict import Outcome, Reaction
 from reconciler.engine.bindings import Bind
 from reconciler.model.diagnostic import Severity
-from reconciler.model.wire import Call
+from reconciler.model.wire.steps import Call
 from reconciler.report.codec.schema_parts import (
     ADDRESS,
     AMOUNTS,

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from reconciler.changes.plan import Plan
-from reconciler.model.wire import Target
+from reconciler.model.wire.snapshot import Target
 from reconciler.report.document.document import Document
 from reconciler.report.document.entries import Section, section_of
 from reconciler.report.document.judgements import shared_consents

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from reconciler.changes.rule import Rule
 from reconciler.model.pages import CHAPTERS, Page
-from reconciler.model.wire import SUPPORTED, Version
+from reconciler.model.wire.version import SUPPORTED, Version
 from reconciler.report.words.paper import Paper
 
 HUNDREDS = (

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from reconciler.memory.lease import Holder
-from reconciler.model.wire import Target
+from reconciler.model.wire.snapshot import Target
 
 ACTORS = ("GITHUB_ACTOR", "GITLAB_USER_LOGIN", "BITBUCKET_STEP_TRIGGERER_UUID", "CIRCLE_USERNAME", "BUILD_REQUESTEDFOR",
           "BUILDKITE_BUILD_CREATOR", "BUILD_USER_ID")  # fmt: skip

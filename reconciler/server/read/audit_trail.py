@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from reconciler.model.resource import Json
-from reconciler.model.wire import Snapshot
+from reconciler.model.wire.snapshot import Snapshot
 from reconciler.server.read.read_kv import STALL, ends, is_unbroken
 from reconciler.server.wire.api import JetStream, NoAnswer, encoded
 from reconciler.server.wire.audit import SUBJECT, Event, event

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
-from reconciler.model.wire import CopiedUpTo
+from reconciler.model.wire.questions import CopiedUpTo
 from reconciler.server.read.messages import Message, Problem, at, last, next_after
 from reconciler.server.wire.api import JetStream
 

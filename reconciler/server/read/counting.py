@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from reconciler.model.wire import Holes, Largest, MessagesFrom, MessagesSince, Oldest
+from reconciler.model.wire.questions import Holes, Largest, MessagesFrom, MessagesSince, Oldest
 from reconciler.server.wire.api import NO_MESSAGE, JetStream, NoAnswer, Refusal, encoded
 
 PAGE = 100_000

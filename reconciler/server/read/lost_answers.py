@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 
-from reconciler.model.wire import Entry
+from reconciler.model.wire.snapshot import Entry
 from reconciler.server.read.read_kv import entry
 from reconciler.server.wire.api import (
     NOTHING_DONE,

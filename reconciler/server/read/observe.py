@@ -14,9 +14,9 @@ from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.permissions import granted
 from reconciler.model.records import BUCKET, PREFIX, decode_key
 from reconciler.model.resource import Json
-from reconciler.model.wire import (
+from reconciler.model.wire.info import is_copier
+from reconciler.model.wire.questions import (
     CopiedUpTo,
-    Entry,
     Facts,
     Holes,
     Largest,
@@ -26,12 +26,10 @@ from reconciler.model.wire import (
     Peers,
     Question,
     QueuedFrom,
-    Scope,
-    Snapshot,
     SubjectCounts,
     Unanswered,
-    is_copier,
 )
+from reconciler.model.wire.snapshot import Entry, Scope, Snapshot
 from reconciler.server.read.copied import copied_up_to
 from reconciler.server.read.counting import holes, largest, messages_from, messages_since, oldest
 from reconciler.server.read.listing import Listed, Unsettled, ask_each, listed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from reconciler.model.resource import Json
-from reconciler.model.wire import Peers
+from reconciler.model.wire.questions import Peers
 from reconciler.server.wire.api import JetStream, NoAnswer, Reply, Silence
 
 ALL = "$SYS.REQ.ACCOUNT.PING.STATZ"

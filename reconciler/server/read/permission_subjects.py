@@ -12,7 +12,7 @@ from typing import Self
 
 from reconciler.model.permissions import Need
 from reconciler.model.records import BUCKET
-from reconciler.model.wire import Call, Step
+from reconciler.model.wire.steps import Call, Step
 from reconciler.server.read.observe import RESERVED
 from reconciler.server.wire.api import WHO, api_prefix
 

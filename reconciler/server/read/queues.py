@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from reconciler.engine.bindings import is_unlike, passed, queued_at, sourced
-from reconciler.model.wire import MessagesFrom, QueuedFrom
+from reconciler.model.wire.questions import MessagesFrom, QueuedFrom
 from reconciler.server.read.counting import messages_from
 from reconciler.server.wire.api import NO_MESSAGE, NO_STREAM, Answer, JetStream, NoAnswer, Refusal
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 
 from reconciler.model.resource import Json
-from reconciler.model.wire import Entry
+from reconciler.model.wire.snapshot import Entry
 from reconciler.server.wire.api import NO_MESSAGE, JetStream, NoAnswer, Refusal, Silence, encoded
 from reconciler.server.wire.pipeline import Reply
 

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from reconciler.model.resource import Json
-from reconciler.model.wire import Target, Version
+from reconciler.model.wire.snapshot import Target
+from reconciler.model.wire.version import Version
 from reconciler.server.wire.api import Answer, JetStream
 
 LEVELS = {

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from reconciler.memory import journal
 from reconciler.model.records import BUCKET
 from reconciler.model.resource import Json
-from reconciler.model.wire import Snapshot
+from reconciler.model.wire.snapshot import Snapshot
 from reconciler.server.read.read_kv import entries
 from reconciler.server.wire.api import JetStream, NoAnswer, Put, Refusal
 

@@ -15,7 +15,7 @@ from reconciler.memory.lease import Held, Holder, found, lease_key
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.records import BUCKET
 from reconciler.model.resource import Json
-from reconciler.model.wire import Entry
+from reconciler.model.wire.snapshot import Entry
 from reconciler.server.read import lost_answers as settled
 from reconciler.server.read.read_kv import entry, names
 from reconciler.server.remember import capacity as room

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.records import BUCKET, ID_KEY, Owned, decode_key, encode_key, encode_owned
 from reconciler.model.resource import Address, Json
-from reconciler.model.wire import Snapshot, Target
+from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.server.read import lost_answers as settled
 from reconciler.server.remember.capacity import way_out
 from reconciler.server.wire.api import (

@@ -9,7 +9,8 @@ from pydantic_core import from_json
 
 from reconciler.changes.events import Strayed
 from reconciler.model.resource import Json
-from reconciler.model.wire import Entry, Step
+from reconciler.model.wire.snapshot import Entry
+from reconciler.model.wire.steps import Step
 from reconciler.server.read import lost_answers as settled
 from reconciler.server.read.read_kv import entry
 from reconciler.server.run import problems

@@ -25,7 +25,7 @@ from reconciler.changes.events import (
     Waiting,
 )
 from reconciler.model.resource import Json
-from reconciler.model.wire import Call, Step
+from reconciler.model.wire.steps import Call, Step
 from reconciler.server.run import problems
 from reconciler.server.run.final_look import verify
 from reconciler.server.run.handling import Forms, LastLook, RunContext, Succeeded

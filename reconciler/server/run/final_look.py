@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Iterable, Mapping
 
 from reconciler.changes.events import Done, Failed
-from reconciler.model.wire import Call
+from reconciler.model.wire.steps import Call
 from reconciler.server.read.listing import Listed, Section, listed
 from reconciler.server.run import problems
 from reconciler.server.wire.api import JetStream, Pauses

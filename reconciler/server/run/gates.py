@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from reconciler.engine.bindings import first_asked
 from reconciler.model.resource import Json
-from reconciler.model.wire import Entry, Step, away, copies, is_heard, partitions_of, stands_still
+from reconciler.model.wire.info import away, copies, is_heard, partitions_of, stands_still
+from reconciler.model.wire.snapshot import Entry
+from reconciler.model.wire.steps import Step
 from reconciler.server.read.read_kv import entry
 from reconciler.server.run import problems
 from reconciler.server.run.handling import POLL, Result, RunContext, Succeeded, info_of, is_missing

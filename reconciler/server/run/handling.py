@@ -9,7 +9,8 @@ from reconciler.changes.events import Strayed
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Config, Json
-from reconciler.model.wire import Call, Entry, Step
+from reconciler.model.wire.snapshot import Entry
+from reconciler.model.wire.steps import Call, Step
 from reconciler.server.run.problems import Doubtful, Unsuccessful, strayed
 from reconciler.server.run.stale_answers import Acknowledged
 from reconciler.server.wire.api import NO_CONSUMER, NO_STREAM, Answer, JetStream, Refusal

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from reconciler.changes.events import Strayed
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Json
-from reconciler.model.wire import Call, Step
+from reconciler.model.wire.steps import Call, Step
 from reconciler.model.written import written
 from reconciler.server.remember.capacity import FULL_DISK
 from reconciler.server.wire.api import NoAnswer, Refusal

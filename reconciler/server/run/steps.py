@@ -13,7 +13,7 @@ from datetime import datetime
 
 from reconciler.engine.bindings import BINDS, Bind, filled
 from reconciler.model.resource import Config, Json
-from reconciler.model.wire import Call, Step
+from reconciler.model.wire.steps import Call, Step
 from reconciler.server.read import lost_answers as settled
 from reconciler.server.run import entry_steps, gates, problems, queue_steps
 from reconciler.server.run.handling import (

@@ -1,0 +1,1 @@
+"""What servers hold, what they can be asked, and what they can be told."""

@@ -1,0 +1,110 @@
+"""What a server can be asked about live state beyond a snapshot, and its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from reconciler.model.resource import Json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectCounts:
+    """Question: how many messages does `stream` hold per subject matching `filter`? Answer: {subject: count}."""
+
+    stream: str
+    filter: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessagesFrom:
+    """Question: which is the first message on `filter` at or after `start`, and how many are there from it on?
+    Answer: {"first": sequence or None, "messages": number}, without `messages` where nobody can count them."""
+
+    stream: str
+    start: int | str
+    """A sequence, or a time as the server writes it."""
+    filter: str = ">"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessagesSince:
+    """Question: which is the first message of `stream` that was stored at `since` or later, by the time of each message, and
+    how many are there from it on? Answer: as of MessagesFrom. Servers that search by time among deleted messages may find
+    another one, and start a consumer there."""
+
+    stream: str
+    since: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueuedFrom:
+    """Question: of what `stream` took in from `source` and still holds, how many messages does the source not hold any more,
+    at most? Answer: {"gone": number}."""
+
+    stream: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peers:
+    """Question: which servers take part in JetStream? Answer: {"servers": [{"cluster": name, "tags": [tag]}]}, not
+    necessarily more than `least` of one cluster, where any will do."""
+
+    least: int
+    placement: tuple[str, tuple[str, ...]] = ("", ())
+    """The cluster, where one is named, and the tags they must have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holes:
+    """Question: which sequences between the first and the last message of `stream` hold none?
+    Answer: {"deleted": [sequence, …]}, in order."""
+
+    stream: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Oldest:
+    """Question: which of the oldest messages of `stream` have these bytes, or just more, together?
+    Answer: {"first": sequence of the next one, "messages": number, "bytes": number}; `first` is null where they are too many to
+    be read."""
+
+    stream: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Largest:
+    """Question: of the `newest` messages of `stream`, how many are larger than `above` bytes, as the server compares them with
+    max_msg_size? Answer: {"read": number, "larger": number, "largest": bytes}."""
+
+    stream: str
+    above: int
+    newest: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopiedUpTo:
+    """Question: which message of an origin is the last one that `stream` copied through a source and still stores? Messages
+    say their source: the origin's name, what is copied of it, and under which subjects. Answer: {"seq": sequence in the
+    origin, 0 for none, "others": did it copy the same origin through other sources, by what was read}; without `seq`, and
+    with a bound `least` at most, where too many messages would have to be read."""
+
+    stream: str
+    source: tuple[str, str, str]
+    subjects: tuple[str, ...]
+    """Where its copies lie."""
+
+
+Question = SubjectCounts | MessagesFrom | MessagesSince | QueuedFrom | Peers | Holes | Oldest | Largest | CopiedUpTo
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """The question could not be answered; nobody guesses."""
+
+    reason: str
+
+
+Facts = Mapping[Question, Json | Unanswered]

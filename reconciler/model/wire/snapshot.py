@@ -1,0 +1,135 @@
+"""What an account holds: the server's own answers as plain mappings, and what could not be read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import date
+
+from reconciler.model.permissions import Granted
+from reconciler.model.resource import Json
+from reconciler.model.wire.version import Version
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Where we work: identified by URL or server id only where nothing better is known, since those change while the
+    account stays the same."""
+
+    version: Version
+    """The lowest version among the servers that answered."""
+    level: int = 0
+    """JetStream API level, from `$JS.API.INFO`."""
+    account: str | None = None
+    user: str | None = None
+    domain: str | None = None
+    cluster: str | None = None
+    """Cluster name; None for a single server."""
+    peers: int | None = None
+    """How many servers take part in JetStream, where known; 1 for a single server."""
+    server: str | None = None
+    """Id of the server we are connected to: another one after each of its starts."""
+    is_all: bool = False
+    """That server holds all there is: it stands in no cluster, and nothing passes through it to another one."""
+    at: str | None = None
+    """When that server was asked, by its own clock."""
+    limits: Mapping[str, Json] = field(default_factory=dict)
+    """`$JS.API.INFO` → `limits`, raw."""
+    usage: Mapping[str, Json] = field(default_factory=dict)
+    """`$JS.API.INFO` without its limits, raw."""
+
+    @property
+    def day(self) -> date | None:
+        """Today, by that server's clock and in UTC, so that whoever works on one account agrees on it."""
+        with suppress(TypeError, ValueError):
+            return date.fromisoformat(str(self.at)[:10])
+        return None
+
+    @property
+    def is_clustered(self) -> bool:
+        """The server belongs to a cluster, so that streams can have replicas and be moved."""
+        return self.cluster is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The last message of one key in a KV bucket."""
+
+    value: bytes
+    revision: int
+    deleted: bool = False
+    """The last message is a delete or purge marker; its revision is the one to expect in a compare-and-set."""
+    stored: str = field(default="", compare=False)
+    """When the server stored it, by its own clock; empty where nobody said."""
+
+
+class Scope:
+    """Names of things that can be unknown: unknown is never absent (an answer with `missing`, a timeout, no permission)."""
+
+    STREAMS = "streams"
+
+    @staticmethod
+    def stream(name: str) -> str:
+        """One stream: whether it exists, and what it is like."""
+        return f"stream/{name}"
+
+    @staticmethod
+    def consumers(stream: str) -> str:
+        """All consumers of one stream, where nobody could list them."""
+        return f"consumers/{stream}"
+
+    @staticmethod
+    def consumer(stream: str, name: str) -> str:
+        """One consumer that stands in the list, and of which no more is known."""
+        return f"consumer/{stream}/{name}"
+
+    @staticmethod
+    def bucket(name: str) -> str:
+        """The entries of one KV bucket; its stream may be known all the same."""
+        return f"bucket/{name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """What one account holds, raw: the JSON API's own answers as plain mappings."""
+
+    target: Target
+    streams: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
+    """STREAM.LIST items by stream name."""
+    consumers: Mapping[str, Mapping[str, Mapping[str, Json]]] = field(default_factory=dict)
+    """CONSUMER.LIST items by stream and consumer name; a stream known to have none may be missing here."""
+    copiers: Mapping[str, Mapping[str, Mapping[str, Json]]] = field(default_factory=dict)
+    """The same of consumers that servers keep for themselves, to feed mirrors and sourcing streams: they are nobody's."""
+    entries: Mapping[str, Mapping[str, Entry]] = field(default_factory=dict)
+    """Entries of the reserved buckets (`reconciler`, `static-consumer-groups`, `elastic-consumer-groups`) by key."""
+    unknown: Mapping[str, str] = field(default_factory=dict)
+    """Scope → why it could not be read."""
+    denied: Collection[str] = ()
+    """Those of them that this user may not read. The others may be readable in a moment."""
+    may: Granted | None = None
+    """What we may publish to; None: the server does not tell."""
+
+    def unknown_stream(self, name: str) -> str | None:
+        """Why nobody can say whether this stream exists; None when the snapshot can."""
+        if name in self.streams:
+            return None
+        return self.unknown.get(Scope.stream(name)) or self.unknown.get(Scope.STREAMS)
+
+    def unknown_consumer(self, stream: str, name: str) -> str | None:
+        """Why nobody can say whether this consumer exists; None when the snapshot can."""
+        if name in self.consumers.get(stream, {}):
+            return None
+        return (
+            self.unknown.get(Scope.consumer(stream, name))
+            or self.unknown.get(Scope.consumers(stream))
+            or self.unknown_stream(stream)
+        )
+
+    def unknown_bucket(self, name: str) -> str | None:
+        """Why nobody can say what stands in this KV bucket; None when the snapshot can."""
+        return self.unknown.get(Scope.bucket(name)) or self.unknown_stream(f"KV_{name}")
+
+    def denied_bucket(self, name: str) -> bool:
+        """This user may not read the bucket, so that trying again is no use."""
+        return not {Scope.bucket(name), Scope.STREAMS}.isdisjoint(self.denied)

@@ -1,0 +1,84 @@
+"""What a server can be told: primitive calls, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from reconciler.model.resource import Config
+
+
+class Call(StrEnum):
+    """The primitive calls a server understands; nothing else is ever written."""
+
+    STREAM_CREATE = "stream.create"
+    STREAM_UPDATE = "stream.update"
+    STREAM_DELETE = "stream.delete"
+    CONSUMER_CREATE = "consumer.create"
+    CONSUMER_UPDATE = "consumer.update"
+    CONSUMER_DELETE = "consumer.delete"
+    CONSUMER_PAUSE = "consumer.pause"
+    CONSUMER_UNPIN = "consumer.unpin"
+    CONSUMER_READ = "consumer.read"
+    """Changes nothing: what it reads is bound for later steps."""
+    CONSUMER_RESET = "consumer.reset"
+    QUEUE_READ = "queue.read"
+    """Changes nothing: reads how far a stream that another one feeds has come, and binds it for later steps."""
+    QUEUE_SETTLE = "queue.settle"
+    """Takes the start sequence off such a stream as soon as it has stored a message; where none comes, a later run does."""
+    ENTRY_PUT = "entry.put"
+    ENTRY_DELETE = "entry.delete"
+    GATE_CONSUMERS_GONE = "gate.consumers_gone"
+    GATE_REPLICAS_CURRENT = "gate.replicas_current"
+    GATE_CONSUMER_EVERYWHERE = "gate.consumer_everywhere"
+    GATE_IN_FLIGHT_DONE = "gate.in_flight_done"
+    GATE_MIRROR_CAUGHT_UP = "gate.mirror_caught_up"
+    GATE_MEMBERS_BACK = "gate.members_back"
+
+    @property
+    def waits(self) -> bool:
+        """A gate: it only looks and waits."""
+        return self.value.startswith("gate.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One primitive call as data. Updates say which fields to set and unset, never a whole body: the executor re-reads
+    the raw object, checks that it still is what was planned from, patches, sends and verifies."""
+
+    id: str
+    """Unique in its plan and stable between plans; steps of several changes with one id are one step."""
+    call: Call
+    on: tuple[str, ...]
+    """What it is done to, or read of: (stream,), (stream, consumer) or (bucket, key)."""
+    address: str
+    """The resource this serves."""
+    body: Config = field(default_factory=dict)
+    """create: the configuration to send. pause: {"pause_until": …}. unpin: {"group": …}. reset: {"seq": …}.
+    read: {"paused": true} waits a moment until a pause is in effect. gates: {"timeout": ns} and what they wait for:
+    {"names": […]} (without: all of them), {"replicas": …}, {"partitions": {member: […]}, "held": ns, "again": ns} or
+    {"from": origin, "first": sequence, "subjects": […]}. queue.*: {"from": source, "timeout": ns}."""
+    set: Config = field(default_factory=dict)
+    """update: top-level fields to write, in the server's names and raw values. `metadata` is patched key by key."""
+    unset: tuple[str, ...] = ()
+    """update: top-level fields to leave out, which gives them the server's default; `metadata.KEY` removes one key."""
+    value: str | None = None
+    """entry.put: the record's text."""
+    revision: int | None = None
+    """entry.*: the revision to expect; 0: the key must not exist."""
+    before: Config | None = None
+    """update, delete, read: the planned-from values of what is touched, raw, absent fields as null; a live difference stops this branch."""
+    level: int = 0
+    """`Nats-Required-Api-Level` to send."""
+    bind: str | None = None
+    """Name of the function (`engine.bindings`) that makes a value of this step's answer, for later steps that use it."""
+    uses: Mapping[str, str] = field(default_factory=dict)
+    """Where such values belong, by the step that binds them: dotted path in `body` (lists by number), or in the record
+    of entry.put."""
+    after: tuple[str, ...] = ()
+    """Ids of steps that must have succeeded before."""
+    undoes: str | None = None
+    """Runs only when the step with this id was refused by the server, and instead of the steps after it."""
+    effect: str = ""
+    """What this does, in words for people."""
