@@ -36,7 +36,15 @@ def _filters(field: Callable[[str], object]) -> list[str]:
 
 
 def _lasts_a_moment(case: Case) -> bool:
-    return any(SHORT in (one.get("consumer_limits") or {}).values() for one in case.scene.streams.values())
+    """Is it a push consumer that goes within a second without a client, by its own threshold or one that it inherits?"""
+    inherited = [one.get("consumer_limits") or {} for one in case.scene.streams.values()]
+    thresholds = [case.was("inactive_threshold"), *(limits.get("inactive_threshold") for limits in inherited)]
+    return bool(case.was("deliver_subject")) and any(0 < (one or HOUR) < HOUR for one in thresholds)
+
+
+def _age_without_markers(case: Case) -> bool:
+    fields = {"limit_marker_ttl", "subject_delete_marker_ttl"}
+    return not fields.isdisjoint(case.changed) and HOUR in (case.becomes("max_age"), case.becomes("ttl"))
 
 
 def _nothing_comes(case: Case) -> bool:
@@ -46,6 +54,9 @@ def _nothing_comes(case: Case) -> bool:
 
 FULL_COPY: tuple[Excuse, str] = (
     lambda case: case.was("discard") == "new" and case.was("max_msgs") == 10, "a full copy takes nothing either way",
+)  # fmt: skip
+GONE: tuple[Excuse, str] = (
+    _lasts_a_moment, "a consumer that lasts for a moment without its client may be gone before anybody subscribes",
 )  # fmt: skip
 WOLVES: Mapping[str, Mapping[str, tuple[Excuse, str]]] = {
     "ST301": {
@@ -80,6 +91,7 @@ WOLVES: Mapping[str, Mapping[str, tuple[Excuse, str]]] = {
         "at work": (lambda case: not case.restarts, "what is at work copies until the server restarts"),
     },
     "CO601": {
+        "gone": GONE,
         "one at a time": (lambda case: case.was("max_batch") == 1 and bool(case.scene.waits),
                           "clients that wait ask for two, and get none"),
         "nothing comes": (lambda case: bool(case.becomes("pause_until")) or case.becomes("filter_subject") == "a.>",
@@ -95,6 +107,7 @@ WOLVES: Mapping[str, Mapping[str, tuple[Excuse, str]]] = {
                       "clients that have got everything miss nothing that is stored, and count what comes"),
     },
     "ST607": {
+        "old age": (_age_without_markers, "nothing in a battery is an hour old, and a key is written again before it expires"),
         "counters": (_becomes("allow_msg_counter", True),
                      "a battery counts under one subject alone, which need not be the one that was republished"),
         "full": (lambda case: _is_full(case.was) and _is_full(case.becomes),
@@ -117,7 +130,7 @@ WOLVES: Mapping[str, Mapping[str, tuple[Excuse, str]]] = {
     "CO607": {
         "until a restart": (lambda case: "deliver_group" in case.changed and not case.restarts,
                             "it goes on as before until the server restarts"),
-        "gone": (_lasts_a_moment, "a consumer that lasts for a moment without its client may be gone before anybody subscribes"),
+        "gone": GONE,
     },
     "CO602": {
         "large pulls": (lambda case: (case.becomes("max_batch") or 0) > 1000 or (case.becomes("max_bytes") or 0) > LOTS
