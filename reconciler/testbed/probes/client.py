@@ -52,7 +52,10 @@ class Delivery:
     @property
     def end(self) -> str:
         """Up to which message: which ones before it, depends on the moment where others wait and the stream trims."""
-        return f"messages up to {sequence(self.messages[-1])}" if self.messages else f"0 messages {self.status}".strip()
+        if not self.messages:
+            return f"0 messages {self.status}".strip()
+        bare = any("Nats-Msg-Size" in (one.headers or {}) for one in self.messages)
+        return f"messages up to {sequence(self.messages[-1])}{', headers only' if bare else ''}"
 
     def __str__(self) -> str:
         again = [one for one in self.messages if one.metadata.num_delivered > 1]
