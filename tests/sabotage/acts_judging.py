@@ -176,7 +176,7 @@ RULES = (
     ),
     Act(
         name="a version bound is off by one: from when interest without consumers empties a stream",
-        file="reconciler/kinds/stream/losses.py",
+        file="reconciler/kinds/stream/retention.py",
         before="EMPTIES = Version(2, 15)",
         after="EMPTIES = Version(2, 14)",
         seen_by=(says("ST302"),),
@@ -212,7 +212,7 @@ RULES = (
     ),
     Act(
         name="a mirror that holds a part begins to answer for its origin, and nobody is told",
-        file="reconciler/kinds/effects/stream_effects.py",
+        file="reconciler/kinds/effects/direct_gets.py",
         before="if held < all_of_it else []",
         after="if held > all_of_it else []",
         seen_by=(says("ST605"),),
@@ -450,7 +450,7 @@ QUANTITIES = (
     ),
     Act(
         name="a stream that takes consumers with it is not said to take messages",
-        file="reconciler/kinds/stream/losses.py",
+        file="reconciler/kinds/stream/deletion.py",
         before="[*consumers[-1:], *_messages_lost(change, view)]",
         after="consumers[-1:] or [*_messages_lost(change, view)]",
         seen_by=(says("ST310"),),
@@ -464,7 +464,7 @@ QUANTITIES = (
     ),
     Act(
         name="all that is stored may go with interest retention, also what no consumer was given",
-        file="reconciler/kinds/stream/losses.py",
+        file="reconciler/kinds/stream/retention.py",
         before="sum(one.done for one in takers.values())",
         after="messages",
         seen_by=(says("ST302"),),
@@ -515,21 +515,21 @@ QUANTITIES = (
     ),
     Act(
         name="what a mirror keeps of what a limit removes is not said",
-        file="reconciler/kinds/effects/stream_effects.py",
+        file="reconciler/kinds/effects/direct_gets.py",
         before="return not 0 < limit <= most",
         after="return limit > 1 << 62",
         seen_by=("tests/quantities/test_mirrors.py",),
     ),
     Act(
         name="who does not get what moves to another stream is not named",
-        file="reconciler/kinds/stream/losses.py",
+        file="reconciler/kinds/stream/uncaptured.py",
         before="reading = [name for name, wanted in readers if any(",
         after="reading = [name for name, wanted in readers if not any(",
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
         name="what message schedules still store is not said where their subjects go",
-        file="reconciler/kinds/stream/losses.py",
+        file="reconciler/kinds/stream/uncaptured.py",
         before='change.was("allow_msg_schedules")',
         after='change.was("allow_msg_counter")',
         seen_by=("tests/rules/test_rules.py",),

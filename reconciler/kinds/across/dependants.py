@@ -22,7 +22,7 @@ from reconciler.kinds.across.streams_after import afterwards, config_of, copies
 from reconciler.kinds.effects.dependants import streams
 from reconciler.kinds.effects.readers import going_unread
 from reconciler.kinds.effects.surplus import state_of
-from reconciler.kinds.fields.words import outside
+from reconciler.kinds.fields.words import few, outside
 from reconciler.kinds.group_records.group_record import STATIC_BUCKET
 from reconciler.kinds.subjects.subjects import collide, is_subset, is_valid
 from reconciler.model.resource import Address
@@ -31,8 +31,7 @@ NAMED = 5
 
 
 def _listed(readers: Sequence[Reader]) -> str:
-    said = [f"{one.label}{' (protected)' if one.change and one.is_protected else ''}" for one in readers]
-    return ", ".join(said[:NAMED]) + (f" and {len(said) - NAMED} more" if len(said) > NAMED else "")
+    return few([f"{one.label}{' (protected)' if one.change and one.is_protected else ''}" for one in readers], NAMED)
 
 
 @rule("XX231", "dependants-left-behind", on=(Action.DELETE,), needs=("live", "neighbours"), reaction=Reaction.HARMS)

@@ -8,7 +8,7 @@ from reconciler.changes.diff import Change
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_checks.around import afterwards
 from reconciler.kinds.effects.readers import filters
-from reconciler.kinds.fields.words import listed
+from reconciler.kinds.fields.words import few, listed
 from reconciler.kinds.stream_config.origins import copying_on
 from reconciler.kinds.subjects.subjects import collide, is_subset
 
@@ -30,8 +30,7 @@ def fate(change: Change, left: Sequence[str], view: View) -> str:
     }
     if not met:
         return "they stay until another consumer takes them"
-    more = f" and {len(met) - NAMED} more" if len(met) > NAMED else ""
-    who = f"{', '.join([*met][:NAMED])}{more}" if more else listed([*met])
+    who = few([*met], NAMED) if len(met) > NAMED else listed([*met])
     gets = f"{who} {'takes' if len(met) == 1 else 'take'}"
     if is_taken(change, left, view):
         return f"{gets} them"

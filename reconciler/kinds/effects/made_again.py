@@ -12,7 +12,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.effects import dependants
 from reconciler.kinds.effects.surplus import OwnName, as_named
 from reconciler.kinds.fields.known import V2_15
-from reconciler.kinds.fields.words import consent_to, listed, some
+from reconciler.kinds.fields.words import consent_to, few, listed, some
 from reconciler.model.resource import Json
 
 NAMED = 3
@@ -117,8 +117,7 @@ def _copied(change: Change, view: View, own: OwnName) -> Iterator[str]:
     mirror, sources = change.becomes(own("mirror")), change.becomes(own("sources")) or ()
     origins = [_origin(one, view) for one in ([mirror] if mirror else sources)]
     if origins:
-        more = f" and {len(origins) - NAMED} more" if len(origins) > NAMED else ""
-        yield f"it copies again from {listed(origins[:NAMED]) if not more else ', '.join(origins[:NAMED]) + more}"
+        yield f"it copies again from {few(origins, NAMED) if len(origins) > NAMED else listed(origins)}"
 
 
 def _origin(copied: Json, view: View) -> str:
@@ -134,5 +133,4 @@ def _read(change: Change, view: View) -> Iterator[str]:
         return
     coming = sorted(one.address.name for one in view.children(change.address.name, "consumer") if is_made_again(one))
     if coming:
-        more = f" and {len(coming) - NAMED} more" if len(coming) > NAMED else ""
-        yield f"its consumers start over with it: {', '.join(coming[:NAMED])}{more}"
+        yield f"its consumers start over with it: {few(coming, NAMED)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from reconciler.changes.amount import Amount
@@ -45,6 +46,11 @@ def _between(least: str, most: str) -> str:
 def listed(parts: list[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+def few(names: Sequence[str], most: int = 5) -> str:
+    """`a, b`, and of many the first ones: `a, b, c and 4 more`."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most:_} more" if len(names) > most else "")
 
 
 def outside(subject: str, kept: list[str]) -> str:

@@ -8,7 +8,7 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.fields.words import some
+from reconciler.kinds.fields.words import few, some
 from reconciler.kinds.group_records.group_bucket import hindrance
 from reconciler.kinds.group_records.group_record import key
 from reconciler.kinds.group_records.membership_rules import refused
@@ -115,8 +115,7 @@ def deletion(family: str) -> Rule:
         yield from _queue_goes(change, view) if family == "EG" else _positions_go(change, view)
         members = change.was("members") or list(change.was("member_mappings") or ())
         if members:
-            more = f" and {len(members) - 5} more" if len(members) > 5 else ""
-            yield Finding(outcome=Outcome.WARNS, message=f"its members stop consuming: {', '.join(members[:5])}{more}")
+            yield Finding(outcome=Outcome.WARNS, message=f"its members stop consuming: {few(members)}")
 
     return rule(f"{family}310", "group-deletion", on=(Action.DELETE,), needs=("live",), reaction=Reaction.HARMS)(judge)
 

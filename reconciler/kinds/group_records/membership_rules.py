@@ -9,7 +9,7 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.fields.words import consent_to
+from reconciler.kinds.fields.words import consent_to, few
 from reconciler.kinds.group_records.group_record import NAME
 from reconciler.kinds.group_records.group_shape import MOST_PARTITIONS
 from reconciler.kinds.subjects.subjects import LONGEST_NAME, name_problem
@@ -135,8 +135,7 @@ def _coverage(config: Config, partitions: int) -> Iterator[Finding]:
 
 
 def _some(numbers: list[int]) -> str:
-    shown = ", ".join(map(str, numbers[:10]))
-    return f"{shown} and {len(numbers) - 10} more" if len(numbers) > 10 else shown
+    return few([*map(str, numbers)], 10)
 
 
 def emptied(family: str) -> Rule:

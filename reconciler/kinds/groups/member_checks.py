@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from reconciler.kinds.elastic_group.derived import GO
-from reconciler.kinds.fields.words import in_words, some
+from reconciler.kinds.fields.words import few, in_words, some
 from reconciler.kinds.group_records.group_record import PRIORITY_GROUP
 from reconciler.kinds.groups.finding import Evidence, error, warning
 from reconciler.kinds.groups.model import Group, Member
@@ -172,9 +172,7 @@ def _each_behind(group: Group, member: Member) -> set[str]:
 
 
 def _listed(subjects: set[str], what: str) -> str:
-    shown = sorted(subjects)
-    more = f" and {len(shown) - 5} more" if len(shown) > 5 else ""
-    return f"{what} {', '.join(shown[:5])}{more}, " if shown else ""
+    return f"{what} {few(sorted(subjects))}, " if subjects else ""
 
 
 CHECKS = (absent, unpinned, strangers, old_priority_group, templates, filters, mapped_with_filters)

@@ -13,6 +13,7 @@ from reconciler.changes.diff import Action, Change, Consequence
 from reconciler.changes.stages import Opening, Tie
 from reconciler.changes.view import View
 from reconciler.kinds.across.streams_after import afterwards, config_of
+from reconciler.kinds.fields.words import few
 from reconciler.kinds.subjects.parking import is_parking_subject, parking_subject
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide, meets
@@ -54,20 +55,16 @@ def _let_go(change: Change, view: View) -> Opening | None:
     return Opening(
         fields={"subjects": stays},
         cost=(int(not kept), len(lost)),
-        effect=f"let go of {_few(lost)} on stream {change.address.name}, so that another stream can take it",
+        effect=f"let go of {few(lost, 3)} on stream {change.address.name}, so that another stream can take it",
         consequences=(
             Consequence(
                 message=f"streams exchange subjects here, and this one lets go first: for a moment nobody stores "
-                f"{_few(lost)}, then {_few(sorted(wanted - held))}. Publishers get no responders meanwhile; what is "
+                f"{few(lost, 3)}, then {few(sorted(wanted - held), 3)}. Publishers get no responders meanwhile; what is "
                 "published without waiting for an answer is lost",
                 quantities={"subjects": len(lost)},
             ),
         ),
     )
-
-
-def _few(subjects: list[str]) -> str:
-    return ", ".join(subjects[:3]) + (f" and {len(subjects) - 3} more" if len(subjects) > 3 else "")
 
 
 def parked(address: Address, view: View) -> list[str] | None:

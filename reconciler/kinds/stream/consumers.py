@@ -10,7 +10,7 @@ from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.effects.dependants import consumers, consuming, streams
-from reconciler.kinds.fields.words import consent_to, in_words
+from reconciler.kinds.fields.words import consent_to, few, in_words
 from reconciler.kinds.stream_config.origins import FED_FOR, fed_now, is_fed_durably
 from reconciler.kinds.stream_config.validity import is_since
 from reconciler.kinds.subjects.subjects import matches
@@ -93,7 +93,7 @@ COPIERS_HAVE = {"max_ack_pending": _pending_of_copiers, "inactive_threshold": _i
 
 
 def _streams(names: list[str]) -> str:
-    return f"stream{'' if len(names) == 1 else 's'} {_listed(names)}"
+    return f"stream{'' if len(names) == 1 else 's'} {few(sorted(names))}"
 
 
 def _value(field: str, raw: Config, theirs: Change | None, limit: int) -> int:
@@ -104,11 +104,7 @@ def _value(field: str, raw: Config, theirs: Change | None, limit: int) -> int:
 
 
 def _named(names: list[str]) -> str:
-    return f"consumer{'' if len(names) == 1 else 's'} {_listed(names)}"
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(sorted(names)[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    return f"consumer{'' if len(names) == 1 else 's'} {few(sorted(names))}"
 
 
 @rule("ST555", "deliver-subject-taken-in", on=(Action.UPDATE,), needs=("live", "neighbours"), reaction=Reaction.DOOMS)
@@ -180,7 +176,7 @@ def _given(field: str, limit: int, names: list[str]) -> Finding:
         outcome=Outcome.NEEDS_CONSENT,
         path=f"consumer_limits.{field}",
         to=limit,
-        message=f"from the server's next restart on, {_listed(names)} will be deleted when idle for "
+        message=f"from the server's next restart on, {few(sorted(names))} will be deleted when idle for "
         f"{in_words(limit, UNITS[field])}: until now without {field}",
         fix=f"write {field} into them, in the same file, or consent here: {consent_to('ST556', limit, UNITS[field])}",
     )

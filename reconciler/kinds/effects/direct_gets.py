@@ -1,0 +1,124 @@
+"""What direct gets of a stream experience, answered by itself or by mirrors in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from reconciler.changes.diff import Action
+from reconciler.changes.verdict import Finding, Outcome
+from reconciler.kinds.effects import surplus
+from reconciler.kinds.effects.foretold import MovedField, foretold, note, notes_of
+from reconciler.kinds.effects.publishers import LIMITS
+from reconciler.kinds.effects.surplus import is_lowered, state_of, stream_of
+from reconciler.kinds.fields.felt import value_after
+from reconciler.kinds.fields.known import V2_12
+from reconciler.kinds.fields.words import listed, some
+from reconciler.model.resource import Address, Json
+
+
+@foretold(605, "direct-gets-refused")
+def direct_gets_refused(moved: MovedField) -> Iterable[Finding]:
+    """Direct gets are no longer answered, or by a mirror that does not hold all of its origin.
+
+    Clients that read with direct gets, as most clients of buckets do from the moment they open one, get "no responders".
+    Where a mirror goes on answering in its origin's place, it is a note. Any mirror with `mirror_direct` answers for its
+    origin, also one with a filter or limits of its own: a get of what it does not hold finds nothing, now and then.
+
+    Instead: let these clients read through the stream's leader first.
+    """
+    if moved.field == "mirror_direct":
+        yield from _in_its_origins_place(moved)
+    elif not state_of(moved.change).get("messages"):
+        yield note("direct gets get no answer from then on")
+    elif mirrors := list(_answering(moved, stream_of(moved.change))):
+        yield note(f"direct gets are answered by {listed(mirrors)} alone, with what is copied there")
+    else:
+        opened = "clients that have opened it read with direct gets, and get no answer until they open it anew"
+        readers = "direct gets get no answer" if moved.change.address.kind == "stream" else opened
+        yield Finding(
+            outcome=Outcome.WARNS,
+            path=moved.path,
+            message=f"{readers}: {some(state_of(moved.change)['messages'], 'stored message')} can then be read "
+            "through the leader alone",
+            fix="let these clients read through the leader first",
+        )
+
+
+def _in_its_origins_place(moved: MovedField) -> Iterator[Finding]:
+    """What becomes of direct gets of a mirror's origin."""
+    origin = ((moved.change.becomes("mirror") or moved.change.was("mirror")) or {}).get("name", "")
+    own, streams = stream_of(moved.change), moved.view.snapshot.streams
+    if value_after(moved.change, moved.path):
+        held, all_of_it = (streams.get(name, {}).get("state", {}).get("messages", 0) for name in (own, origin))
+        words = (
+            f"this mirror answers direct gets of {origin} as well, and holds {some(held)} of its "
+            f"{some(all_of_it, 'message')}: gets of the others find nothing (404), now and then"
+        )
+        fix = f"take allow_direct off {origin}, or let the mirror hold all of it"
+        yield from [_at_once(moved, words, fix)] if held < all_of_it else []
+    elif streams.get(origin, {}).get("config", {}).get("allow_direct") or list(_answering(moved, origin)):
+        yield note(f"this mirror no longer answers direct gets of its origin {origin}, which are left to others")
+    elif origin in streams:
+        words = f"direct gets of {origin} get no answer: this mirror alone answered them, since {origin} has no allow_direct"
+        yield _at_once(
+            moved, words, f"set allow_direct of {origin}, or let these clients read through the leader first"
+        )
+
+
+def _at_once(moved: MovedField, words: str, fix: str) -> Finding:
+    """Servers before 2.12 look at a mirror's mirror_direct only when they start."""
+    if moved.view.target.version < V2_12:
+        return note(f"from the server's next restart on: {words}")
+    return Finding(outcome=Outcome.WARNS, path=moved.path, message=words, fix=fix)
+
+
+def _answering(moved: MovedField, stream: str) -> Iterator[str]:
+    """Mirrors that hold all of this stream and answer in its place, now and after this plan."""
+    return (name for name, origin in _in_its_place(moved, stream) if not _takes_a_part(origin))
+
+
+def _in_its_place(moved: MovedField, stream: str) -> Iterator[tuple[str, Mapping[str, Json]]]:
+    """Mirrors that answer for this stream, with what they say of it."""
+    streams = moved.view.snapshot.streams
+    for name, info in streams.items():
+        config, change = info.get("config", {}), moved.view.changes.get(Address.of("stream", name))
+        origin = config.get("mirror") or {}
+        is_of_it = origin.get("name") == stream and not origin.get("external")
+        goes = change is not None and change.action in (Action.DELETE, Action.REPLACE)
+        stays = not goes and (
+            change is None
+            or change.action is not Action.UPDATE
+            or change.becomes("mirror_direct")
+            or moved.view.target.version < V2_12
+        )
+        if is_of_it and config.get("mirror_direct") and stays:
+            yield name, origin
+
+
+def _takes_a_part(origin: Mapping[str, Json]) -> bool:
+    return bool(origin.get("filter_subject") or origin.get("subject_transforms"))
+
+
+@notes_of(301)
+def kept_by_mirrors(moved: MovedField) -> Iterable[Finding]:
+    """What a limit removes a mirror may keep, and goes on giving it to clients that ask the origin. Of what is stored for one
+    subject, they ask for the last."""
+    change, path = moved.change, moved.path
+    if moved.field == "max_msgs_per_subject" or not is_lowered(change, path) or not state_of(change).get("messages"):
+        return
+    if not change.becomes("allow_direct") or (moved.field in LIMITS and surplus.keeps_old(change)):
+        return
+    most = surplus.becomes(change, path)
+    keeping = [name for name, _ in _in_its_place(moved, stream_of(change)) if _keeps_more(name, moved, most)]
+    if keeping:
+        who = f"{listed(keeping)}, which answer{'s' if len(keeping) == 1 else ''} in its place"
+        yield note(f"direct gets find what is gone in {who}, now and then")
+
+
+def _keeps_more(mirror: str, moved: MovedField, most: int) -> bool:
+    """Is its own limit higher, or none, once this plan is applied?"""
+    change = next((one for one in moved.view.changes.values() if one.live and stream_of(one) == mirror), None)
+    live = moved.view.snapshot.streams.get(mirror, {}).get("config", {})
+    said = (path for path in (moved.path, moved.field) if change and change.touches(path))
+    limit = next((change.becomes(path) for path in said if change), live.get(moved.field)) or 0
+    return not 0 < limit <= most

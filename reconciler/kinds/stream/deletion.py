@@ -1,0 +1,109 @@
+"""What goes with a stream: its messages, and consumers of whomever."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from reconciler.changes.amount import exactly
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import rule
+from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
+from reconciler.kinds.effects import dependants, surplus
+from reconciler.kinds.effects.readers import (
+    Going,
+    going_unread,
+    unread,
+)
+from reconciler.kinds.fields.words import few, size, some
+from reconciler.model.resource import Address
+from reconciler.model.written import quoted
+
+
+@rule("ST310", "stream-deletion", on=(Action.DELETE,), needs=("live",), reaction=Reaction.HARMS)
+def stream_deletion(change: Change, view: View) -> Iterator[Finding]:
+    """A stream is removed with everything in it: messages, and all its consumers, whoever made them.
+
+    `removed:` is the consent; this says what it costs. Consumers that the files do not remove need a consent of their own.
+
+    Those of another topology are not for this one to take: it must let them go first. Neither does any consent cover
+    consumers that were applied with `protect: true`, or those that nobody could read.
+
+    Instead: `forget:` the stream, which leaves it as it is, or empty it first.
+    """
+    consumers = list(_consumers_lost(change, view))
+    yield from consumers[:-1]
+    yield from _as_one([*consumers[-1:], *_messages_lost(change, view)])
+
+
+def _as_one(parts: Sequence[Finding]) -> Iterator[Finding]:
+    """What goes together: the first one's outcome and way out, with the words and numbers of all."""
+    words = "; ".join(one.message for one in parts)
+    quantities = {name: number for one in parts for name, number in one.quantities.items()}
+    yield from (replace(first, message=words, quantities=quantities) for first in parts[:1])
+
+
+def _consumers_lost(change: Change, view: View) -> Iterator[Finding]:
+    name = change.address.name
+    losing = list(_lose_consumers(name, view))
+    foreign = [one for one in losing if view.owner_of("consumer", name, one)]
+    protected = [one for one in losing if one not in foreign and view.protects("consumer", name, one)]
+    if unread := going_unread(name, surplus.state_of(change), view):
+        yield unread
+    if foreign:
+        yield Finding(
+            outcome=Outcome.REFUSED,
+            quantities={"consumers": len(foreign)},
+            affects=dependants.consumers(name, foreign, view),
+            message=f"{some(len(foreign), 'consumer')} of other topologies would go with it",
+            fix="let their topologies remove or forget them first",
+        )
+    if protected:
+        yield Finding(
+            outcome=Outcome.REFUSED,
+            quantities={"consumers": len(protected)},
+            message=f"{some(len(protected), 'protected consumer')} would go with it, whatever consent says: {few(protected)}",
+            fix="declare and apply them once with protect: false, in a change of its own",
+        )
+    if losing := [one for one in losing if one not in foreign and one not in protected]:
+        yield Finding(
+            outcome=Outcome.NEEDS_CONSENT,
+            path="",
+            quantities={"consumers": len(losing)},
+            affects=dependants.consumers(name, losing, view),
+            message=f"consumers that this topology does not remove go with it: {few(losing)}",
+            fix=f"{_let_go_first(change, losing, view)}, or allow it for this run: --allow ST310={change.address}",
+        )
+
+
+def _let_go_first(change: Change, losing: Sequence[str], view: View) -> str:
+    """Only what is this topology's own can be removed by it."""
+    addresses = [Address.of("consumer", change.address.name, one) for one in losing]
+    if not all(address in view.ledger for address in addresses):
+        return "let those who made them delete them first"
+    entries = ", ".join(f"{{address: {quoted(str(address))}, reason: …}}" for address in addresses)
+    return f"write removed: [{entries}] as well"
+
+
+def _messages_lost(change: Change, view: View) -> Iterator[Finding]:
+    state, name = surplus.state_of(change), change.address.name
+    if messages := state.get("messages", 0):
+        everything = Going(messages=exactly(messages), before=exactly(state.get("last_seq", messages) + 1))
+        late = unread(name, state, everything, view)
+        yield Finding(
+            outcome=Outcome.WARNS,
+            quantities={"messages": messages, "bytes": state.get("bytes", 0)}
+            | ({"unprocessed": late.furthest} if late.furthest.most else {}),
+            message=f"with it go {some(messages, 'message')} ({size(state.get('bytes', 0))}){late.words}",
+        )
+
+
+def _lose_consumers(name: str, view: View) -> Iterator[str]:
+    """Those that are there, and those of other topologies that may be: they could not be read."""
+    removed = {c.address.name for c in view.children(name, "consumer") if c.action is Action.DELETE}
+    yield from (one for one in view.snapshot.consumers.get(name, {}) if one not in removed)
+    recorded = [a for a in view.ledger if a.kind == "consumer" and a.stream == name] if view.snapshot.unknown else ()
+    for address in sorted(recorded):
+        if view.snapshot.unknown_consumer(*address.names) and view.owner_of(address.kind, *address.names):
+            yield address.name
