@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.fleet.report import html
+from reconciler.fleet.formats import html
 from reconciler.fleet.report.found import FleetFindings
 from reconciler.fleet.report.report import report_of
 from tests.browser.page import Page

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from reconciler.fleet.accounts.targets import Fleet, FleetTarget
-from reconciler.fleet.report import text
+from reconciler.fleet.formats import text
 from reconciler.fleet.report.found import FleetFindings
 from reconciler.fleet.report.json import render
 from reconciler.fleet.report.report import report_of

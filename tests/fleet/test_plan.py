@@ -16,10 +16,10 @@ from jsonschema import Draft202012Validator
 from reconciler.cli.run import run
 from reconciler.fleet import plan as fleet_plan
 from reconciler.fleet.accounts.fleet_file import load_fleet
+from reconciler.fleet.formats.text import render
 from reconciler.fleet.plan import plans
 from reconciler.fleet.report.plans import TargetPlan, plans_json, plans_report
 from reconciler.fleet.report.schema import fleet_plan_schema
-from reconciler.fleet.report.text import render
 from reconciler.model.run_options import RunOptions
 from reconciler.report.words.paper import Paper
 from tests.fleet.told import Odd

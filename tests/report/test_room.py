@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from reconciler.fleet.formats.pieces import Grid, Prose, Tiles
 from reconciler.fleet.report.found import FleetFindings
 from reconciler.fleet.report.others import capacity_part
 from reconciler.fleet.report.overview import overview
-from reconciler.fleet.report.pieces import Grid, Prose, Tiles
 
 Row = dict[str, Any]
 

@@ -1,1 +1,1 @@
-"""What the fleet commands found, as text, Markdown, HTML and JSON."""
+"""What the fleet commands found, part by part, and as JSON."""

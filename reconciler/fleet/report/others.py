@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from reconciler.fleet.formats.pieces import Cell, Grid, Prose, ReportPart, cells
 from reconciler.fleet.report.past import show_span
-from reconciler.fleet.report.pieces import Cell, Grid, Prose, ReportPart, cells
 from reconciler.fleet.report.targets import show_size
 from reconciler.model.fields import FieldInfo
 from reconciler.report.words.values import counted, show_side

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from reconciler.fleet.formats.pieces import Prose, ReportPart, Tile, Tiles, Tone
 from reconciler.fleet.report.drift import sums
 from reconciler.fleet.report.found import FleetFindings, Row
 from reconciler.fleet.report.others import refuses_in, show_days
 from reconciler.fleet.report.past import show_span, show_time
-from reconciler.fleet.report.pieces import Prose, ReportPart, Tile, Tiles, Tone
 from reconciler.fleet.report.seen import UNREMEMBERED
 from reconciler.fleet.report.targets import show_size
 from reconciler.journeys.drift.drift import Standing

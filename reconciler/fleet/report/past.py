@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from reconciler.fleet.report.pieces import Cell, Columns, Grid, Heat, Piece, Prose, ReportPart, Series, cells
+from reconciler.fleet.formats.pieces import Cell, Columns, Grid, Heat, Piece, Prose, ReportPart, Series, cells
 from reconciler.report.words.values import counted
 
 Row = Mapping[str, Any]

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reconciler.changes.plan import Plan, PlannedChange
+from reconciler.fleet.formats.pieces import Cell, Fold, Folds, Grid, Piece, Prose, Report, ReportPart, Tone, cells
 from reconciler.fleet.report.drift import on_targets
-from reconciler.fleet.report.pieces import Cell, Fold, Folds, Grid, Piece, Prose, Report, ReportPart, Tone, cells
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.report.codec.json import change_data, diagnostic_data, json_text, plan_data, present, some
 from reconciler.report.document.blocks import MARKS, removal

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from reconciler.fleet.report.pieces import Cell, Grid, Prose, ReportPart
+from reconciler.fleet.formats.pieces import Cell, Grid, Prose, ReportPart
 from reconciler.fleet.report.seen import SeenTarget
 from reconciler.report.words.values import show_seconds
 

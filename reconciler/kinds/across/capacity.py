@@ -8,8 +8,8 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.across.reservations import V2_12, StreamReservation, rooms
-from reconciler.kinds.across.streams_after import Afterwards, afterwards
+from reconciler.kinds.afterwards.reservations import V2_12, StreamReservation, rooms
+from reconciler.kinds.afterwards.streams import Afterwards, afterwards
 from reconciler.kinds.fields.account import account_limits
 from reconciler.kinds.fields.words import size, some, written_size
 from reconciler.model.resource import Config

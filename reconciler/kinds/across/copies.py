@@ -10,7 +10,7 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.across.streams_after import Copy, afterwards, config_of, copies
+from reconciler.kinds.afterwards.streams import Copy, afterwards, config_of, copies
 from reconciler.kinds.effects import dependants
 from reconciler.kinds.effects.readers import filters
 from reconciler.kinds.effects.sources_begun import drained

@@ -9,7 +9,7 @@ from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.across.copies import AS_THE_COPY_SAYS, is_new
-from reconciler.kinds.across.streams_after import afterwards, config_of, copies
+from reconciler.kinds.afterwards.streams import afterwards, config_of, copies
 from reconciler.kinds.fields.words import in_words
 from reconciler.kinds.stream_config.origins import FED_FOR, is_fed_durably
 from reconciler.model.resource import Config

@@ -8,7 +8,7 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.across.readers import (
+from reconciler.kinds.afterwards.readers import (
     Reader,
     consuming,
     copying,
@@ -18,7 +18,7 @@ from reconciler.kinds.across.readers import (
     stored_afterwards,
     stored_now,
 )
-from reconciler.kinds.across.streams_after import afterwards, config_of, copies
+from reconciler.kinds.afterwards.streams import afterwards, config_of, copies
 from reconciler.kinds.effects.dependants import streams
 from reconciler.kinds.effects.readers import going_unread
 from reconciler.kinds.effects.surplus import state_of

@@ -10,8 +10,8 @@ from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.across.copies import STANDING, WRITTEN, is_new, met_again, size, too_small, way
-from reconciler.kinds.across.readers import downstream
-from reconciler.kinds.across.streams_after import afterwards, live_streams
+from reconciler.kinds.afterwards.readers import downstream
+from reconciler.kinds.afterwards.streams import afterwards, live_streams
 from reconciler.kinds.effects.dependants import streams
 from reconciler.kinds.fields.words import written_size
 from reconciler.model.resource import Config

@@ -9,10 +9,10 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.across.readers import stored_afterwards
-from reconciler.kinds.across.stored import is_clear, narrowed
-from reconciler.kinds.across.streams_after import afterwards, config_of, copies
 from reconciler.kinds.across.subjects import captured
+from reconciler.kinds.afterwards.readers import stored_afterwards
+from reconciler.kinds.afterwards.stored import is_clear, narrowed
+from reconciler.kinds.afterwards.streams import afterwards, config_of, copies
 from reconciler.kinds.effects.dependants import streams
 from reconciler.kinds.subjects.subjects import collide, is_subset
 from reconciler.kinds.subjects.transforms import outcome, transformed

@@ -12,8 +12,8 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.across.readers import consuming, static_groups, stored_afterwards
-from reconciler.kinds.across.streams_after import GONE, afterwards
+from reconciler.kinds.afterwards.readers import consuming, static_groups, stored_afterwards
+from reconciler.kinds.afterwards.streams import GONE, afterwards
 from reconciler.kinds.effects.dependants import consumers
 from reconciler.kinds.fields.words import consent_to
 from reconciler.kinds.group_records.group_record import PRIORITY_GROUP

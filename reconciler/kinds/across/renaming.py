@@ -9,8 +9,8 @@ from reconciler.changes.renaming import Renaming
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
-from reconciler.kinds.across.readers import elastic_groups, owner_of_stream, static_groups
-from reconciler.kinds.across.streams_after import afterwards, copies, live_streams
+from reconciler.kinds.afterwards.readers import elastic_groups, owner_of_stream, static_groups
+from reconciler.kinds.afterwards.streams import afterwards, copies, live_streams
 from reconciler.kinds.effects.dependants import streams
 from reconciler.model.resource import Address
 

@@ -9,7 +9,7 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
-from reconciler.kinds.across.streams_after import afterwards, config_of
+from reconciler.kinds.afterwards.streams import afterwards, config_of
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide, storable
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.stages import Opening, Tie
 from reconciler.changes.view import View
-from reconciler.kinds.across.reservations import StreamReservation
-from reconciler.kinds.across.streams_after import afterwards
+from reconciler.kinds.afterwards.reservations import StreamReservation
+from reconciler.kinds.afterwards.streams import afterwards
 from reconciler.model.resource import Address, Config
 
 LIMITS = {"file": ("max_storage", "reserved_storage"), "memory": ("max_memory", "reserved_memory")}

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.stages import Opening, Tie, patched
 from reconciler.changes.view import View
-from reconciler.kinds.across.streams_after import config_of, copies, live_streams
+from reconciler.kinds.afterwards.streams import config_of, copies, live_streams
 from reconciler.kinds.order.subject_handovers import parked
 from reconciler.kinds.stream_config.stream_config import canonical, settle
 from reconciler.model.resource import Config

@@ -12,7 +12,7 @@ from functools import lru_cache
 from reconciler.changes.diff import Action, Change, Consequence
 from reconciler.changes.stages import Opening, Tie
 from reconciler.changes.view import View
-from reconciler.kinds.across.streams_after import afterwards, config_of
+from reconciler.kinds.afterwards.streams import afterwards, config_of
 from reconciler.kinds.fields.words import few
 from reconciler.kinds.subjects.parking import is_parking_subject, parking_subject
 from reconciler.kinds.subjects.subject_index import SubjectIndex

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from reconciler.fleet.report import text
-from reconciler.fleet.report.pieces import (
+from reconciler.fleet.formats import text
+from reconciler.fleet.formats.pieces import (
     Bars,
     Cell,
     Columns,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from reconciler.kinds.across.streams_after import Copy, copies
+from reconciler.kinds.afterwards.streams import Copy, copies
 from reconciler.kinds.subjects.subjects import collide, is_subset, is_valid, storable
 from reconciler.kinds.subjects.transforms import outcome, problem, transformed
 from reconciler.model.resource import Config, Json

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from reconciler.fleet.report import charts
-from reconciler.fleet.report.pieces import (
+from reconciler.fleet.formats import charts
+from reconciler.fleet.formats.pieces import (
     Bars,
     Cell,
     Columns,
@@ -31,7 +31,7 @@ def render(report: Report) -> str:
     """The filter serves the list of what strayed, wherever that stands."""
     main = element("main", *(_part(one, number) for number, one in enumerate(report.parts)))
     title = f"{report.command}: {report.heading}: {report.totals}"
-    style = asset("reconciler.fleet.report", "fleet.css")
+    style = asset("reconciler.fleet.formats", "fleet.css")
     return page(title, together(_skip(report), _header(report), main), style)
 
 

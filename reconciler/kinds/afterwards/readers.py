@@ -8,8 +8,8 @@ from functools import lru_cache
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.view import View
-from reconciler.kinds.across.stored import StoredSubjects
-from reconciler.kinds.across.streams_after import GONE, Copy, afterwards, live_streams
+from reconciler.kinds.afterwards.stored import StoredSubjects
+from reconciler.kinds.afterwards.streams import GONE, Copy, afterwards, live_streams
 from reconciler.kinds.effects.dependants import consumers, streams
 from reconciler.kinds.subjects.subjects import collide, is_subset, meets
 from reconciler.model.resource import Address, Config

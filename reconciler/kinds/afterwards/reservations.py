@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from reconciler.changes.view import View
-from reconciler.kinds.across.streams_after import afterwards, live_streams
+from reconciler.kinds.afterwards.streams import afterwards, live_streams
 from reconciler.model.resource import Config
 from reconciler.model.wire.snapshot import Target
 from reconciler.model.wire.version import Version
