@@ -112,6 +112,8 @@ class Finished:
     """Resources that were live as declared and are remembered as ours from now on."""
     recorded: int = 0
     """Resources of ours that were live as declared and of which the record alone was written anew."""
+    let_go: int = 0
+    """Resources that are remembered as ours no longer."""
 
     @property
     def went_wrong(self) -> tuple[Failed | InDoubt, ...]:

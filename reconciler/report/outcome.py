@@ -57,7 +57,7 @@ def outcome_text(
         then = f"{counted(left, 'change')} left out." if left else again
         written = ", ".join(_written(finished))
         if written and not finished.done:
-            deed_done = paper.paint("Adopted" if finished.adopted else "Recorded", "good")
+            deed_done = paper.paint(_deed_at_rest(finished), "good")
             applied = f"{deed_done}: {written}, and no object was touched{took}. {then}"
         else:
             more = f" {written}." if written else ""
@@ -96,6 +96,15 @@ def _written(finished: Finished) -> Iterator[str]:
         yield f"{counted(finished.adopted, 'resource')} {'is' if finished.adopted == 1 else 'are'} ours now"
     if finished.recorded:
         yield f"{counted(finished.recorded, 'record')} {'is' if finished.recorded == 1 else 'are'} written anew"
+    if finished.let_go:
+        yield f"{counted(finished.let_go, 'resource')} {'is' if finished.let_go == 1 else 'are'} no longer ours"
+
+
+def _deed_at_rest(finished: Finished) -> str:
+    """The one word for a run that wrote records alone."""
+    if finished.adopted:
+        return "Adopted"
+    return "Recorded" if finished.recorded else "Let go"
 
 
 def _deeds(finished: Finished, took: str) -> str:

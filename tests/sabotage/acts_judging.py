@@ -451,9 +451,23 @@ QUANTITIES = (
     Act(
         name="a stream that takes consumers with it is not said to take messages",
         file="reconciler/kinds/stream/deletion.py",
-        before="[*consumers[-1:], *_messages_lost(change, view)]",
-        after="consumers[-1:] or [*_messages_lost(change, view)]",
+        before="_as_one([*consumers[-1:], *_messages_lost(change, view)",
+        after="_as_one(consumers[-1:] or [*_messages_lost(change, view)",
         seen_by=(says("ST310"),),
+    ),
+    Act(
+        name="whoever removes a stream is not told that another one takes its subjects",
+        file="reconciler/kinds/stream/deletion.py",
+        before=", *_subjects_taken(change, view)]",
+        after="]",
+        seen_by=(says("ST310"),),
+    ),
+    Act(
+        name="an apply that only lets go says that it applied nothing",
+        file="reconciler/journeys/apply/apply.py",
+        before="sum(one.action is Action.FORGET for one in plan.changes)",
+        after="0",
+        seen_by=("tests/e2e/test_promises.py",),
     ),
     Act(
         name="sizes are said in other units than the file has them in",

@@ -94,11 +94,17 @@ async def _carried_out(
                 ours.warnings += await ledger.write(ours.js, book.take(), book.known)
             if isinstance(event, Finished):
                 is_written = ours.remembers and not (lost or cut or ours.warnings)
-                at_rest = [one.adopts for one in plan.changes if one.action is Action.ADOPT and is_written]
                 told = _told(event, now, cut)
-                yield replace(told, adopted=sum(at_rest), recorded=len(at_rest) - sum(at_rest))
+                yield _with_records(told, plan) if is_written else told
             else:
                 yield event
+
+
+def _with_records(finished: Finished, plan: Plan) -> Finished:
+    """With the number of records that were written of what has no steps."""
+    adopted = [one.adopts for one in plan.changes if one.action is Action.ADOPT]
+    let_go = sum(one.action is Action.FORGET for one in plan.changes)
+    return replace(finished, adopted=sum(adopted), recorded=len(adopted) - sum(adopted), let_go=let_go)
 
 
 def _told(finished: Finished, now: Planned | SavedReview, cut: str | None) -> Finished:

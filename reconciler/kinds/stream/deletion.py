@@ -17,6 +17,7 @@ from reconciler.kinds.effects.readers import (
     unread,
 )
 from reconciler.kinds.fields.words import few, size, some
+from reconciler.kinds.stream.uncaptured import stored_elsewhere
 from reconciler.model.resource import Address
 from reconciler.model.written import quoted
 
@@ -30,11 +31,13 @@ def stream_deletion(change: Change, view: View) -> Iterator[Finding]:
     Those of another topology are not for this one to take: it must let them go first. Neither does any consent cover
     consumers that were applied with `protect: true`, or those that nobody could read.
 
+    Where another stream takes its subjects, nobody stores them for a moment, or for as long as an apply that is cut off there.
+
     Instead: `forget:` the stream, which leaves it as it is, or empty it first.
     """
     consumers = list(_consumers_lost(change, view))
     yield from consumers[:-1]
-    yield from _as_one([*consumers[-1:], *_messages_lost(change, view)])
+    yield from _as_one([*consumers[-1:], *_messages_lost(change, view), *_subjects_taken(change, view)])
 
 
 def _as_one(parts: Sequence[Finding]) -> Iterator[Finding]:
@@ -97,6 +100,11 @@ def _messages_lost(change: Change, view: View) -> Iterator[Finding]:
             | ({"unprocessed": late.furthest} if late.furthest.most else {}),
             message=f"with it go {some(messages, 'message')} ({size(state.get('bytes', 0))}){late.words}",
         )
+
+
+def _subjects_taken(change: Change, view: View) -> Iterator[Finding]:
+    if words := stored_elsewhere(change, view):
+        yield Finding(outcome=Outcome.WARNS, message=words)
 
 
 def _lose_consumers(name: str, view: View) -> Iterator[str]:

@@ -48,17 +48,12 @@ def subject_removed(change: Change, view: View) -> Found:
     if not (gone := no_longer_covered(change)):
         return None
     words, stored = _stored(change, gone, view)
-    taken = {subject: other for subject in gone if (other := _taken_over(change, subject, view))}
-    parts = {part: other for subject in gone if subject not in taken for part, other in _partly(change, subject, view)}
+    taken, parts = _takers(change, gone, view)
     lost = [_without(change, subject, parts) for subject in gone if subject not in taken]
     said = (
         [f"what is published on {listed(lost)} will no longer be stored, and publishers get no answer"] if lost else []
     )
-    said += [
-        f"what is published on {subject if subject in parts else _without(change, subject)} is stored in {other} from then on"
-        f"{_not_followed(change, subject, other, view)}"
-        for subject, other in (taken | parts).items()
-    ]
+    said += _stored_elsewhere(change, taken, parts, view)
     return Finding(
         outcome=Outcome.WARNS,
         path="subjects",
@@ -66,6 +61,27 @@ def subject_removed(change: Change, view: View) -> Found:
         message=f"{'; '.join(said)}{BETWEEN if taken or parts else ''}{words}{_fired(change)}",
         fix="move the publishers first; the plan cannot see who they are" if lost else None,
     )
+
+
+def stored_elsewhere(change: Change, view: View) -> str:
+    """Of a stream that goes: which of its subjects other streams take, and what that means for publishers."""
+    taken, parts = _takers(change, sorted(change.was("subjects") or ()), view)
+    return f"{'; '.join(_stored_elsewhere(change, taken, parts, view))}{BETWEEN}" if taken or parts else ""
+
+
+def _takers(change: Change, gone: Sequence[str], view: View) -> tuple[dict[str, str], dict[str, str]]:
+    """Streams that take subjects whole, and those that take a part of one, by what they take."""
+    taken = {subject: other for subject in gone if (other := _taken_over(change, subject, view))}
+    parts = {part: other for subject in gone if subject not in taken for part, other in _partly(change, subject, view)}
+    return taken, parts
+
+
+def _stored_elsewhere(change: Change, taken: dict[str, str], parts: dict[str, str], view: View) -> list[str]:
+    return [
+        f"what is published on {subject if subject in parts else _without(change, subject)} is stored in {other} from then on"
+        f"{_not_followed(change, subject, other, view)}"
+        for subject, other in (taken | parts).items()
+    ]
 
 
 BETWEEN = ". Between the two steps publishers get no answer, and have to try again"
@@ -80,6 +96,8 @@ def _fired(change: Change) -> str:
 
 def _not_followed(change: Change, subject: str, taker: str, view: View) -> str:
     """Who reads it here, and does not read it where it is stored from then on, unless that comes back through a source."""
+    if change.action is Action.DELETE:
+        return ""  # what reads it here goes too, and is named for itself
     coming = {f"stream/{one['name']}" for one in change.becomes("sources") or ()}
     readers = _reading(change.address.name, view) if taker not in coming else ()
     reading = [name for name, wanted in readers if any(collide(one, subject) for one in wanted)]
