@@ -104,6 +104,7 @@ def compare(
     changes |= _unwanted(topology, elsewhere, live, ledger, ours, begun, registry, snapshot, options.day)
     changes |= unfinished.undeclared(topology, begun, changes)
     changes |= moves.moved(topology, live, ledger, changes, registry, snapshot)
+    changes |= moves.left_behind(changes, registry)
     changes = {address: _identified(change, registry, snapshot, ledger) for address, change in changes.items()}
     changes |= handover.remembered_anew(changes)
     if not memory.is_known:

@@ -75,6 +75,24 @@ def _arriving(
     yield entry.origin, Change(address=entry.origin, action=Action.ABSENT)
 
 
+def left_behind(changes: Mapping[Address, Change], registry: Registry) -> Iterator[tuple[Address, Change]]:
+    """Orphans beside something new that is declared alike, with the entry in `moved` that tells a new name from a new object."""
+    orphans = [one for one in changes.values() if one.action is Action.ORPHAN and registry.of(one.address).renames]
+    made = [one for one in changes.values() if one.action is Action.CREATE] if orphans else []
+    for orphan in orphans:
+        old = orphan.address
+        alike = [new.address for new in made if _is_alike(new, orphan)]
+        if len(alike) == 1 and not orphan.reason:
+            entry = f"moved: [{{from: {old}, to: {alike[0]}, reason: …}}]"
+            reason = f"{alike[0]} is new and declared alike. If it is this one by another name, let it go on from here: {entry}"
+            yield old, replace(orphan, reason=reason)
+
+
+def _is_alike(new: Change, old: Change) -> bool:
+    are_beside = new.address.kind == old.address.kind and new.address.names[:-1] == old.address.names[:-1]
+    return are_beside and new.desired is not None and old.live is not None and new.desired.config == old.live.config
+
+
 def _consent(entry: Moved, kind: Kind) -> tuple[Consent, ...]:
     if entry.reason is None:
         return ()

@@ -6,6 +6,13 @@ from tests.sabotage.act import Act
 
 STEPS = (
     Act(
+        name="a consumer renamed without an entry is not told of it",
+        file="reconciler/engine/moves.py",
+        before="len(alike) == 1 and not orphan.reason",
+        after="not alike and orphan.reason",
+        seen_by=("tests/core/test_moves.py",),
+    ),
+    Act(
         name="what a write made is not compared with what was asked for",
         file="reconciler/server/run/steps.py",
         before="        return problems.unlike(self.step, wrong) if wrong else Succeeded(echo)",
