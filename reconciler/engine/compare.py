@@ -87,7 +87,7 @@ def compare(
     topology: Topology, snapshot: Snapshot, memory: Memory, registry: Registry, options: RunOptions = NO_OPTIONS
 ) -> View:
     """Pair desired, live and owned, and say what becomes of each address."""
-    ledger = handover.taken_over(topology, memory.records, options.take_over, options.day)
+    ledger = handover.taken_over(topology, memory.records, options)
     going = (*(one.address for one in topology.removed), *(one.address for one in topology.forget))
     known = [*ledger, *(address for address in going if registry.holds(address))]
     live = recognised(snapshot, registry, [one.address for one in topology.resources], known)
@@ -107,6 +107,7 @@ def compare(
     changes |= moves.left_behind(changes, registry)
     changes = {address: _identified(change, registry, snapshot, ledger) for address, change in changes.items()}
     changes |= handover.remembered_anew(changes)
+    changes |= handover.given_up(changes, options)
     if not memory.is_known:
         changes = {a: _not_adopted(c) if c.action is Action.ADOPT else c for a, c in changes.items()}
     there = KnownNames(

@@ -1,7 +1,8 @@
 """Whose it becomes: records of another owner that this topology takes over, since its file or the person applying says so.
 
 `--take-over FROM` is about what is declared or removed here, and FROM is who owns it. `moved:` with `topology/OLD` is
-about all that OLD owns: the owner has another name now. Nothing is written on the objects, so both are free.
+about all that OLD owns: the owner has another name now. Nothing is written on the objects, so both are free. What a
+topology of the same run gives up before is nobody's by then.
 """
 
 from __future__ import annotations
@@ -9,27 +10,29 @@ from __future__ import annotations
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from datetime import date
 
 from reconciler.changes.diff import Action, Change
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address
+from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 
 Ledger = Mapping[Address, Owned]
 
 
-def taken_over(topology: Topology, ledger: Ledger, take_over: Collection[str], today: date) -> dict[Address, Owned]:
+def taken_over(topology: Topology, ledger: Ledger, options: RunOptions) -> dict[Address, Owned]:
     """The records as they are once everything that is to change hands has."""
+    take_over, today = options.take_over, options.day
     wanted = {one.address for one in topology.resources} | {one.address for one in topology.removed}
     renamed = {
         one.origin.name for one in topology.moved if one.is_of_topology and not (one.until and today > one.until)
     }
-    found = dict(ledger)
+    given_up = dict(options.given_up)
+    found = {address: owned for address, owned in ledger.items() if given_up.get(address) != owned.topology}
     if not (take_over or renamed):
         return found
-    for address, owned in ledger.items():
+    for address, owned in [*found.items()]:
         owner = _taken_from(owned, topology.name, take_over) if address in wanted else None
         if owner is not None:
             found[address] = replace(owned, topology=topology.name, source=None, taken_from=owner)
@@ -51,6 +54,14 @@ def remembered_anew(changes: Mapping[Address, Change]) -> Iterator[tuple[Address
             reason = f"taken over from {change.owned.taken_from}"
             action = Action.ADOPT if change.action is Action.KEEP else change.action
             yield address, replace(change, action=action, reason=change.reason or reason)
+
+
+def given_up(changes: Mapping[Address, Change], options: RunOptions) -> Iterator[tuple[Address, Change]]:
+    """Says who gives up what this topology finds free."""
+    for address, owner in options.given_up:
+        change = changes.get(address)
+        if change is not None and change.desired is not None and not change.reason:
+            yield address, replace(change, reason=f"given up by topology `{owner}` before")
 
 
 def idle(take_over: Iterable[str], ledger: Ledger) -> Iterator[Diagnostic]:

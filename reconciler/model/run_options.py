@@ -30,6 +30,8 @@ class RunOptions:
     """(code, address pattern) pairs: `--allow ST301=stream/ORDERS`."""
     take_over: tuple[str, ...] = ()
     """Owners whose resources become this topology's."""
+    given_up: tuple[tuple[Address, str], ...] = ()
+    """What topologies that come before this one in the same run let go of, with the name of each."""
     today: date | None = None
     """The day on which `until` ends what was agreed to. None: as the server's clock has it; ours may be wrong by years."""
     origin: Origin | None = None

@@ -170,6 +170,8 @@ def test_a_topology_is_split_in_one_apply_and_the_first_half_only_reads_from_the
     shell.write(CHAT + kept, "chat.yaml")
     shell.write("reconciler: 1\ntopology: a-logs\nstreams:\n  LOGS: {subjects: [logs]}\n", "logs.yaml")
     assert shell("validate", ".").code == 0
+    foretold = shell("plan", ".", *target(account))
+    assert (foretold.code, "given up by topology `chat` before" in foretold.out) == (0, True), foretold
     split = shell("apply", ".", "--yes", *target(account))
     assert split.code == 0, split
     assert shell("plan", ".", "--exit-code", *target(account)).code == 0

@@ -12,6 +12,7 @@ from reconciler.changes.plan import Plan
 from reconciler.engine import take_over as handover
 from reconciler.engine.target_check import wrong_place
 from reconciler.model.records import Owned
+from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Expect
 from reconciler.model.wire.snapshot import Target
 from reconciler.model.wire.version import Version
@@ -141,7 +142,9 @@ def test_where_git_says_nothing_it_is_still_known_where_it_was_applied_from(comp
 
 def test_what_is_taken_over_no_longer_comes_from_where_it_did(compare: Compare) -> None:
     said = compare(EDITED, LIVE, records=FROM)
-    ledger = handover.taken_over(said.desired, said.ledger, ["git.example.org/orders"], TODAY)
+    ledger = handover.taken_over(
+        said.desired, said.ledger, RunOptions(take_over=("git.example.org/orders",), today=TODAY)
+    )
     assert record(replace(said, ledger=ledger).plan()).source is None
 
 

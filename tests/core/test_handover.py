@@ -12,6 +12,7 @@ from reconciler.engine.take_over import idle, remembered_anew, taken_over
 from reconciler.model.diagnostic import Severity
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address, Declared, Terms
+from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Moved, Removed, Topology
 
 TODAY = date(2026, 6, 1)
@@ -37,43 +38,52 @@ def owners(found: dict[Address, Owned]) -> dict[str, tuple[str, str]]:
     return {address.name: (one.topology, one.taken_from) for address, one in found.items()}
 
 
+def told(take_over: tuple[str, ...] = (), **more: Any) -> RunOptions:
+    return RunOptions(take_over=take_over, today=TODAY, **more)
+
+
 LEDGER = {A: owned("other", source="theirs"), B: owned("other"), C: owned("other")}
 
 
 def test_without_a_word_nothing_changes_hands() -> None:
-    assert taken_over(topology(), LEDGER, (), TODAY) == LEDGER
+    assert taken_over(topology(), LEDGER, told()) == LEDGER
 
 
 def test_what_is_declared_or_removed_here_is_taken_from_the_owner_that_was_named() -> None:
-    found = taken_over(topology(), LEDGER, ("other",), TODAY)
+    found = taken_over(topology(), LEDGER, told(("other",)))
     assert owners(found) == {"A": ("mine", "other"), "B": ("mine", "other"), "C": ("other", "")}
     assert found[A].source is None, "whoever applies it next says where it comes from"
 
 
 def test_from_anybody_else_nothing_is_taken() -> None:
-    assert taken_over(topology(), LEDGER, ("somebody", "mine"), TODAY) == LEDGER
+    assert taken_over(topology(), LEDGER, told(("somebody", "mine"))) == LEDGER
 
 
 @pytest.mark.parametrize(("named", "taken"), [("theirs", True), ("mine", False), ("ours", False)])
 def test_of_ones_own_name_the_owner_is_the_repository(named: str, taken: bool) -> None:
     ledger = {A: owned("mine", source="theirs")}
-    assert owners(taken_over(topology(), ledger, (named,), TODAY)) == {"A": ("mine", "theirs" if taken else "")}
+    assert owners(taken_over(topology(), ledger, told((named,)))) == {"A": ("mine", "theirs" if taken else "")}
 
 
 def test_a_topology_that_has_another_name_now_takes_all_that_it_had() -> None:
-    found = taken_over(topology(renamed("other")), {**LEDGER, A: owned("third")}, (), TODAY)
+    found = taken_over(topology(renamed("other")), {**LEDGER, A: owned("third")}, told())
     assert owners(found) == {"A": ("third", ""), "B": ("mine", "other"), "C": ("mine", "other")}
 
 
 @pytest.mark.parametrize(("until", "counts"), [(date(2026, 6, 1), True), (date(2026, 5, 31), False), (None, True)])
 def test_a_name_counts_until_its_last_day(until: date | None, counts: bool) -> None:
-    found = taken_over(topology(renamed("other", until=until)), {C: owned("other")}, (), TODAY)
+    found = taken_over(topology(renamed("other", until=until)), {C: owned("other")}, told())
     assert (found[C].topology == "mine") is counts
 
 
 def test_who_was_called_so_all_along_takes_nothing_from_himself() -> None:
     ledger = {C: owned("mine")}
-    assert taken_over(topology(renamed("mine")), ledger, (), TODAY) == ledger
+    assert taken_over(topology(renamed("mine")), ledger, told()) == ledger
+
+
+def test_what_another_topology_of_the_same_run_gives_up_is_remembered_no_more() -> None:
+    options = told(given_up=((A, "other"), (B, "somebody else")))
+    assert owners(taken_over(topology(), LEDGER, options)) == {"B": ("other", ""), "C": ("other", "")}
 
 
 def change(address: Address, action: Action, record: Owned | None, reason: str = "") -> Change:

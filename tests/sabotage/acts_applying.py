@@ -6,6 +6,13 @@ from tests.sabotage.act import Act
 
 STEPS = (
     Act(
+        name="a plan of several topologies refuses to one what another gives up before",
+        file="reconciler/cli/account/plan.py",
+        before="selection = selection.after(made[0].planned.plan)",
+        after="selection = selection.after(made[0].planned.plan) and selection",
+        seen_by=("tests/cli/test_several.py",),
+    ),
+    Act(
         name="a consumer renamed without an entry is not told of it",
         file="reconciler/engine/moves.py",
         before="len(alike) == 1 and not orphan.reason",

@@ -47,8 +47,10 @@ def plan_(
     applying = connection.arguments(str(out)) if out else None
 
     def one(files: Sequence[Path]) -> Made:
+        nonlocal selection
         made: list[Made] = []
         asyncio.run(_make(made, files, options, selection, lambda chosen: chosen.arguments(files, connection)))
+        selection = selection.after(made[0].planned.plan)
         return made[0]
 
     found = [*over(paths, one, (out, "--out"), *selection.of_one)]

@@ -12,8 +12,9 @@ from typing import Annotated
 import typer
 
 from reconciler.changes import consent
+from reconciler.changes.diff import Action
 from reconciler.changes.plan import Plan
-from reconciler.cli.shared import common
+from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.connecting import Connection
 from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.reporting import document
@@ -25,6 +26,7 @@ from reconciler.documents.read.values import Filled
 from reconciler.journeys.files_and_account import both
 from reconciler.journeys.plan.going_back import Earlier, lasting
 from reconciler.journeys.plan.plan import Planned, planned
+from reconciler.model.resource import Address
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.report.document.document import Document
@@ -46,6 +48,8 @@ class Selection:
     """Of git: the files as they were then."""
     values: Values = NO_VALUES
     """Of names that stand in them."""
+    given_up: tuple[tuple[Address, str], ...] = ()
+    """What topologies planned before let go of."""
 
     @property
     def of_one(self) -> tuple[Only, ...]:
@@ -65,7 +69,15 @@ class Selection:
         """The selection as the planner takes it, with the commit that the files came from, if it was an earlier one."""
         came_from = earlier.came_from if earlier else None
         allow = common.consents([*self.allow])
-        return RunOptions(only=self.only, exclude=self.exclude, allow=allow, take_over=self.take_over, origin=came_from)
+        return RunOptions(
+            only=self.only, exclude=self.exclude, allow=allow, take_over=self.take_over, given_up=self.given_up,
+            origin=came_from,
+        )  # fmt: skip
+
+    def after(self, plan: Plan) -> Selection:
+        """For the topology that comes next: what this plan lets go of is free by then, if it is carried out."""
+        going = (one for one in plan.changes if one.action is Action.FORGET and plan.exit_code == exits.FINE)
+        return replace(self, given_up=(*self.given_up, *((Address.parse(one.address), plan.topology) for one in going)))
 
     def of_use(self, plan: Plan) -> Selection:
         """Without consents to nothing, which no next command is to repeat."""
