@@ -14,7 +14,7 @@ from reconciler.kinds.afterwards.streams import Copy, afterwards, config_of, cop
 from reconciler.kinds.effects import dependants
 from reconciler.kinds.effects.readers import filters
 from reconciler.kinds.effects.sources_begun import drained
-from reconciler.kinds.fields.words import amount, in_words, listed, written_size
+from reconciler.kinds.fields.words import amount, in_words, listed, verb, written_size
 from reconciler.kinds.stream_config.origins import taken_subjects
 from reconciler.kinds.subjects.subjects import collide, meets, name_problem
 from reconciler.model.resource import Address, Config
@@ -283,7 +283,7 @@ def _drained(goes: Amount, subjects: list[str]) -> str:
     what = "what comes" if subjects == [">"] else f"what comes on {listed(subjects)}"
     if not goes.most:
         return f"{what} goes from there"
-    return f"{amount(goes, 'message')} {'goes' if goes.most == 1 else 'go'} from there at apply, and {what} does from then on"
+    return f"{amount(goes, 'message')} {verb(goes.most, 'go')} from there at apply, and {what} does from then on"
 
 
 def _wanting(queue: str, subjects: Sequence[str], view: View) -> list[Address]:

@@ -16,7 +16,7 @@ from reconciler.changes.stages import Opening, Tie
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.fields.known import V2_14
-from reconciler.kinds.fields.words import consent_to, some
+from reconciler.kinds.fields.words import consent_to, some, verb
 from reconciler.kinds.subjects.filters import filters_of, gained, is_parked, is_work_queue, lost, written
 from reconciler.kinds.subjects.parking import is_parking_subject, parking_subject
 from reconciler.kinds.subjects.subjects import collide
@@ -118,7 +118,7 @@ def work_queue_takeover(change: Change, view: View) -> Found:
 def _told(waiting: int) -> str:
     if not waiting:
         return "clients that pull are told"
-    return f"{some(waiting, 'waiting pull request')} {'is' if waiting == 1 else 'are'} told"
+    return f"{some(waiting, 'waiting pull request')} {verb(waiting, 'are')} told"
 
 
 OPENS = {GIVES: _park}

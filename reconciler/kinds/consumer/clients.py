@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from reconciler.changes.diff import Change
 from reconciler.kinds.fields.times import ZERO, between
-from reconciler.kinds.fields.words import age, some
+from reconciler.kinds.fields.words import age, some, verb
 from reconciler.model.resource import Json
 from reconciler.model.units import show_duration
 
@@ -18,7 +18,7 @@ def who_suffers(change: Change) -> str:
     """What the live consumer says about its clients."""
     info = change.live.state if change.live else {}
     waiting = info.get("num_waiting", 0)
-    requests = f"{some(waiting, 'pull request')} {'is' if waiting == 1 else 'are'} waiting on it"
+    requests = f"{some(waiting, 'pull request')} {verb(waiting, 'are')} waiting on it"
     clients = requests if waiting else "No pull request is waiting on it now"
     fate = "clients of the old setting fail on their next pull"
     if change.was("priority_policy") != "pinned_client":

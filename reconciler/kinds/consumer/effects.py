@@ -15,7 +15,7 @@ from reconciler.kinds.effects.foretold import Effects, MovedField, foretold, not
 from reconciler.kinds.effects.readers import behind, filters
 from reconciler.kinds.fields.felt import value_after
 from reconciler.kinds.fields.times import ZERO, between
-from reconciler.kinds.fields.words import amount, in_words, listed, some
+from reconciler.kinds.fields.words import amount, in_words, listed, some, verb
 from reconciler.model.resource import Config, Json
 from reconciler.model.units import show_duration
 
@@ -74,7 +74,7 @@ def payloads_withheld(moved: MovedField) -> Iterable[Finding]:
     pending, flying = _number(moved, "num_pending"), _number(moved, "num_ack_pending")
     first = [f"{some(flying, 'message')} in flight, where not acknowledged in time"] if flying else []
     first += [some(pending, "pending message")] if pending else []
-    many = f"; the first {'is' if pending + flying == 1 else 'are'} {', then '.join(first)}" if first else ""
+    many = f"; the first {verb(pending + flying, 'are')} {', then '.join(first)}" if first else ""
     yield Finding(
         outcome=Outcome.WARNS,
         path=moved.path,
@@ -226,14 +226,14 @@ def throttled(moved: MovedField) -> Iterable[Finding]:
     if not _acknowledges(moved) or not most or most < 1:
         return
     if flying < most:
-        yield note(f"at most {some(most, 'message')} are in flight at once")
+        yield note(f"at most {some(most, 'message')} {verb(most, 'are')} in flight at once")
         return
     over = flying - most + 1
     yield Finding(
         outcome=Outcome.WARNS,
         path=moved.path,
-        message=f"{some(flying, 'message')} {'is' if flying == 1 else 'are'} in flight: nothing new is delivered until "
-        f"{some(over)} of them {'is' if over == 1 else 'are'} acknowledged",
+        message=f"{some(flying, 'message')} {verb(flying, 'are')} in flight: nothing new is delivered until "
+        f"{some(over)} of them {verb(over, 'are')} acknowledged",
         quantities={"over": over},
         fix="lower it when less is in flight",
     )
@@ -273,7 +273,7 @@ def _flies_again(moved: MovedField) -> str:
     if not flying:
         return ""
     if most == 1:
-        return f"; {some(flying, 'message')} in flight {'is' if flying == 1 else 'are'} never delivered again, acknowledged or not"
+        return f"; {some(flying, 'message')} in flight {verb(flying, 'are')} never delivered again, acknowledged or not"
     again = f"; {some(flying, 'message')} in flight {'comes' if flying == 1 else 'come'} again there at once"
     return f"{again}, unless delivered {most} times already" if most > 1 else again
 
@@ -302,14 +302,15 @@ def paced(moved: MovedField) -> Iterable[Finding]:
             yield note(f"another client is pinned when the pinned one was silent for {_silence(moved)}")
         return
     pending = _number(moved, "num_pending")
-    words = f"at most {some(value_after(moved.change, moved.path), 'bit')} are delivered each second"
+    most = value_after(moved.change, moved.path)
+    words = f"at most {some(most, 'bit')} {verb(most, 'are')} delivered each second"
     if not pending:
         yield note(words)
         return
     yield Finding(
         outcome=Outcome.WARNS,
         path=moved.path,
-        message=f"{words}, and {some(pending, 'message')} {'is' if pending == 1 else 'are'} pending",
+        message=f"{words}, and {some(pending, 'message')} {verb(pending, 'are')} pending",
         fix="lower it when less is pending",
     )
 

@@ -14,7 +14,7 @@ from reconciler.kinds.consumer import taking_over
 from reconciler.kinds.consumer.handovers import switches
 from reconciler.kinds.consumer_checks.around import changes_of
 from reconciler.kinds.effects.readers import behind, filters
-from reconciler.kinds.fields.words import amount, consent_to, listed, some
+from reconciler.kinds.fields.words import amount, consent_to, listed, some, verb
 from reconciler.kinds.subjects.subjects import collide, is_subset, meets
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.questions import MessagesFrom, Question
@@ -303,14 +303,17 @@ def _fate(change: Change, info: Info, view: View) -> tuple[Amount, str]:
     mine = filters(info["config"])
     if any(collide(one, two) for other in _others(change, view) for one in filters(other) for two in mine):
         dropped = Amount(0, behind(info))
-        return dropped, f", and {amount(dropped)} go at apply: those that no other consumer wants"
+        return (
+            dropped,
+            f", and {amount(dropped)} {verb(dropped.most, 'go')} at apply: those that no other consumer wants",
+        )
     return exactly(behind(info)), " and go at apply, since no other consumer wants them"
 
 
 def _clients(info: Info) -> str:
     waiting = info.get("num_waiting", 0)
     if waiting:
-        return f"{some(waiting, 'pull request')} {'is' if waiting == 1 else 'are'} waiting on it now"
+        return f"{some(waiting, 'pull request')} {verb(waiting, 'are')} waiting on it now"
     return "a client is subscribed to it now" if info.get("push_bound") else ""
 
 

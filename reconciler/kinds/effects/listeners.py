@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.kinds.effects.dependants import everybody, groups, streams
 from reconciler.kinds.effects.foretold import MovedField, foretold, note, notes_of
-from reconciler.kinds.effects.publishers import are, limit_after
+from reconciler.kinds.effects.publishers import limit_after
 from reconciler.kinds.effects.sources_begun import begun
 from reconciler.kinds.effects.surplus import state_of, stream_of
 from reconciler.kinds.fields.felt import value_after
-from reconciler.kinds.fields.words import amount, listed, some
+from reconciler.kinds.fields.words import amount, listed, some, verb
 from reconciler.kinds.stream_config import origins
 from reconciler.kinds.stream_config.origins import taken_subjects
 from reconciler.kinds.subjects.subjects import collide, is_subset
@@ -124,15 +124,13 @@ def consumers_refused(moved: MovedField) -> Iterable[Finding]:
         return
     most, there = limit_after(moved, moved.field) or 0, state_of(moved.change).get("consumer_count", 0)
     if there < most:
-        yield note(
-            f"once there {'is' if most == 1 else 'are'} {some(most, 'consumer')}, clients can make no other (10026)"
-        )
+        yield note(f"once there {verb(most, 'are')} {some(most, 'consumer')}, clients can make no other (10026)")
     elif there == most:
         yield Finding(
             outcome=Outcome.WARNS,
             path=moved.path,
-            message=f"{some(there, 'consumer')} {are(there)} there, which is all that max_consumers allows: clients can make no other "
-            "(10026)",
+            message=f"{some(there, 'consumer')} {verb(there, 'are')} there, which is all that max_consumers allows: clients can make "
+            "no other (10026)",
             affects=groups(stream_of(moved.change), moved.view),
             fix="leave room for consumers that clients make",
         )
@@ -174,7 +172,7 @@ def copied_at_once(moved: MovedField) -> Iterable[Finding]:
         if (number := one.copies(taken_subjects(one.source))).most:
             hidden = "" if one.start.is_known else ": fewer, if it was there before, which was not found out"
             yield note(
-                f"{amount(number, 'message')} that {one.origin} stores {are(number.most)} copied at once{hidden}"
+                f"{amount(number, 'message')} that {one.origin} stores {verb(number.most, 'are')} copied at once{hidden}"
             )
 
 

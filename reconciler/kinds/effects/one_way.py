@@ -11,7 +11,7 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.effects import dependants
 from reconciler.kinds.effects.surplus import state_of, stream_of
-from reconciler.kinds.fields.words import consent_to, size, some
+from reconciler.kinds.fields.words import consent_to, size, some, verb
 from reconciler.kinds.stream_config.origins import taken_subjects
 from reconciler.kinds.stream_config.validity import Lower
 from reconciler.model.units import show_duration
@@ -54,7 +54,7 @@ def _sealing(change: Change) -> str:
     shut = "nothing can be stored, deleted or purged any more"
     if not messages:
         return f"{shut}, and the stream is empty"
-    kept = f"its {some(messages, 'message')} ({size(stored)}) stay{'s' if messages == 1 else ''}"
+    kept = f"its {some(messages, 'message')} ({size(stored)}) {verb(messages, 'stay')}"
     if change.was("retention"):
         return f"{shut}; {kept} until consumers have acknowledged them"
     age = change.was("max_age")
@@ -71,7 +71,7 @@ def _promotion(change: Change, view: View) -> tuple[str, int | None]:
         why = f"it does not copy now ({error or 'its origin has not been heard for a while'})"
         if behind is None:
             return f"{what}; {why}, so how far it is behind is not known", None
-        never = f"{some(behind, 'message')} of {origin} that it lacks never come{'s' if behind == 1 else ''}"
+        never = f"{some(behind, 'message')} of {origin} that it lacks never {verb(behind, 'come')}"
         return f"{what}; {why}, and {never}", behind
     lacks = "what it lacks" if behind is None else f"the {some(behind, 'message')} it lacks"
     waits = "" if behind == 0 else f"; apply waits until it has copied {lacks}"

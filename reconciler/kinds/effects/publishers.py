@@ -12,17 +12,13 @@ from reconciler.kinds.effects.foretold import MovedField, foretold, note, notes_
 from reconciler.kinds.effects.surplus import FEW_BYTES, MANY_SUBJECTS, is_lowered, state_of, stream_of
 from reconciler.kinds.fields.felt import value_after
 from reconciler.kinds.fields.times import ZERO, between
-from reconciler.kinds.fields.words import size, some, written_size
+from reconciler.kinds.fields.words import size, some, verb, written_size
 from reconciler.model.units import show_duration
 from reconciler.model.wire.questions import Largest, SubjectCounts
 
 MOST_READ = 256
 """Messages that are read at most for their size."""
 LIMITS = {"max_msgs": "messages", "max_bytes": "bytes"}
-
-
-def are(number: int) -> str:
-    return "is" if number == 1 else "are"
 
 
 def _size_questions(moved: MovedField) -> Iterator[Largest | SubjectCounts]:
@@ -70,7 +66,7 @@ def _full(moved: MovedField, limit: str) -> Iterator[Finding]:
         "every publish" if not limit_after(moved, "max_msgs_per_subject") else "every publish that replaces no message"
     )
     if stored < most:
-        yield note(f"once {limited} are stored, {every} is refused")
+        yield note(f"once {limited} {verb(most, 'are')} stored, {every} is refused")
         return
     over = stored - most + 1
     until = f"{of(over)} {'is' if limit == 'max_msgs' and over == 1 else 'are'} gone"
@@ -79,7 +75,7 @@ def _full(moved: MovedField, limit: str) -> Iterator[Finding]:
         outcome=Outcome.NEEDS_CONSENT,
         path=moved.path,
         to=value_after(moved.change, moved.path),
-        message=f"{of(stored)} {are(state_of(moved.change)['messages'])} stored, and {moved.own(limit)} {becomes} {limited}: "
+        message=f"{of(stored)} {verb(state_of(moved.change)['messages'], 'are')} stored, and {moved.own(limit)} {becomes} {limited}: "
         f"{every} is refused (10077) until {until}"
         + ("; what its sources hold waits as well" if moved.change.becomes("sources") else ""),
         quantities={"over": over} if limit == "max_msgs" else {"bytes_over": over},
@@ -126,7 +122,7 @@ def _too_large(moved: MovedField) -> Iterator[Finding]:
         outcome=Outcome.NEEDS_CONSENT,
         path=moved.path,
         to=value_after(moved.change, moved.path),
-        message=f"{what} {are(larger)} larger than {written_size(most)}, the largest {size(answer['largest'], most)}: "
+        message=f"{what} {verb(larger, 'are')} larger than {written_size(most)}, the largest {size(answer['largest'], most)}: "
         "publishes like these are refused (10054)",
         quantities={"larger": larger},
         fix=fix,
@@ -225,16 +221,20 @@ def _drops(moved: MovedField, limit: str, is_told: bool = False) -> Iterator[Fin
     of, limited = _in_words(limit, most)
     mean = 1 if limit == "max_msgs" else stored // messages if messages else 0
     if stored - most + mean <= 0:
-        yield from () if is_told else (note(f"once {limited} are stored, each publish removes the oldest message"),)
+        yield from (
+            ()
+            if is_told
+            else (note(f"once {limited} {verb(most, 'are')} stored, each publish removes the oldest message"),)
+        )
         return
     over, is_ = (0, "becomes") if is_told else (max(0, stored - most), "is")
-    goes = f"{of(over)} {'goes' if over == 1 else 'go'} at apply, and " if over else ""
+    goes = f"{of(over)} {verb(over, 'go')} at apply, and " if over else ""
     unread = ", which nobody may have processed" if moved.change.was("retention") else ""
     yield Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path=moved.path,
         to=value_after(moved.change, moved.path),
-        message=f"{of(stored)} {are(messages)} stored, and {moved.own(limit)} {is_} {limited}: {goes}each publish removes the "
+        message=f"{of(stored)} {verb(messages, 'are')} stored, and {moved.own(limit)} {is_} {limited}: {goes}each publish removes the "
         f"oldest message{unread}",
         quantities={"messages" if limit == "max_msgs" else "bytes": over} if over else {},
         affects=everybody(stream_of(moved.change), moved.view),
@@ -305,7 +305,7 @@ def limits_to_come(moved: MovedField) -> Iterable[Finding]:
     if moved.field in LIMITS:
         if not surplus.keeps_old(change):
             _, limited = _in_words(moved.field, most)
-            yield note(f"once {limited} are stored, each publish removes the oldest messages")
+            yield note(f"once {limited} {verb(most, 'are')} stored, each publish removes the oldest messages")
     elif moved.field == "max_age":
         yield note(f"messages are removed when they are {show_duration(most)} old")
     elif not change.becomes("discard_new_per_subject"):

@@ -12,7 +12,7 @@ from reconciler.changes.diff import Change
 from reconciler.changes.view import View
 from reconciler.kinds.effects.readers import Going
 from reconciler.kinds.fields import times
-from reconciler.kinds.fields.words import age, amount, average, size, some
+from reconciler.kinds.fields.words import age, amount, average, size, some, verb
 from reconciler.model.resource import Json
 from reconciler.model.units import show_duration
 from reconciler.model.wire.questions import (
@@ -159,9 +159,10 @@ def too_old(change: Change, path: str, state: State, view: View) -> Loss | None:
     if not going.messages.most:
         return None
     why = "" if going.messages.is_exact else ", in bounds since the holes between them were not counted"
+    number = going.messages.most
     return Loss(
-        words=f"{amount(going.messages)} of {some(messages, 'message')}{_weighing(going, change)} are older than {limit} "
-        f"and go at apply{why}",
+        words=f"{amount(going.messages)} of {some(messages, 'message')}{_weighing(going, change)} {verb(number, 'are')} older "
+        f"than {limit} and {verb(number, 'go')} at apply{why}",
         going=going,
     )
 

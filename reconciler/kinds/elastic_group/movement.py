@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from reconciler.changes.diff import Action, Change, Consequence
 from reconciler.changes.view import View
 from reconciler.kinds.elastic_group.derived import stream_name
-from reconciler.kinds.fields.words import some
+from reconciler.kinds.fields.words import some, verb
 from reconciler.kinds.group_records.group_record import MEMBERSHIP
 from reconciler.kinds.group_records.group_rules import is_current
 from reconciler.kinds.subjects.partitions import assign, by_owner
@@ -57,9 +57,7 @@ def consequences(change: Change, view: View) -> Iterable[Consequence]:
 def movement(now: Owners, then: Owners, *, queued: list[int] | None, in_flight: int | None) -> Consequence:
     """What it means when partitions change hands: which ones, what waits in them, what is delivered again."""
     moved = moving(now, then)
-    redelivered = (
-        "" if in_flight is None else f"{some(in_flight)} in flight {'is' if in_flight == 1 else 'are'} delivered again"
-    )
+    redelivered = "" if in_flight is None else f"{some(in_flight)} in flight {verb(in_flight, 'are')} delivered again"
     counted = {
         "partitions_moved": len(moved),
         "messages_moved": None if queued is None else sum(queued[number] for number in moved),

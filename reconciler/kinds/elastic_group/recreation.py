@@ -13,7 +13,7 @@ from reconciler.engine.bindings import told_of_source
 from reconciler.kinds.elastic_group import recreate
 from reconciler.kinds.elastic_group.unmatched import takes_more, unmatched
 from reconciler.kinds.fields.times import moment
-from reconciler.kinds.fields.words import amount, in_words, some
+from reconciler.kinds.fields.words import amount, in_words, some, verb
 from reconciler.kinds.group_records.group_start import waits_outside
 from reconciler.model.resource import Json
 from reconciler.model.units import show_quantity
@@ -102,7 +102,7 @@ class Costs:
     def in_words(self) -> str:
         """One line for a message: who must be started again, where the new queue begins, and what comes twice."""
         ended = f"running instances end ({some(self.instances)} now) and must be started again by their owners"
-        delivered = f"of those delivered before, {amount(self.redelivered)} come again"
+        delivered = f"of those delivered before, {amount(self.redelivered)} {verb(self.redelivered.most, 'come')} again"
         again = delivered if self.redelivered.most else "nothing delivered before comes again"
         return "; ".join([ended, *self._begins(), again])
 

@@ -48,6 +48,14 @@ def listed(parts: list[str]) -> str:
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
+def verb(number: int, plural: str) -> str:
+    """`are` after so many, `is` after one; likewise `go` and `goes`."""
+    return _OF_ONE.get(plural, f"{plural}s") if number == 1 else plural
+
+
+_OF_ONE = {"are": "is", "go": "goes"}
+
+
 def few(names: Sequence[str], most: int = 5) -> str:
     """`a, b`, and of many the first ones: `a, b, c and 4 more`."""
     return ", ".join(names[:most]) + (f" and {len(names) - most:_} more" if len(names) > most else "")

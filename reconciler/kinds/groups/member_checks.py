@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from reconciler.kinds.elastic_group.derived import GO
-from reconciler.kinds.fields.words import few, in_words, some
+from reconciler.kinds.fields.words import few, in_words, some, verb
 from reconciler.kinds.group_records.group_record import PRIORITY_GROUP
 from reconciler.kinds.groups.finding import Evidence, error, warning
 from reconciler.kinds.groups.model import Group, Member
@@ -57,7 +57,11 @@ def _is_ready(member: Member) -> bool:
 def _waiting(group: Group, member: Member, evidence: Evidence) -> str:
     depths = evidence.depths.get(group.address)
     messages = depths.of(member.partitions) if depths else 0
-    return f"; {some(messages, 'message')} wait in its {some(len(member.partitions), 'partition')}" if messages else ""
+    return (
+        f"; {some(messages, 'message')} {verb(messages, 'wait')} in its {some(len(member.partitions), 'partition')}"
+        if messages
+        else ""
+    )
 
 
 def strangers(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:

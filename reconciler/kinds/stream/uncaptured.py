@@ -17,7 +17,7 @@ from reconciler.kinds.effects.readers import (
     is_durable,
     unread,
 )
-from reconciler.kinds.fields.words import few, listed, outside, some
+from reconciler.kinds.fields.words import few, listed, outside, some, verb
 from reconciler.kinds.stream_config.origins import copying_on
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide, is_subset, matches
@@ -169,6 +169,4 @@ def _stored(change: Change, gone: list[str], view: View) -> tuple[str, dict[str,
             any(is_subset(one, other) for other in gone) and not any(collide(one, other) for other in kept)
         ),
     )
-    return f". {some(number, 'stored message')} under it stay{'s' if number == 1 else ''}{late.words}", {
-        "stored": number
-    }
+    return f". {some(number, 'stored message')} under it {verb(number, 'stay')}{late.words}", {"stored": number}
