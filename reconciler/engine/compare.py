@@ -21,7 +21,6 @@ from reconciler.model.run_options import NO_OPTIONS, RunOptions
 from reconciler.model.topology import Removed, Topology
 from reconciler.model.wire.snapshot import Snapshot
 
-RENEWED = "only what was remembered of it is renewed"
 Ledger = Mapping[Address, Owned]
 
 
@@ -168,7 +167,7 @@ def _identified(change: Change, registry: Registry, snapshot: Snapshot, ledger: 
     if said := _made_anew(change, change.owned, change.live, registry, snapshot, ledger):
         return replace(change, action=at_rest, made_anew=said)
     if change.action is Action.KEEP and is_stale(change.owned, change.desired, registry.of(change.address).fields):
-        return replace(change, action=at_rest, reason=change.reason or RENEWED)
+        return replace(change, action=at_rest)
     return change
 
 

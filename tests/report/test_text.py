@@ -151,8 +151,8 @@ def test_adoption_alone_says_that_no_object_changes() -> None:
 
 
 def test_what_is_ours_already_and_written_down_anew_is_not_called_adopted() -> None:
-    text = plan_text(plan(planned("stream/A", Action.ADOPT, reason="only what was remembered of it is renewed")))
-    assert "live as declared and left untouched; its record alone is written anew\n    only what was remembered" in text
+    text = plan_text(plan(planned("stream/A", Action.ADOPT)))
+    assert "live as declared and left untouched; its record alone is written anew\n\n1 recorded" in text
     assert "\n1 recorded, 0 unchanged\nNo object changes." in text
     assert "ours and leaves" not in text
 

@@ -12,7 +12,7 @@ from datetime import date
 
 from reconciler.changes.diff import Action, Consequence
 from reconciler.changes.plan import Plan, PlannedChange
-from reconciler.engine.compare import RENEWED, compare
+from reconciler.engine.compare import compare
 from reconciler.engine.decide import decide, questions
 from reconciler.engine.judging import judged_all
 from reconciler.engine.offline import Watched, unseen
@@ -117,8 +117,13 @@ def _planned(head: Topology, snapshot: Snapshot, today: date) -> tuple[Plan, dic
         if view.changes[address].action is Action.CREATE:
             found[address] = [unless_live(verdict, older) for verdict in verdicts]
     plan = decide(view, REGISTRY, options, found, watched.left)
-    changes = tuple(_as_far_as_known(change, watched) for change in plan.changes if change.reason != RENEWED)
+    changes = tuple(_as_far_as_known(change, watched) for change in plan.changes if not _only_renews(change))
     return replace(plan, changes=changes), {code: len(all_) for code, all_ in sorted(watched.left.items())}
+
+
+def _only_renews(change: PlannedChange) -> bool:
+    """It is ours and as declared: only the record is written anew, which no reviewer need know."""
+    return change.action is Action.ADOPT and not change.adopts and not change.reason
 
 
 def _as_far_as_known(change: PlannedChange, watched: Watched) -> PlannedChange:
