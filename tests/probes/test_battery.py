@@ -160,3 +160,13 @@ def test_a_battery_that_lacks_the_operation_shows_nothing(pool: Pool) -> None:
 
     for shown, found in zip(SHOWN.values(), asyncio.run(every()), strict=True):
         assert shown.side is Side.STORED or shown.operation not in {one.operation for one in found}
+
+
+@pytest.mark.parametrize(
+    ("limits", "trims"),
+    [({}, False), ({"max_msgs": 10}, True), ({"max_msgs": 10, "discard": "new"}, False), ({"max_msgs": 1000}, False)],
+)
+def test_how_much_waiting_clients_get_is_not_noted_where_it_depends_on_the_moment(
+    limits: Mapping[str, object], trims: bool
+) -> None:
+    assert scene(dict(limits)).trims("S") is trims

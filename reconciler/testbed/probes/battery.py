@@ -68,9 +68,9 @@ async def record(
     await _read(client, notes, scene, battery, waits)
     async with contending(client, scene, CONTESTS if battery.contends else {}) as contests:
         await _publish(client, notes, scene, battery)
-        _wait(notes, waits)
+        _wait(notes, waits, scene)
         await asyncio.sleep(battery.passes)
-        _wait(notes, contests)
+        _wait(notes, contests, scene)
     await _after_a_while(client, notes, scene, battery)
     for stream, subjects in scene.subjects.items() if battery.deletes else ():
         await deleting(client, notes, stream, subjects[0])
@@ -89,9 +89,10 @@ async def experience(
         return await record(client, scene, battery, waits)
 
 
-def _wait(notes: Notes, waits: Waits) -> None:
+def _wait(notes: Notes, waits: Waits, scene: Scene) -> None:
     for operation, delivery in waits.items():
-        notes.add(operation, Side.READERS, delivery.brought, "publish ")
+        stream = operation.rpartition(" by ")[2].partition("/")[0]
+        notes.add(operation, Side.READERS, delivery.any if scene.trims(stream) else delivery.brought, "publish ")
 
 
 async def _look(client: Client, notes: Notes, scene: Scene, when: str, *given: str) -> None:
@@ -140,7 +141,8 @@ async def _after_a_while(client: Client, notes: Notes, scene: Scene, battery: Ba
         notes.add(
             f"position after a while of {stream}/{name}", Side.POSITIONS, info if isinstance(info, str) else "there"
         )
-        await later(client, notes, stream, name, body, waited=(stream, name) in scene.waits)
+        waited = (stream, name) in scene.waits
+        await later(client, notes, stream, name, body, waited=waited, follows=not (waited and scene.trims(stream)))
 
 
 def _named(scene: Scene, stream: str) -> str:

@@ -37,11 +37,22 @@ class Delivery:
     status: str = ""
 
     @property
+    def bare(self) -> list[Msg]:
+        """Those that came without their payload."""
+        return [one for one in self.messages if "Nats-Msg-Size" in (one.headers or {})]
+
+    @property
     def counted(self) -> str:
         """Without saying which: what is published meanwhile may be gone again before it is delivered."""
-        bare = sum("Nats-Msg-Size" in (one.headers or {}) for one in self.messages)
-        parts = [f"{len(self.messages)} messages", *(["headers only"] if bare else [])]
+        parts = [f"{len(self.messages)} messages", *(["headers only"] if self.bare else [])]
         return ", ".join([*parts, *([self.status] if self.status else [])])
+
+    @property
+    def any(self) -> str:
+        """Whether anything came, with or without payload; what kept it away, where nothing did."""
+        if not self.messages:
+            return self.counted
+        return "messages, headers only" if self.bare else "messages"
 
     @property
     def brought(self) -> str:
@@ -54,14 +65,12 @@ class Delivery:
         """Up to which message: which ones before it, depends on the moment where others wait and the stream trims."""
         if not self.messages:
             return f"0 messages {self.status}".strip()
-        bare = any("Nats-Msg-Size" in (one.headers or {}) for one in self.messages)
-        return f"messages up to {sequence(self.messages[-1])}{', headers only' if bare else ''}"
+        return f"messages up to {sequence(self.messages[-1])}{', headers only' if self.bare else ''}"
 
     def __str__(self) -> str:
         again = [one for one in self.messages if one.metadata.num_delivered > 1]
-        bare = [one for one in self.messages if "Nats-Msg-Size" in (one.headers or {})]
         parts = [f"{len(self.messages)} messages"]
-        parts += [text for found, text in ((self.messages, ""), (again, "again "), (bare, "headers only ")) for text in
+        parts += [text for found, text in ((self.messages, ""), (again, "again "), (self.bare, "headers only ")) for text in
                   ([f"{text}{ranges(map(sequence, found))}"] if found else [])]  # fmt: skip
         return ", ".join([*parts, *([self.status] if self.status else [])])
 

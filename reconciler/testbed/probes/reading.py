@@ -116,8 +116,11 @@ async def contending(client: Client, scene: Scene, contests: Contests) -> AsyncI
         yield found
 
 
-async def later(client: Client, notes: Notes, stream: str, name: str, body: Body, *, waited: bool) -> None:
-    """What comes again after some time, also where others `waited` for the same meanwhile."""
+async def later(
+    client: Client, notes: Notes, stream: str, name: str, body: Body, *, waited: bool, follows: bool
+) -> None:
+    """What comes again after some time, also where others `waited` for the same meanwhile; and what was published, where it
+    `follows` that it is still there."""
     about = f"by {stream}/{name}"
     if "deliver_subject" in body:
         found = await client.subscribe(str(body["deliver_subject"]), str(body.get("deliver_group", "")))
@@ -130,7 +133,8 @@ async def later(client: Client, notes: Notes, stream: str, name: str, body: Body
     again = Delivery([one for one in found.messages if one.metadata.num_delivered > 1], found.status)
     notes.add(f"read again after a while {about}", Side.READERS, str(again))
     given = ("publish ", "read ", f"stored after publishing in {stream}")
-    notes.add(f"follow what is published {about}", Side.READERS, found.end if waited else str(found), *given)
+    if follows:
+        notes.add(f"follow what is published {about}", Side.READERS, found.end if waited else str(found), *given)
 
 
 async def position(client: Client, notes: Notes, stream: str, name: str, when: str, *given: str) -> None:

@@ -60,6 +60,15 @@ class Scene:
         mirrors = [name for name, body in self.streams.items() if stream in _origins({"mirror": body.get("mirror")})]
         return 1 + len(mirrors)
 
+    def trims(self, stream: str) -> bool:
+        """Does it soon remove what is published, so that what waiting clients get of it depends on the moment?"""
+        body = self.streams[stream]
+        return body.get("discard") != "new" and any(0 < (body.get(limit) or 0) < most for limit, most in _SOON.items())
+
+
+_SOON = {"max_msgs": 100, "max_msgs_per_subject": 30, "max_bytes": 1 << 20}
+"""Limits below these are reached while a battery publishes."""
+
 
 def _origins(body: Body) -> Iterator[str]:
     yield from (one["name"] for one in (body.get("mirror"), *(body.get("sources") or ())) if one)
