@@ -28,8 +28,8 @@ def copy_not_fed(change: Change, view: View) -> Iterator[Finding]:
 
     That consumer takes no acknowledgements and lasts for 10 seconds without a reader. A limit of `max_ack_pending`, or of
     an `inactive_threshold` below 10s, is not for it (10082, 10153). The server says so nowhere but in the state of the copy,
-    which takes in nothing. `ST610` speaks of copies at work. From 2.14 on, work queues and interest streams feed their copies
-    in another way, and these limits harm nothing.
+    which takes in nothing. Once the limit is gone, a server tries again about once a minute. `ST610` speaks of copies at
+    work. From 2.14 on, work queues and interest streams feed their copies in another way, and these limits harm nothing.
 
     Instead: write `max_ack_pending` into each consumer in place of `consumer_limits`, and an `inactive_threshold` of 10s or
     more.
