@@ -113,6 +113,10 @@ WOLVES: Mapping[str, Mapping[str, tuple[Excuse, str]]] = {
         "full": (lambda case: _is_full(case.was) and _is_full(case.becomes),
                  "what a full stream or subject refuses is not published again either"),
     },
+    "ST609": {
+        "gone": (lambda case: SHORT in (case.was("consumer_limits") or {}).values(),
+                 "a consumer that lasts for a moment without its client leaves room for another"),
+    },
     "ST608": {
         "full": (lambda case: _is_full(case.was) and _is_full(case.becomes),
                  "what a full stream or subject refuses is stored under no other name either"),
