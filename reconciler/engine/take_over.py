@@ -28,8 +28,10 @@ def taken_over(topology: Topology, ledger: Ledger, options: RunOptions) -> dict[
     renamed = {
         one.origin.name for one in topology.moved if one.is_of_topology and not (one.until and today > one.until)
     }
-    given_up = dict(options.given_up)
-    found = {address: owned for address, owned in ledger.items() if given_up.get(address) != owned.topology}
+    found = dict(ledger)
+    for address, giver in options.given_up:
+        if address in found and found[address].topology == giver:
+            del found[address]
     if not (take_over or renamed):
         return found
     for address, owned in [*found.items()]:
