@@ -1,7 +1,7 @@
 """An apply as a process of its own, with terms shorter than people get: `python -m tests.lease.applying FILE URL USER TTL`.
 
 It says `planned` and waits for a line before it applies, then `waiting` with whom it waits for, `began` with the first
-step, and in the end `done N` or why not.
+step, and in the end `done N` or why not. If that line says `stay`, it waits for another one with its first step.
 """
 
 from __future__ import annotations
@@ -29,13 +29,15 @@ async def main(file: str, url: str, user: str, ttl: int) -> None:
     js = await JetStream.open(nc)
     planned = await plan(from_files(Path(file)), js)
     say("planned")
-    await asyncio.to_thread(sys.stdin.readline)
+    stays = (await asyncio.to_thread(sys.stdin.readline)).strip() == "stay"
     terms, began = LeaseTerms(ttl=ttl, every=ttl / 4), False
     try:
         async for event in apply(planned, js, tell=lambda whom: say(f"waiting {whom}"), terms=terms):
             if isinstance(event, Started) and not began:
                 began = True
                 say("began")
+                if stays:
+                    await asyncio.to_thread(sys.stdin.readline)
             if isinstance(event, Finished):
                 say(
                     f"stopped {event.stopped}"

@@ -55,8 +55,8 @@ class Applier:
     async def has_planned(self) -> None:
         assert await self.says() == "planned"
 
-    def goes(self) -> None:
-        self.ear.write("\n")
+    def goes(self, how: str = "") -> None:
+        self.ear.write(f"{how}\n")
         self.ear.flush()
 
     async def says(self, within: float = 60) -> str:
