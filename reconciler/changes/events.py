@@ -113,7 +113,7 @@ class Finished:
     recorded: int = 0
     """Resources of ours that were live as declared and of which the record alone was written anew."""
     let_go: int = 0
-    """Resources that are remembered as ours no longer."""
+    """Resources whose record was removed, since they are no longer ours, gone, or ours by another name."""
 
     @property
     def went_wrong(self) -> tuple[Failed | InDoubt, ...]:

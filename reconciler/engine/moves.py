@@ -6,6 +6,7 @@ out, cut off and finished as every replacement. The reason of the entry is the c
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -78,19 +79,21 @@ def _arriving(
 def left_behind(changes: Mapping[Address, Change], registry: Registry) -> Iterator[tuple[Address, Change]]:
     """Orphans beside something new that is declared alike, with the entry in `moved` that tells a new name from a new object."""
     orphans = [one for one in changes.values() if one.action is Action.ORPHAN and registry.of(one.address).renames]
-    made = [one for one in changes.values() if one.action is Action.CREATE] if orphans else []
+    made: dict[object, list[Address]] = {}
+    for new in changes.values() if orphans else ():
+        if new.action is Action.CREATE and new.desired:
+            made.setdefault(_likeness(new.desired), []).append(new.address)
     for orphan in orphans:
-        old = orphan.address
-        alike = [new.address for new in made if _is_alike(new, orphan)]
+        alike = made.get(_likeness(orphan.live), ()) if orphan.live else ()
         if len(alike) == 1 and not orphan.reason:
-            entry = f"moved: [{{from: {old}, to: {alike[0]}, reason: …}}]"
+            entry = f"moved: [{{from: {orphan.address}, to: {alike[0]}, reason: …}}]"
             reason = f"{alike[0]} is new and declared alike. If it is this one by another name, let it go on from here: {entry}"
-            yield old, replace(orphan, reason=reason)
+            yield orphan.address, replace(orphan, reason=reason)
 
 
-def _is_alike(new: Change, old: Change) -> bool:
-    are_beside = new.address.kind == old.address.kind and new.address.names[:-1] == old.address.names[:-1]
-    return are_beside and new.desired is not None and old.live is not None and new.desired.config == old.live.config
+def _likeness(one: Resource) -> object:
+    """Equal of two resources that stand side by side and are configured the same."""
+    return one.address.kind, one.address.names[:-1], json.dumps(one.config, sort_keys=True)
 
 
 def _consent(entry: Moved, kind: Kind) -> tuple[Consent, ...]:

@@ -97,14 +97,14 @@ def _written(finished: Finished) -> Iterator[str]:
     if finished.recorded:
         yield f"{counted(finished.recorded, 'record')} {'is' if finished.recorded == 1 else 'are'} written anew"
     if finished.let_go:
-        yield f"{counted(finished.let_go, 'resource')} {'is' if finished.let_go == 1 else 'are'} no longer ours"
+        yield f"{counted(finished.let_go, 'record')} {'is' if finished.let_go == 1 else 'are'} removed"
 
 
 def _deed_at_rest(finished: Finished) -> str:
     """The one word for a run that wrote records alone."""
     if finished.adopted:
         return "Adopted"
-    return "Recorded" if finished.recorded else "Let go"
+    return "Recorded" if finished.recorded else "Forgotten"
 
 
 def _deeds(finished: Finished, took: str) -> str:

@@ -50,7 +50,7 @@ def test_what_is_no_longer_declared_is_listed_and_kept(someone: Someone) -> None
 def test_forget_gives_up_and_another_topology_may_take_it(someone: Someone) -> None:
     someone.applied(AB)
     ran = someone.apply(AB.replace("  B: {subjects: [b]}\n", "") + "forget: [stream/B]\n")
-    assert "Let go: 1 resource is no longer ours, and no object was touched" in ran.out
+    assert "Forgotten: 1 record is removed, and no object was touched" in ran.out
     other = someone.write("reconciler: 1\ntopology: other\nstreams: {B: {subjects: [b]}}\n", "other.yaml")
     ran = someone("apply", other, "--yes")
     assert (ran.code, someone.ask(streams)) == (0, ["A", "B"])

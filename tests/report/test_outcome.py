@@ -66,7 +66,7 @@ def test_where_records_alone_are_written_it_says_so() -> None:
     )
     assert outcome_text(Finished(recorded=1), seconds=0.01) == said
     gone = outcome_text(Finished(let_go=2))
-    assert gone.startswith("Let go: 2 resources are no longer ours, and no object was touched.")
+    assert gone.startswith("Forgotten: 2 records are removed, and no object was touched.")
     both = outcome_text(Finished(adopted=2, recorded=3))
     assert both.startswith("Adopted: 2 resources are ours now, 3 records are written anew, and no object was touched.")
 
