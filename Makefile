@@ -129,10 +129,13 @@ schemas: $(VENV)/.dev  ## write schemas/ anew, with the reference of all rules
 	@$(BIN)/reconciler schema --write schemas
 	@$(BIN)/reconciler explain --all --format markdown > schemas/rules.md
 
+pages: $(VENV)/.test  ## write those pages of docs/ that are made from the program
+	@$(BIN)/python -m tests.site
+
 clean:  ## forget environments, caches and embedded servers
 	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 format: $(VENV)/.test  ## put every file into form
 	@$(BIN)/ruff check -q --fix . && $(BIN)/ruff format -q .
 
-.PHONY: help setup demo demo-fleet lint check test test-versions interop convergence drill faults power faithful truth probes sabotage mutation story action agreement bench bench-fleet curve format schemas clean
+.PHONY: help setup demo demo-fleet lint check test test-versions interop convergence drill faults power faithful truth probes sabotage mutation story action agreement bench bench-fleet curve format schemas pages clean

@@ -1,0 +1,17 @@
+"""Which pages of docs/ are made from the program, and what they hold now. `python -m tests.site` writes them anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+
+MAKERS: tuple[Callable[[], dict[str, str]], ...] = ()
+"""Each answers with whole pages by their path below docs/."""
+
+
+def generated() -> dict[Path, str]:
+    """Every generated page with its text."""
+    return {DOCS / path: text for make in MAKERS for path, text in make().items()}
