@@ -142,7 +142,8 @@ def test_without_the_bucket_nothing_is_removed(people: People, role: str, code: 
 
 
 @pytest.mark.parametrize(
-    ("role", "code", "said"), [("keyless", 1, NEEDED), ("blind", 4, "Replacing it needs bucket reconciler")]
+    ("role", "code", "said"),
+    [("keyless", 1, NEEDED), ("blind", 4, "which an interrupted replacement needs, could not be read")],
 )
 def test_without_the_bucket_nothing_is_replaced(people: People, role: str, code: int, said: str) -> None:
     people.admin.applied(A)

@@ -114,8 +114,8 @@ RULES = (
     Act(
         name="what is in flight is said to keep its payload",
         file="reconciler/kinds/consumer/effects.py",
-        before='where not acknowledged in time"] if flying else []',
-        after='where not acknowledged in time"] if False else []',
+        before='unless acknowledged in time"] if flying else []',
+        after='unless acknowledged in time"] if False else []',
         seen_by=(says("CO601"),),
     ),
     Act(
