@@ -43,16 +43,17 @@ HURTING = {
     "large pulls refused": Hurts(code="CO602", consumer=("", ", max_bytes: 1KiB"), says="refuses pulls for more than 1KiB (409)"),
     "full of messages": Hurts(
         code="ST601", stream=("discard: new, ", "discard: new, max_msgs: 10, "), quantities=(("over", 21),),
-        says="30 messages are stored, and max_msgs becomes 10 messages: every publish is refused (10077) until 21 messages are gone"),
+        says="30 messages are stored, and max_msgs becomes 10 messages: the server refuses every publish (10077) until 21 messages "
+        "are gone"),
     "full of bytes": Hurts(
-        code="ST601", stream=("discard: new, ", "discard: new, max_bytes: 100, "), says="every publish is refused (10077) until"),
+        code="ST601", stream=("discard: new, ", "discard: new, max_bytes: 100, "), says="the server refuses every publish (10077) until"),
     "too large": Hurts(
         code="ST601", stream=("", "max_msg_size: 100, "), size=500, quantities=(("larger", 30),),
         says="30 of the last 30 messages are larger than 100 bytes"),
     "no answer": Hurts(code="ST602", stream=("", "no_ack: true, "), says="publishers that wait for an answer get none"),
     "a queue that drops": Hurts(
         code="ST603", stream=(f"{QUEUE}discard: new, max_msgs: 30, ", f"{QUEUE}discard: old, max_msgs: 30, "),
-        says="30 messages are stored, and max_msgs is 30 messages: each publish removes the oldest message"),
+        says="30 messages are stored, and max_msgs is 30 messages: each publish deletes the oldest message"),
     "nobody gets them again": Hurts(
         code="CO603", stream=(QUEUE, QUEUE), consumer=("", ", max_deliver: 1"), quantities=(("messages", 20),),
         says="20 of 20 messages in flight were already delivered once: unless clients acknowledge them in time, they are never "
@@ -69,7 +70,7 @@ HURTING = {
     "direct gets refused": Hurts(
         code="ST605", stream=("allow_direct: true, ", ""), says="direct gets get no answer: 30 stored messages"),
     "rollups refused": Hurts(
-        code="ST606", stream=("allow_rollup_hdrs: true, ", ""), says="a message with Nats-Rollup is refused"),
+        code="ST606", stream=("allow_rollup_hdrs: true, ", ""), says="from then on the server refuses messages with Nats-Rollup"),
     "everything twice": Hurts(
         code="CO605", consumer=("", ", ack_wait: 1ms"), quantities=(("redelivered", 20),), says="redelivers 20 of 20 messages in flight"),
     "nothing more": Hurts(

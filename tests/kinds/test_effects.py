@@ -231,12 +231,12 @@ def test_what_does_not_hurt_now_is_a_note_with_the_code_of_its_page(tmp_path: Pa
             ("CO606", "from then on at most 9 messages are in flight at once (CO606)"),
         ],
         [
-            ("ST601", "once 50MB are stored, every publish is refused (ST601)"),
+            ("ST601", "once 50MB are stored, the server refuses every publish (ST601)"),
             (
                 "ST601",
-                "messages above 3KB are refused from then on; none that large was found among those stored (ST601)",
+                "from then on the server refuses messages above 3KB; none that large was found among those stored (ST601)",
             ),
-            ("ST601", "once 10 messages are stored, every publish is refused (ST601)"),
+            ("ST601", "once 10 messages are stored, the server refuses every publish (ST601)"),
         ],
     ]
 
@@ -247,7 +247,7 @@ def test_a_source_that_is_taken_off_is_copied_no_more(tmp_path: Path) -> None:
     (change,) = scene(tmp_path, desired, live).plan().changes
     assert change.verdicts == ()
     assert [one.message for one in change.consequences] == [
-        "what is stored in O from then on is copied no more (ST305)"
+        "from then on the stream does not copy new messages of O (ST305)"
     ]
 
 
@@ -276,7 +276,7 @@ def test_direct_gets_that_a_mirror_goes_on_answering_are_a_note(tmp_path: Path) 
         raw = {"streams": {"S": {"state": {"messages": 3}}, **more}}
         (change,) = scene(tmp_path, "streams: {S: {subjects: [s]}}", live, raw=raw).plan().changes
         said.append(([one.code for one in change.verdicts], [one.message for one in change.consequences]))
-    note = "direct gets are answered by M alone, with what is copied there (ST605)"
+    note = "from then on only M answers direct gets, with what is copied there (ST605)"
     assert said == [(["ST605"], []), ([], [note]), (["ST605"], [])]
 
 
@@ -325,4 +325,6 @@ def test_a_first_limit_of_a_stream_that_nobody_has_used_says_nothing(tmp_path: P
 def test_a_limit_of_a_stream_that_was_used_is_a_note(tmp_path: Path) -> None:
     live, raw = "streams: {S: {subjects: [s]}}", {"streams": {"S": {"state": {"messages": 0, "last_seq": 7}}}}
     (change,) = scene(tmp_path, "streams: {S: {subjects: [s], max_age: 1h}}", live, raw=raw).plan().changes
-    assert [one.message for one in change.consequences] == ["messages are removed when they are 1h old (ST301)"]
+    assert [one.message for one in change.consequences] == [
+        "from then on the server deletes messages when they are 1h old (ST301)"
+    ]

@@ -100,8 +100,8 @@ RULES = (
     Act(
         name="a limit per subject is said to trim at once where nobody counted",
         file="reconciler/kinds/effects/surplus.py",
-        before='"go at apply" if is_prompt else _later(change)',
-        after='"go at apply"',
+        before='("apply", "") if is_prompt else ("the server", _later(change))',
+        after='("apply", "")',
         seen_by=(says("ST301"),),
     ),
     Act(
