@@ -120,7 +120,7 @@ def _stamped(one: Rule, finding: Finding, change: Change, view: View) -> Verdict
         code=one.code,
         name=one.name,
         outcome=outcome,
-        message=finding.message + (f"; it falls on {_named(others, view)}" if others else ""),
+        message=finding.message + (f"; this affects {_named(others, view)}" if others else ""),
         address=str(change.address),
         path=finding.path,
         span=change.where(finding.path),
@@ -140,7 +140,7 @@ NAMED = 5
 
 def _named(others: Sequence[Other], view: View) -> str:
     """Each with its owner, those of other topologies first; of many the first ones."""
-    unowned = "of no topology" if view.ledger_known else "nobody could read of whom"
+    unowned = "owned by no topology" if view.ledger_known else "owner unknown"
     known_first = sorted(others, key=lambda one: (one.owner is None, one))
-    said = [f"{one.address} ({f'of `{one.owner}`' if one.owner else unowned})" for one in known_first[:NAMED]]
+    said = [f"{one.address} ({f'owned by `{one.owner}`' if one.owner else unowned})" for one in known_first[:NAMED]]
     return ", ".join(said) + (f" and {len(others) - NAMED:_} more" if len(others) > NAMED else "")

@@ -57,7 +57,7 @@ streams:
     discard: new
 """)
     doomed, refused = (shell("upgrade-check", file, "--server-version", version) for version in ("2.12.8", "2.14.6"))
-    later = "this server takes it, and the next version loses the stream"
+    later = "this server accepts both, and the next version loses the stream"
     told = [(ran.code, later in " ".join(ran.out.split())) for ran in (doomed, refused)]
     assert told == [(4, True), (4, False)]
     assert "Refused by nats-server 2.14.6" in refused.out
