@@ -206,7 +206,7 @@ def test_what_a_full_queue_has_not_taken_in_is_told_as_the_least_it_can_be(accou
         return [one.message for one in await findings(js) if one.code == "GR161"]
 
     (said,) = talk(account, look)
-    assert "; at least" in said
+    assert "; it is at least" in said
 
 
 @on_every_version

@@ -128,8 +128,8 @@ async def stopped(js: JetStream) -> None:
 @pytest.mark.parametrize(
     ("wish", "said"),
     [
-        (["--add", "a"], "a is a member already"),
-        (["--drop", "z"], "z is no member"),
+        (["--add", "a"], "a is already a member"),
+        (["--drop", "z"], "z is not a member"),
         (["--drop", "a", "--drop", "b"], "no member would be left"),
     ],
 )

@@ -232,6 +232,6 @@ def test_a_new_group_begins_with_what_its_stream_holds(account: Account, tmp_pat
         again = (await plan(read(tmp_path, grouped), js)).plan.changes
         return [said.message for one in first for said in one.consequences], [one.address for one in again], queued
 
-    said = "It begins with what S holds already: up to 10 messages"
-    waiting = "Its queue holds no more than 4 messages at a time: the rest waits in S, as long as that stores it"
+    said = "It starts with what S already holds: up to 10 messages"
+    waiting = "Its queue holds no more than 4 messages at a time: the rest waits in S, as long as S stores it"
     assert talk(account, work) == ([said, said, waiting], [], len(MIXED) * 2)

@@ -32,31 +32,33 @@ class KVBucketSpec(Terms):
     ttl: Annotated[Duration | None, Known(unit="duration", default=0)] = None
     """Age after which values are removed; 0 keeps them. Server: max_age, nanoseconds."""
     max_value_size: Annotated[Bytes | None, Known(unit="bytes", default=-1)] = None
-    """Larger values are refused. Default: -1, no limit."""
+    """The server refuses larger values. Default: -1, no limit."""
     max_bytes: Annotated[Bytes | None, Known(unit="bytes", default=-1)] = None
     """How many bytes the bucket may hold. Default: -1, no limit."""
     storage: Annotated[Literal["file", "memory"] | None, Known(default="file")] = None
-    """Where values are kept; memory is lost at a restart. Default: file."""
+    """Where values are stored; memory is lost at a restart. Default: file."""
     num_replicas: Annotated[Count | None, Known(unit="count", default=1)] = None
-    """On how many servers, 1 to 5. Default: 1."""
+    """How many servers hold it, 1 to 5. Default: 1."""
     compression: Annotated[Literal["none", "s2"] | None, Known(default="none", since=V2_10)] = None
     """Compression of file storage. Default: none."""
     placement: Annotated[Placement | None, Known(unit="mapping")] = None
     """Which servers hold it."""
     republish: Annotated[Republish | None, Known(unit="mapping")] = None
-    """Publishes stored values again for plain subscribers."""
+    """Republishes stored values for plain subscribers."""
     mirror: Annotated[StreamSource | None, Known(unit="mapping")] = None
-    """The stream (`KV_<bucket>`) this bucket is a read-only copy of."""
+    """The stream (`KV_<bucket>`) that this bucket is a read-only copy of."""
     sources: Annotated[tuple[StreamSource, ...] | None, Known(unit="list")] = None
     """Streams (`KV_<bucket>`) whose values are copied into this bucket."""
     limit_marker_ttl: Annotated[Duration | None, Known(unit="duration", since=V2_11)] = None
-    """How long a marker stands for a key whose last value expired, from 1s; also lets values carry a TTL. Since 2.11."""
+    """How long the server keeps a marker for a key whose last value expired, from 1s; also lets values carry a TTL.
+    Since 2.11."""
     allow_direct: Annotated[bool | None, Known(unit="flag", default=True)] = None
-    """Any replica may answer reads. Default: true; buckets that nats-py made say false."""
+    """Any replica may answer reads. Default: true; buckets made by nats-py have false."""
     allow_msg_ttl: Annotated[bool | None, Known(unit="flag", default=False, since=V2_11)] = None
     """Single values may carry a TTL; cannot be undone. Default: false; true with limit_marker_ttl. Since 2.11."""
     deny_delete: Annotated[bool | None, Known(unit="flag", default=True)] = None
-    """Single revisions cannot be deleted through the API; cannot be undone. Default: true; buckets that nats.js made say false."""
+    """Single revisions cannot be deleted through the API; cannot be undone. Default: true; buckets made by nats.js have
+    false."""
     metadata: Annotated[dict[str, str] | None, Known(unit="mapping", since=V2_10)] = None
     """Labels of your own kept by the server; `_nats.*` is the server's. Since 2.10."""
 

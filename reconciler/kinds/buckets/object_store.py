@@ -1,4 +1,4 @@
-"""Object stores: a stream `OBJ_<name>` holding chunks and what is known about each object (ADR-20)."""
+"""Object stores: a stream `OBJ_<name>` that holds chunks, and the metadata of each object (ADR-20)."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class ObjectStoreSpec(Terms):
     max_bytes: Annotated[Bytes | None, Known(unit="bytes", default=-1)] = None
     """How many bytes the store may hold. Default: -1, no limit."""
     storage: Annotated[Literal["file", "memory"] | None, Known(default="file")] = None
-    """Where objects are kept; memory is lost at a restart. Default: file."""
+    """Where objects are stored; memory is lost at a restart. Default: file."""
     num_replicas: Annotated[Count | None, Known(unit="count", default=1)] = None
-    """On how many servers, 1 to 5. Default: 1."""
+    """How many servers hold it, 1 to 5. Default: 1."""
     compression: Annotated[Literal["none", "s2"] | None, Known(default="none", since=V2_10)] = None
     """Compression of file storage. Default: none."""
     placement: Annotated[Placement | None, Known(unit="mapping")] = None
@@ -35,7 +35,8 @@ class ObjectStoreSpec(Terms):
     allow_direct: Annotated[bool | None, Known(unit="flag", default=True)] = None
     """Any replica may answer reads. Default: true."""
     sealed: Annotated[bool | None, Known(unit="flag", default=False)] = None
-    """Nothing is put in, replaced or deleted any more, and nothing ages; cannot be undone or set at creation. Default: false."""
+    """Nothing can be put, replaced or deleted any more, and nothing expires; cannot be undone or set at creation.
+    Default: false."""
     metadata: Annotated[dict[str, str] | None, Known(unit="mapping", since=V2_10)] = None
     """Labels of your own kept by the server; `_nats.*` is the server's. Since 2.10."""
 

@@ -1,4 +1,4 @@
-"""What an elastic group is: record and work-queue stream as one resource. Its membership alone changes in place."""
+"""What an elastic group is: record and work-queue stream as one resource. Only its membership changes in place."""
 
 from __future__ import annotations
 
@@ -51,23 +51,25 @@ PARTITIONED = r"^([^.]+\.)*(\*(\.[^.]+)*|>)$"
 
 
 class PartitioningFilter(Spec):
-    """Which subjects are partitioned, and by which of their tokens."""
+    """Which subjects are partitioned, and which of their tokens decide."""
 
     filter: Annotated[str, text_like(PARTITIONED, "subjects with a `*`, or with `>` at the end")]
     """Subjects of the source stream, for example `orders.*.*`."""
     partitioning_wildcards: tuple[Count, ...] = ()
-    """Numbers of the `*` in the filter, from 1, whose tokens decide the partition; none: the whole subject (from 2.12)."""
+    """Numbers of the `*` in the filter, from 1, whose tokens decide the partition; none: the whole subject (from
+    2.12)."""
 
 
 class ElasticGroupSpec(GroupSpec):
     """An elastic partitioned consumer group as written in a file."""
 
     max_members: Annotated[Count, Known(unit="count", felt=MADE_ANEW)]
-    """Number of partitions, which is the most members that can work; another number makes the group anew."""
+    """Number of partitions, which is also how many members can work at most; the group is recreated for another
+    number."""
     members: Annotated[tuple[Member, ...] | None, Known(unit="list", ordered=False, felt=MEMBERS)] = None
-    """Who takes part, partitions spread evenly. Left out together with `member_mappings`: not managed here."""
+    """The members, which share the partitions evenly. Left out together with `member_mappings`: not managed here."""
     member_mappings: Annotated[tuple[MemberMapping, ...] | None, Known(unit="mapping", felt=MEMBERS)] = None
-    """Who owns which partitions; each partition exactly once."""
+    """Which member owns which partitions; each partition exactly once."""
     partitioning_filters: Annotated[
         tuple[PartitioningFilter, ...] | None, Known(unit="list", ordered=False, felt=OTHER_MESSAGES)
     ] = None
@@ -88,10 +90,10 @@ def _recognise(snapshot: Snapshot) -> Iterable[Resource]:
 
 
 def _odd_queue(group: Resource, snapshot: Snapshot) -> str | None:
-    """A queue that is missing can be made, and one that has resumed can be settled; any other that differs is never
-    edited, only reported (EG320)."""
+    """A missing queue can be created, and a resumed one can be settled. Any other difference is only reported, never
+    edited (EG320)."""
     if group.state["broken"] or group.state["legacy"]:
-        return None  # nothing can be said about what such a record wants
+        return None  # nobody knows what such a record wants
     name = derived.stream_name(*group.address.names)
     if (info := snapshot.streams.get(name)) is None:
         return None if snapshot.unknown_stream(name) else "missing"
@@ -131,8 +133,8 @@ def _steps(change: Change, view: View) -> Sequence[Step]:
 
 
 def _create(change: Change, view: View) -> Sequence[Step]:
-    """Record first, as the reference does; if the stream is then refused, the record goes again: it would block a
-    corrected create for ever."""
+    """The record first, as the reference does it. If the server then refuses the stream, the record is deleted again:
+    it would block every corrected create."""
     config = change.desired.config if change.desired else {}
     put = group_steps.put(change, BUCKET, group_record.write(config, elastic=True), view)
     queue = _create_queue(change, view, after=(put.id,))
@@ -143,7 +145,7 @@ def _create(change: Change, view: View) -> Sequence[Step]:
         address=put.address,
         undoes=queue.id,
         after=(put.id,),
-        effect="take the record back, since its stream was refused",
+        effect="delete the record again, since the server refused its stream",
     )
     return (put, queue, undo)
 
@@ -172,8 +174,8 @@ def _update(change: Change, view: View) -> Iterable[Step]:
 
 
 def _delete(change: Change, view: View) -> Sequence[Step]:
-    """The marker ends the members; their consumers go when they let go; the queue goes last. A group that was being
-    made anew may be without its record already."""
+    """The marker ends the members; their consumers disappear when they end; the queue is deleted last. A group that was
+    being recreated may already be without its record."""
     marker = (group_steps.delete_record(change, BUCKET),) if change.live else ()
     name = derived.stream_name(*change.address.names)
     if name not in view.snapshot.streams:
@@ -183,7 +185,8 @@ def _delete(change: Change, view: View) -> Sequence[Step]:
 
 
 def _remains(address: Address, snapshot: Snapshot) -> bool:
-    """Its queue is, when the record was deleted and the run cut off then; it would go on taking messages in."""
+    """Its queue still exists if a run was interrupted after it deleted the record; the queue would continue to copy
+    messages."""
     info = snapshot.streams.get(derived.stream_name(*address.names))
     config = info["config"] if info else {}
     origins = [origin["name"] for origin in config.get("sources") or ()]

@@ -22,22 +22,23 @@ class MemberMapping(Spec):
     """Which partitions a member owns."""
 
     member: Member
-    """The member's name, which its instances join as."""
+    """The member's name, under which its instances join."""
     partitions: tuple[Count, ...]
     """Partition numbers from 0."""
 
 
 class GroupSpec(Terms):
-    """The part of a partitioned consumer group that both types have."""
+    """What both types of partitioned consumer groups have."""
 
     max_members: Annotated[Count, Known(unit="count", felt=fixed(101))]
-    """Number of partitions, which is the most members that can work; another number makes an elastic group anew."""
+    """Number of partitions, which is also how many members can work at most; an elastic group is recreated for another
+    number."""
     members: Annotated[tuple[Member, ...] | None, Known(unit="list", ordered=False, felt=fixed(101))] = None
-    """Who takes part, partitions spread evenly. Left out together with `member_mappings`: not managed here."""
+    """The members, which share the partitions evenly. Left out together with `member_mappings`: not managed here."""
     member_mappings: Annotated[tuple[MemberMapping, ...] | None, Known(unit="mapping", felt=fixed(101))] = Field(
         default=None
     )
-    """Who owns which partitions; each partition exactly once."""
+    """Which member owns which partitions; each partition exactly once."""
 
 
 OURS = frozenset(Terms.model_fields)
@@ -54,14 +55,16 @@ FIELDS = {
 
 
 def with_membership_left(spec: Terms) -> Terms:
-    """A membership nobody declared belongs to an autoscaler or an operator: it is unmanaged, without being said so."""
+    """A membership that nobody declared belongs to an autoscaler or an operator: it is unmanaged, even if the file does
+    not say so."""
     if spec.model_fields_set & set(MEMBERSHIP):
         return spec
     return spec.model_copy(update={"unmanaged": (*spec.unmanaged, *MEMBERSHIP)})
 
 
 def render_mappings(config: Config) -> dict[str, Json]:
-    """As it stands in files: mappings are a list there, like in the record; a membership left out would not be managed."""
+    """The configuration as files hold it: mappings are a list there, as in the record. A membership left out would be
+    unmanaged."""
     rendered = dict(config)
     if not config.keys() & set(MEMBERSHIP):
         rendered["members"] = []
