@@ -379,7 +379,7 @@ def test_a_plan_does_not_call_the_consumer_of_who_joins_in_it_nobodys(account: A
 
     nothing, nobodys, left = talk(account, look)
     assert left == {"GR142", "GR145"}
-    assert (nothing, [one.split(":")[0] for one in nobodys]) == ([], ["consumer b of S-g is no member's"])
+    assert (nothing, [one.split(":")[0] for one in nobodys]) == ([], ["consumer b of S-g belongs to no member"])
 
 
 def joined_by(name: str) -> str:
