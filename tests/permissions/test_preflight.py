@@ -133,7 +133,7 @@ NEEDED = "may not publish to $KV.reconciler.>, which this plan needs"
 
 
 @pytest.mark.parametrize(
-    ("role", "code", "said"), [("keyless", 1, NEEDED), ("blind", 4, "Who owns it cannot be read (no access to bucket")]
+    ("role", "code", "said"), [("keyless", 1, NEEDED), ("blind", 4, "Its owner could not be read (no access to bucket")]
 )
 def test_without_the_bucket_nothing_is_removed(people: People, role: str, code: int, said: str) -> None:
     people.admin.applied(AB)
