@@ -1,7 +1,7 @@
 """Judging without an account: configurations are known, but messages, positions, clients, limits and answers are not.
 
 No rule declares which of those it reads, so it is watched instead. A finding that a rule makes before it reads
-something unknown stands. Rules that tried to read something unknown are named, so that nobody takes their silence for
+something unknown appears. Rules that tried to read something unknown are named, so that nobody takes their silence for
 approval.
 """
 

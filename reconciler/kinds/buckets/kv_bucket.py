@@ -50,15 +50,13 @@ class KVBucketSpec(Terms):
     sources: Annotated[tuple[StreamSource, ...] | None, Known(unit="list")] = None
     """Streams (`KV_<bucket>`) whose values are copied into this bucket."""
     limit_marker_ttl: Annotated[Duration | None, Known(unit="duration", since=V2_11)] = None
-    """How long the server keeps a marker for a key whose last value expired, from 1s; also lets values carry a TTL.
-    Since 2.11."""
+    """How long the server keeps a marker for a key whose last value expired, from 1s; also lets values carry a TTL. Since 2.11."""
     allow_direct: Annotated[bool | None, Known(unit="flag", default=True)] = None
     """Any replica may answer reads. Default: true; buckets made by nats-py have false."""
     allow_msg_ttl: Annotated[bool | None, Known(unit="flag", default=False, since=V2_11)] = None
     """Single values may carry a TTL; cannot be undone. Default: false; true with limit_marker_ttl. Since 2.11."""
     deny_delete: Annotated[bool | None, Known(unit="flag", default=True)] = None
-    """Single revisions cannot be deleted through the API; cannot be undone. Default: true; buckets made by nats.js have
-    false."""
+    """Single revisions cannot be deleted through the API; cannot be undone. Default: true; buckets made by nats.js have false."""
     metadata: Annotated[dict[str, str] | None, Known(unit="mapping", since=V2_10)] = None
     """Labels of your own kept by the server; `_nats.*` is the server's. Since 2.10."""
 

@@ -35,8 +35,7 @@ class ObjectStoreSpec(Terms):
     allow_direct: Annotated[bool | None, Known(unit="flag", default=True)] = None
     """Any replica may answer reads. Default: true."""
     sealed: Annotated[bool | None, Known(unit="flag", default=False)] = None
-    """Nothing can be put, replaced or deleted any more, and nothing expires; cannot be undone or set at creation.
-    Default: false."""
+    """Nothing can be put, replaced or deleted any more, and nothing expires; cannot be undone or set at creation. Default: false."""
     metadata: Annotated[dict[str, str] | None, Known(unit="mapping", since=V2_10)] = None
     """Labels of your own kept by the server; `_nats.*` is the server's. Since 2.10."""
 

@@ -149,8 +149,9 @@ def _noted(change: Change) -> Iterator[Step]:
     )
     if not position.info_of(change).get("paused"):
         yield from (clock, pause)
-    stands = _read(change, f"read where {label} stands", f"read the position of consumer {name}: after its ack floor")
-    yield replace(stands, bind=Bind.AFTER_ACK_FLOOR, body={"paused": True})
+    effect = f"read the position of consumer {name}: after its ack floor"
+    read = _read(change, f"read the position of {label}", effect)
+    yield replace(read, bind=Bind.AFTER_ACK_FLOOR, body={"paused": True})
 
 
 def _read(change: Change, step_id: str, effect: str) -> Step:

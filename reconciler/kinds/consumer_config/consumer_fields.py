@@ -29,18 +29,18 @@ from reconciler.model.resource import Terms, text_like
 from reconciler.model.units import Bytes, Count, Duration, SequenceNumber
 from reconciler.model.wire.version import Version
 
-LARGER_PULLS = gain(WIDER, "Larger and longer pulls are taken.", Side.READERS)
+LARGER_PULLS = gain(WIDER, "The server accepts larger and longer pulls.", Side.READERS)
 OTHER_MESSAGES = felt(
-    301, Side.POSITIONS, EVERY, "It goes on from where it is, with other messages.", also=(Side.READERS, Side.STORED)
+    301, Side.POSITIONS, EVERY, "It keeps its position and delivers other messages.", also=(Side.READERS, Side.STORED)
 )
 NOT_UPDATABLE = 10012
-"""The err_code of changes a consumer cannot take; the reason is only in the words."""
+"""The err_code of a change that a consumer cannot make; only the words tell why."""
 
 MEM_STORAGE = ((V2_11, Update.FREE), (Version(2, 14, 4), Update.FIXED))
 
 
 def _percent(value: Any) -> Any:
-    """`30`, `"30"` and `"30%"` are one."""
+    """`30`, `"30"` and `"30%"` are the same."""
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if isinstance(text, str) and not re.fullmatch("[0-9]{1,9}%?", text):
         raise PydanticCustomError(
@@ -78,9 +78,9 @@ class ConsumerConfig(Terms):
     opt_start_seq: Annotated[
         SequenceNumber | None, _fixed("start sequence can not be updated", unit="count", felt=fixed(102))
     ] = None
-    """First sequence, for `by_start_sequence` alone."""
+    """First sequence, only for `by_start_sequence`."""
     opt_start_time: Annotated[Time | None, _fixed("start time can not be updated", unit="time", felt=fixed(103))] = None
-    """First time, for `by_start_time` alone."""
+    """First time, only for `by_start_time`."""
     ack_policy: Annotated[
         Literal["none", "all", "explicit", "flow_control"] | None,
         _fixed(
@@ -96,13 +96,13 @@ class ConsumerConfig(Terms):
         Duration | None,
         Known(
             unit="duration",
-            left_out="30s, where it is acknowledged",
+            left_out="30s, if messages are acknowledged",
             felt=(
                 felt(
                     605,
                     Side.READERS,
                     frozenset({Way.LOWERED}),
-                    "Messages in flight for longer are delivered again, or given up where max_deliver is reached.",
+                    "Messages in flight for longer are redelivered, or never again if max_deliver is reached.",
                     "some are in flight",
                     (Side.POSITIONS,),
                 ),
@@ -121,11 +121,11 @@ class ConsumerConfig(Terms):
                     603,
                     Side.STORED,
                     TIGHTER,
-                    "Messages in flight that were delivered so often are never delivered again.",
+                    "Messages in flight that were already delivered that often are never redelivered.",
                     "some are in flight",
                     (Side.READERS, Side.POSITIONS),
                 ),
-                gain(WIDER, "What failed is delivered again.", Side.READERS, Side.STORED, Side.POSITIONS),
+                gain(WIDER, "Failed messages are redelivered.", Side.READERS, Side.STORED, Side.POSITIONS),
             ),
         ),
     ] = None
@@ -134,7 +134,7 @@ class ConsumerConfig(Terms):
         tuple[Duration, ...] | None,
         Known(
             unit="durations",
-            felt=(felt(608, Side.READERS, EVERY, "Redeliveries come at other times.", "messages are in flight"),),
+            felt=(felt(608, Side.READERS, EVERY, "Redeliveries happen at other times.", "messages are in flight"),),
         ),
     ] = None
     """Waiting times before redeliveries, the last one repeating; replaces `ack_wait`."""
@@ -157,19 +157,19 @@ class ConsumerConfig(Terms):
         Literal["instant", "original"] | None,
         _fixed("replay policy can not be updated", default="instant", felt=fixed(105)),
     ] = None
-    """As fast as possible, or as slowly as messages came in. Server: instant."""
+    """As fast as possible, or at the pace at which messages arrived. Server: instant."""
     rate_limit_bps: Annotated[
         Count | None,
         Known(
             unit="count",
             left_out="no limit",
             felt=(
-                felt(608, Side.READERS, TIGHTER, "Messages come more slowly.", "there is more to deliver"),
-                unfelt(WIDER, "Messages come sooner."),
+                felt(608, Side.READERS, TIGHTER, "Messages arrive more slowly.", "messages are pending"),
+                unfelt(WIDER, "Messages arrive sooner."),
             ),
         ),
     ] = None
-    """Bits per second at most, for push consumers. Server: no limit."""
+    """Maximum bits per second, for push consumers. Server: no limit."""
     sample_freq: Annotated[SampleFreq | None, Known(felt=NOT_FELT)] = None
     """Share of acknowledgements reported as metrics, in percent. Server: none."""
     max_waiting: Annotated[
@@ -181,7 +181,7 @@ class ConsumerConfig(Terms):
             felt=fixed(106),
         ),
     ] = None
-    """Waiting pull requests at most. Server: 512 for pull consumers."""
+    """Maximum number of waiting pull requests. Server: 512 for pull consumers."""
     max_ack_pending: Annotated[
         Count | None,
         Known(
@@ -192,14 +192,14 @@ class ConsumerConfig(Terms):
                     606,
                     Side.READERS,
                     TIGHTER,
-                    "Nothing is delivered until enough is acknowledged.",
-                    "as many messages are in flight",
+                    "Nothing is delivered until enough messages are acknowledged.",
+                    "that many messages are in flight",
                 ),
-                gain(WIDER, "More is delivered at once.", Side.READERS, Side.STORED, Side.POSITIONS),
+                gain(WIDER, "More messages are delivered at once.", Side.READERS, Side.STORED, Side.POSITIONS),
             ),
         ),
     ] = None
-    """Delivered but unacknowledged messages at most. Server: 1000 or less unless ack_policy is none; -1 is no limit."""
+    """Maximum number of delivered, unacknowledged messages. Server: 1000 or less unless ack_policy is none; -1 is no limit."""
     flow_control: Annotated[
         bool | None, _fixed("flow control can not be updated", unit="flag", default=False, felt=fixed(107))
     ] = None
@@ -210,8 +210,8 @@ class ConsumerConfig(Terms):
             unit="flag",
             default=False,
             felt=(
-                felt(601, Side.READERS, SET, "Messages come without their payload."),
-                gain(UNSET, "Payloads come again.", Side.READERS),
+                felt(601, Side.READERS, SET, "Messages arrive without their payload."),
+                gain(UNSET, "Messages arrive with their payload again.", Side.READERS),
             ),
         ),
     ] = None
@@ -222,12 +222,14 @@ class ConsumerConfig(Terms):
             unit="count",
             depends="a limit in the server's own settings",
             felt=(
-                felt(602, Side.READERS, TIGHTER, "Pulls for more messages are refused (409).", "clients pull so many"),
+                felt(
+                    602, Side.READERS, TIGHTER, "The server refuses pulls for more messages (409).", "clients pull more"
+                ),
                 LARGER_PULLS,
             ),
         ),
     ] = None
-    """Messages per pull request at most. Server: no limit, or its own."""
+    """Maximum number of messages per pull request. Server: no limit, or its own."""
     max_expires: Annotated[
         Duration | None,
         Known(
@@ -235,25 +237,29 @@ class ConsumerConfig(Terms):
             left_out="no limit",
             felt=(
                 felt(
-                    602, Side.READERS, TIGHTER, "Pulls that wait for longer are refused (409).", "clients wait so long"
+                    602,
+                    Side.READERS,
+                    TIGHTER,
+                    "The server refuses pulls that wait longer (409).",
+                    "clients wait longer",
                 ),
                 LARGER_PULLS,
             ),
         ),
     ] = None
-    """How long a pull request may wait at most, at least 1ms. Server: no limit."""
+    """How long a pull request may wait, at least 1ms. Server: no limit."""
     max_bytes: Annotated[
         Bytes | None,
         Known(
             unit="bytes",
             left_out="no limit",
             felt=(
-                felt(602, Side.READERS, TIGHTER, "Pulls for more bytes are refused (409).", "clients ask for so many"),
+                felt(602, Side.READERS, TIGHTER, "The server refuses pulls for more bytes (409).", "clients pull more"),
                 LARGER_PULLS,
             ),
         ),
     ] = None
-    """Bytes per pull request at most. Server: no limit."""
+    """Maximum number of bytes per pull request. Server: no limit."""
     deliver_subject: Annotated[
         Subject | None,
         Known(
@@ -265,14 +271,14 @@ class ConsumerConfig(Terms):
                     607,
                     Side.READERS,
                     SWITCHED,
-                    "Subscribers of the old subject hear nothing more, and what is in flight is delivered again at once.",
+                    "Subscribers of the old subject receive nothing more, and messages in flight are redelivered at once.",
                     also=(Side.POSITIONS,),
                 ),
                 felt(
                     109,
                     Side.READERS,
                     SET | UNSET,
-                    "A consumer that pulls becomes one that pushes, or the other way round: it is made anew, or the change is refused.",
+                    "A pull consumer becomes a push consumer, or the other way round: it is recreated, or the change is refused.",
                 ),
             ),
         ),
@@ -306,11 +312,11 @@ class ConsumerConfig(Terms):
                     604,
                     Side.POSITIONS,
                     TIGHTER,
-                    "The consumer is deleted with its position when it is idle for so long; from an interest stream, the messages "
-                    "that only it wanted.",
+                    "The server deletes the consumer with its position once it has been idle for that long; on an interest stream, "
+                    "it also deletes the messages that only this consumer wanted.",
                     also=(Side.READERS, Side.STORED),
                 ),
-                gain(WIDER, "It is kept for longer.", Side.POSITIONS, Side.READERS),
+                gain(WIDER, "The server keeps the consumer longer.", Side.POSITIONS, Side.READERS),
             ),
         ),
     ] = None
@@ -318,7 +324,7 @@ class ConsumerConfig(Terms):
     num_replicas: Annotated[Count | None, Known(unit="count", default=0, left_out="as its stream", felt=NOT_FELT)] = (
         None
     )
-    """On how many servers; 0 follows the stream. Server: 0."""
+    """How many servers hold it; 0 follows the stream. Server: 0."""
     mem_storage: Annotated[
         bool | None,
         Known(
@@ -342,7 +348,7 @@ class ConsumerConfig(Terms):
             update=Update.INERT,
             felt=(
                 felt(609, Side.READERS, SET | SWITCHED, "Nothing is delivered until then.", "it lies in the future"),
-                gain(UNSET, "What is pending is delivered.", Side.READERS, Side.STORED, Side.POSITIONS),
+                gain(UNSET, "Pending messages are delivered.", Side.READERS, Side.STORED, Side.POSITIONS),
             ),
         ),
     ] = None
@@ -356,12 +362,15 @@ class ConsumerConfig(Terms):
             ordered=False,
             felt=(
                 felt(
-                    122, Side.READERS, EVERY, "Clients of another group are refused, and an old pin blocks the others."
+                    122,
+                    Side.READERS,
+                    EVERY,
+                    "The server refuses clients of another group, and an old pin blocks the others.",
                 ),
             ),
         ),
     ] = None
-    """Name of the priority group clients pull with, 1 to 16 of `A-Z a-z 0-9 - _ / =`. Since 2.11."""
+    """Name of the priority group that clients pull with, 1 to 16 of `A-Z a-z 0-9 - _ / =`. Since 2.11."""
     priority_policy: Annotated[
         Literal["none", "overflow", "pinned_client", "prioritized"] | None,
         Known(
@@ -371,12 +380,15 @@ class ConsumerConfig(Terms):
             values_since={"prioritized": V2_12},
             felt=(
                 felt(
-                    121, Side.READERS, EVERY, "Clients of the old policy are refused, and an old pin blocks the others."
+                    121,
+                    Side.READERS,
+                    EVERY,
+                    "The server refuses clients of the old policy, and an old pin blocks the others.",
                 ),
             ),
         ),
     ] = None
-    """Who is served: all, those behind a long queue, one at a time, by priority (2.12). Server: none. Since 2.11."""
+    """Which clients are served: all, those that wait for a long queue, one at a time, or by priority (2.12). Server: none. Since 2.11."""
     priority_timeout: Annotated[
         Duration | None,
         Known(
@@ -388,7 +400,7 @@ class ConsumerConfig(Terms):
                     608,
                     Side.READERS,
                     EVERY,
-                    "Another client takes over sooner or later from one that is pinned and silent.",
+                    "Another client takes over from a pinned and silent one, earlier or later than before.",
                     "clients are pinned",
                 ),
             ),

@@ -56,16 +56,14 @@ class PartitioningFilter(Spec):
     filter: Annotated[str, text_like(PARTITIONED, "subjects with a `*`, or with `>` at the end")]
     """Subjects of the source stream, for example `orders.*.*`."""
     partitioning_wildcards: tuple[Count, ...] = ()
-    """Numbers of the `*` in the filter, from 1, whose tokens decide the partition; none: the whole subject (from
-    2.12)."""
+    """Numbers of the `*` in the filter, from 1, whose tokens decide the partition; none: the whole subject (from 2.12)."""
 
 
 class ElasticGroupSpec(GroupSpec):
     """An elastic partitioned consumer group as written in a file."""
 
     max_members: Annotated[Count, Known(unit="count", felt=MADE_ANEW)]
-    """Number of partitions, which is also how many members can work at most; the group is recreated for another
-    number."""
+    """Number of partitions, and the maximum number of members that can work; another number recreates the group."""
     members: Annotated[tuple[Member, ...] | None, Known(unit="list", ordered=False, felt=MEMBERS)] = None
     """The members, which share the partitions evenly. Left out together with `member_mappings`: not managed here."""
     member_mappings: Annotated[tuple[MemberMapping, ...] | None, Known(unit="mapping", felt=MEMBERS)] = None

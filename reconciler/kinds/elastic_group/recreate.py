@@ -115,7 +115,7 @@ def _resume_point(change: Change, view: View) -> Step:
     effect = (
         f"find the message of {stream} to continue with: the lowest one still queued in {queue_name}, or the next one"
     )
-    return _read(change, view, f"read where stream/{queue_name} stands", Bind.RESUME_POINT, PATIENCE, effect)
+    return _read(change, view, f"read the position of stream/{queue_name}", Bind.RESUME_POINT, PATIENCE, effect)
 
 
 def _read(change: Change, view: View, step_id: str, bind: Bind, timeout: int, effect: str) -> Step:

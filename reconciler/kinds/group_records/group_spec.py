@@ -31,8 +31,7 @@ class GroupSpec(Terms):
     """What both types of partitioned consumer groups have."""
 
     max_members: Annotated[Count, Known(unit="count", felt=fixed(101))]
-    """Number of partitions, which is also how many members can work at most; an elastic group is recreated for another
-    number."""
+    """Number of partitions, and the maximum number of members that can work; another number recreates an elastic group."""
     members: Annotated[tuple[Member, ...] | None, Known(unit="list", ordered=False, felt=fixed(101))] = None
     """The members, which share the partitions evenly. Left out together with `member_mappings`: not managed here."""
     member_mappings: Annotated[tuple[MemberMapping, ...] | None, Known(unit="mapping", felt=fixed(101))] = Field(

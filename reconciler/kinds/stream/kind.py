@@ -23,8 +23,7 @@ class StreamSpec(StreamConfig):
     """A stream as written in a file."""
 
     external: bool = False
-    """Someone else manages this stream. The file may state only its consumers, its groups, and the subjects and
-    retention it expects."""
+    """Someone else manages this stream. The file may state only its consumers, its groups, and the subjects and retention it expects."""
 
 
 OURS = frozenset({*Terms.model_fields, "external"})

@@ -33,19 +33,20 @@ from reconciler.model.units import Bytes, Count, Duration, SequenceNumber
 from reconciler.model.wire.version import Version
 
 INVALID = 10052
-"""The err_code of most refusals of a stream configuration; the reason is only in the words."""
+"""The err_code of most refusals of a stream configuration; only the words tell why."""
 
 MAY_REMOVE_MIRROR = ((V2_11, Update.FIXED), (V2_12, Update.REMOVABLE))
 MAX_CONSUMERS = ((V2_11, Update.FIXED), (Version(2, 12, 5), Update.FREE))
 
-REMOVED = "The oldest messages are removed."
-REFUSED = "Publishes are refused."
-KEEPS_NEW, KEEPS_OLD = "more is stored, with discard old", "as much is stored, with discard new"
+REMOVED = "The server deletes the oldest messages."
+REFUSED = "The server refuses publishes."
+KEEPS_NEW, KEEPS_OLD = "more is stored, with discard old", "that much is stored, with discard new"
 FOLLOW = (Side.READERS, Side.DIRECT_GETS, Side.POSITIONS, Side.COPIES, Side.PUBLISHERS)
-"""Who else feels it when messages are removed; publishers where the server restarts and knows the ids of what is stored alone."""
-MORE_IS_KEPT = gain(WIDER, "More is kept, for longer.", Side.STORED, *FOLLOW)
+"""Others that notice when messages are deleted; publishers do if the server restarts and then knows only the ids of
+what is stored."""
+MORE_IS_KEPT = gain(WIDER, "The stream keeps more messages, for longer.", Side.STORED, *FOLLOW)
 ASKED_FOR = gain(
-    SET, "Publishers that ask for it get it, and readers what comes of it.", Side.PUBLISHERS, Side.STORED, Side.READERS
+    SET, "Publishers that ask for it get it, and readers get the result.", Side.PUBLISHERS, Side.STORED, Side.READERS
 )
 OF_A_LIMIT = (
     felt(301, Side.STORED, TIGHTER, REMOVED, KEEPS_NEW, FOLLOW),
@@ -83,14 +84,14 @@ class StreamConfig(Terms):
                     302,
                     Side.STORED,
                     EVERY,
-                    "Messages that every consumer has acknowledged are removed.",
+                    "The server deletes messages that every consumer has acknowledged.",
                     "it becomes interest",
                     FOLLOW,
                 ),
             ),
         ),
     ] = None
-    """When messages go: by limits, when all consumers have acknowledged, or when one has. Server: limits."""
+    """When messages are deleted: by limits, when all consumers have acknowledged them, or when one has. Server: limits."""
     max_consumers: Annotated[
         Count | None,
         Known(
@@ -100,20 +101,20 @@ class StreamConfig(Terms):
             err_code=INVALID,
             says="can not change MaxConsumers",
             felt=(
-                felt(609, Side.READERS, TIGHTER, "Clients cannot make another consumer (10026).", "as many are there"),
-                unfelt(WIDER, "Clients may make more consumers."),
+                felt(609, Side.READERS, TIGHTER, "Clients cannot create another consumer (10026).", "that many exist"),
+                unfelt(WIDER, "Clients may create more consumers."),
                 felt(
                     557,
                     Side.POSITIONS,
                     TIGHTER,
-                    "Consumers beyond it stay, and none of them can be made again.",
-                    "there are more",
+                    "Consumers beyond it stay, and none of them can be recreated.",
+                    "more exist",
                     (Side.READERS,),
                 ),
             ),
         ),
     ] = None
-    """How many consumers there may be. Server: -1, no limit (from 2.15 a server-wide limit of 1000 may hold)."""
+    """Maximum number of consumers. Server: -1, no limit (from 2.15 on, a server-wide limit of 1000 may apply)."""
     max_msgs: Annotated[
         Count | None,
         Known(
@@ -122,7 +123,7 @@ class StreamConfig(Terms):
             felt=OF_A_LIMIT,
         ),
     ] = None
-    """How many messages are kept. Server: -1, no limit."""
+    """Maximum number of messages. Server: -1, no limit."""
     max_bytes: Annotated[
         Bytes | None,
         Known(
@@ -131,7 +132,7 @@ class StreamConfig(Terms):
             felt=OF_A_LIMIT,
         ),
     ] = None
-    """How many bytes are kept, reserved in advance. Server: -1, no limit."""
+    """Maximum number of bytes, reserved in advance. Server: -1, no limit."""
     max_age: Annotated[
         Duration | None,
         Known(
@@ -141,7 +142,7 @@ class StreamConfig(Terms):
             felt=(felt(301, Side.STORED, TIGHTER, REMOVED, "some are older", FOLLOW), MORE_IS_KEPT),
         ),
     ] = None
-    """Age after which messages are removed, at least 100ms; 0 keeps them. Server: 0, nanoseconds."""
+    """Age after which messages are deleted, at least 100ms; 0 keeps them. Server: 0, nanoseconds."""
     max_msgs_per_subject: Annotated[
         Count | None,
         Known(
@@ -153,14 +154,14 @@ class StreamConfig(Terms):
                     601,
                     Side.PUBLISHERS,
                     TIGHTER,
-                    "Publishes on full subjects are refused.",
+                    "The server refuses publishes on full subjects.",
                     "discard_new_per_subject is set",
                 ),
                 MORE_IS_KEPT,
             ),
         ),
     ] = None
-    """How many messages are kept for each subject. Server: -1, no limit."""
+    """Maximum number of messages for each subject. Server: -1, no limit."""
     max_msg_size: Annotated[
         Bytes | None,
         Known(
@@ -171,14 +172,14 @@ class StreamConfig(Terms):
                     601,
                     Side.PUBLISHERS,
                     TIGHTER,
-                    "Publishes of larger messages are refused.",
-                    "messages are that large",
+                    "The server refuses larger messages.",
+                    "publishers send such messages",
                 ),
-                unfelt(WIDER, "Larger messages are stored."),
+                unfelt(WIDER, "The server accepts larger messages."),
             ),
         ),
     ] = None
-    """Larger messages are refused. Server: -1, no limit but the connection's."""
+    """The server refuses larger messages. Server: -1, only the connection's limit."""
     discard: Annotated[
         Literal["old", "new"] | None,
         Known(
@@ -189,14 +190,14 @@ class StreamConfig(Terms):
                     603,
                     Side.STORED,
                     SWITCHED,
-                    "Each publish removes the oldest messages.",
+                    "Each publish deletes the oldest messages.",
                     "it becomes old and a limit is reached",
                     FOLLOW,
                 ),
             ),
         ),
     ] = None
-    """At a limit, remove old messages or refuse new ones. Server: old."""
+    """At a limit, delete old messages or refuse new ones. Server: old."""
     discard_new_per_subject: Annotated[
         bool | None,
         Known(
@@ -204,12 +205,12 @@ class StreamConfig(Terms):
             default=False,
             since=V2_10,
             felt=(
-                felt(601, Side.PUBLISHERS, SET, "Publishes on full subjects are refused.", "a subject is full"),
+                felt(601, Side.PUBLISHERS, SET, "The server refuses publishes on full subjects.", "a subject is full"),
                 felt(
                     603,
                     Side.STORED,
                     UNSET,
-                    "Each publish on a full subject removes its oldest message.",
+                    "Each publish on a full subject deletes its oldest message.",
                     "a subject is full",
                     FOLLOW,
                 ),
@@ -223,9 +224,9 @@ class StreamConfig(Terms):
             default="file", update=Update.FIXED, err_code=INVALID, says="can not change storage type", felt=fixed(101)
         ),
     ] = None
-    """Where messages are kept; memory is lost at a restart. Server: file."""
+    """Where messages are stored; memory is lost at a restart. Server: file."""
     num_replicas: Annotated[Count | None, Known(unit="count", default=1, felt=NOT_FELT)] = None
-    """On how many servers, 1 to 5. Server: 1."""
+    """How many servers hold it, 1 to 5. Server: 1."""
     no_ack: Annotated[
         bool | None,
         Known(
@@ -233,7 +234,7 @@ class StreamConfig(Terms):
             default=False,
             felt=(
                 felt(602, Side.PUBLISHERS, SET, "Publishers get no answer."),
-                gain(UNSET, "Publishers are answered.", Side.PUBLISHERS),
+                gain(UNSET, "Publishers get an answer.", Side.PUBLISHERS),
             ),
         ),
     ] = None
@@ -248,15 +249,17 @@ class StreamConfig(Terms):
                     604,
                     Side.PUBLISHERS,
                     frozenset({Way.LOWERED}),
-                    "A message that is published again after the new window is stored twice.",
+                    "The server stores a message twice that is published again after the new window.",
                     "publishers repeat message ids",
                     also={Side.STORED},
                 ),
-                gain(frozenset({Way.RAISED, Way.SET}), "Ids are remembered for longer.", Side.PUBLISHERS, Side.STORED),
+                gain(
+                    frozenset({Way.RAISED, Way.SET}), "The server remembers ids longer.", Side.PUBLISHERS, Side.STORED
+                ),
             ),
         ),
     ] = None
-    """How long message ids are remembered, to refuse duplicates. Server: 2m, or a shorter max_age or server limit."""
+    """How long the server remembers message ids, to refuse duplicates. Server: 2m, or a shorter max_age or server limit."""
     placement: Annotated[Placement | None, Known(unit="mapping", nested_unordered=("tags",), felt=NOT_FELT)] = None
     """Which servers hold it. Server: any."""
     mirror: Annotated[
@@ -266,10 +269,10 @@ class StreamConfig(Terms):
             update=MAY_REMOVE_MIRROR,
             err_code=10055,
             says="stream mirror configuration can not be updated",
-            felt=(felt(206, Side.COPIES, EVERY, "The stream stops copying its origin, for good."),),
+            felt=(felt(206, Side.COPIES, EVERY, "The stream stops copying its origin permanently."),),
         ),
     ] = None
-    """The stream this is an exact copy of. Removing it (from 2.12) makes this an ordinary stream, for good."""
+    """The stream that this is an exact copy of. Removing it (from 2.12 on) makes this an ordinary stream; cannot be undone."""
     sources: Annotated[
         tuple[StreamSource, ...] | None,
         Known(
@@ -279,7 +282,7 @@ class StreamConfig(Terms):
                     304,
                     Side.COPIES,
                     EVERY,
-                    "Messages of an origin are copied again.",
+                    "The server copies messages of an origin again.",
                     "one is added or changes",
                     (Side.READERS, Side.POSITIONS),
                 ),
@@ -287,8 +290,8 @@ class StreamConfig(Terms):
                     305,
                     Side.COPIES,
                     EVERY,
-                    "The other messages of an origin never come.",
-                    "one is taken off that is behind",
+                    "The stream never gets the other messages of an origin.",
+                    "one is removed that is behind",
                     (Side.READERS,),
                 ),
             ),
@@ -300,7 +303,7 @@ class StreamConfig(Terms):
     first_seq: Annotated[
         SequenceNumber | None, Known(unit="count", since=V2_10, update=Update.INERT, felt=fixed(107))
     ] = None
-    """Sequence of the first message; only a new stream heeds it. Server: 1. Since 2.10."""
+    """Sequence of the first message; only a new stream uses it. Server: 1. Since 2.10."""
     subject_transform: Annotated[
         SubjectTransform | None,
         Known(
@@ -323,12 +326,12 @@ class StreamConfig(Terms):
         Known(
             unit="mapping",
             felt=(
-                felt(607, Side.COPIES, OTHER, "Subscribers of the old destination hear nothing more."),
-                gain(SET, "Whoever subscribes hears what is stored.", Side.COPIES),
+                felt(607, Side.COPIES, OTHER, "Subscribers of the old destination receive nothing more."),
+                gain(SET, "Subscribers receive what is stored.", Side.COPIES),
             ),
         ),
     ] = None
-    """Publishes stored messages again for plain subscribers."""
+    """Republishes stored messages for plain subscribers."""
     allow_direct: Annotated[
         bool | None,
         Known(
@@ -338,7 +341,7 @@ class StreamConfig(Terms):
                 felt(605, Side.DIRECT_GETS, UNSET, "Direct gets have no responders."),
                 gain(
                     SET,
-                    "Direct gets are answered, also of what a mirror that answered alone does not hold.",
+                    "Direct gets are answered, even for messages that a mirror which answered alone does not hold.",
                     Side.DIRECT_GETS,
                 ),
             ),
@@ -363,7 +366,7 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """Mirrors may answer such reads for their origin. Server: as the origin's `allow_direct` where it can see it."""
+    """Mirrors may answer such reads for their origin. Server: like the origin's `allow_direct` if it can see the origin."""
     sealed: Annotated[
         bool | None,
         Known(
@@ -378,14 +381,14 @@ class StreamConfig(Terms):
                     206,
                     Side.PUBLISHERS,
                     SET,
-                    "Nothing is stored, deleted or purged any more, for good.",
+                    "Nothing can ever be stored, deleted or purged again.",
                     also=(Side.DELETIONS, Side.COPIES),
                 ),
                 *fixed(201),
             ),
         ),
     ] = None
-    """Nothing goes in or out any more; cannot be undone and cannot be set at creation. Server: false."""
+    """Nothing can be stored, deleted or purged any more; cannot be undone, and cannot be set at creation. Server: false."""
     deny_delete: Annotated[
         bool | None,
         Known(
@@ -394,7 +397,7 @@ class StreamConfig(Terms):
             update=Update.ONE_WAY,
             err_code=INVALID,
             says="can not cancel deny message deletes",
-            felt=(felt(206, Side.DELETIONS, SET, "Single messages cannot be deleted, for good."), *fixed(202)),
+            felt=(felt(206, Side.DELETIONS, SET, "Single messages can never again be deleted."), *fixed(202)),
         ),
     ] = None
     """Single messages cannot be deleted through the API; cannot be undone. Server: false."""
@@ -406,7 +409,7 @@ class StreamConfig(Terms):
             update=Update.ONE_WAY,
             err_code=INVALID,
             says="can not cancel deny purge",
-            felt=(felt(206, Side.DELETIONS, SET, "The stream cannot be purged, for good."), *fixed(203)),
+            felt=(felt(206, Side.DELETIONS, SET, "The stream can never again be purged."), *fixed(203)),
         ),
     ] = None
     """The stream cannot be purged; cannot be undone. Server: false."""
@@ -416,7 +419,7 @@ class StreamConfig(Terms):
             unit="flag",
             default=False,
             felt=(
-                felt(606, Side.PUBLISHERS, UNSET, "Messages with Nats-Rollup are refused."),
+                felt(606, Side.PUBLISHERS, UNSET, "The server refuses messages with Nats-Rollup."),
                 ASKED_FOR,
             ),
         ),
@@ -432,25 +435,25 @@ class StreamConfig(Terms):
                     609,
                     Side.READERS,
                     SET | SWITCHED,
-                    "Consumers that clients make with more are refused.",
-                    "clients make such",
+                    "The server refuses consumers that clients create with more.",
+                    "clients create such consumers",
                 ),
                 felt(
                     554,
                     Side.POSITIONS,
                     EVERY,
-                    "Consumers that ask for more are refused, and those that say nothing take it over.",
+                    "The server refuses consumers that ask for more, and consumers that leave it out inherit it.",
                 ),
                 felt(
                     610,
                     Side.COPIES,
                     SET | SWITCHED,
-                    "Mirrors, sources and groups take in nothing more after the next restart.",
-                    "the consumer that feeds them would not keep the limits",
+                    "After its next restart the server copies nothing more to mirrors, sources and groups.",
+                    "the consumer that feeds them does not keep to the limits",
                 ),
                 gain(
                     OTHER,
-                    "Consumers that clients make may ask for more, and copies go on that a limit kept from copying.",
+                    "Consumers that clients create may ask for more, and copies that a limit had stopped continue.",
                     Side.READERS,
                     Side.POSITIONS,
                     Side.COPIES,
@@ -458,7 +461,7 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """Bounds for this stream's consumers, inherited by those that say nothing. Since 2.10."""
+    """Limits for this stream's consumers, inherited by consumers that leave them out. Since 2.10."""
     allow_msg_ttl: Annotated[
         bool | None,
         Known(
@@ -484,18 +487,18 @@ class StreamConfig(Terms):
                     607,
                     Side.STORED,
                     UNSET,
-                    "Watchers are not told when the last message of a subject expires.",
+                    "Watchers get no marker when the last message of a subject expires.",
                     also=(Side.READERS, Side.COPIES),
                 ),
                 unfelt(
                     frozenset({Way.RAISED, Way.LOWERED}),
-                    "Markers stand for longer or shorter, and watchers are told all the same.",
+                    "The server keeps markers longer or shorter, and watchers still get them.",
                 ),
                 ASKED_FOR,
             ),
         ),
     ] = None
-    """How long a marker stands for a subject whose last message expired, from 1s. Server: no markers. Since 2.11."""
+    """How long the server keeps a marker for a subject whose last message expired, from 1s. Server: no markers. Since 2.11."""
     allow_msg_counter: Annotated[
         bool | None,
         Known(
@@ -517,7 +520,7 @@ class StreamConfig(Terms):
             default=False,
             since=V2_12,
             level=2,
-            felt=(felt(606, Side.PUBLISHERS, UNSET, "Atomic batches are refused."), ASKED_FOR),
+            felt=(felt(606, Side.PUBLISHERS, UNSET, "The server refuses atomic batches."), ASKED_FOR),
         ),
     ] = None
     """Batches may be published as one. Server: false. Since 2.12."""
@@ -555,7 +558,7 @@ class StreamConfig(Terms):
             default=False,
             since=V2_14,
             level=4,
-            felt=(felt(606, Side.PUBLISHERS, UNSET, "Fast batches are refused."), ASKED_FOR),
+            felt=(felt(606, Side.PUBLISHERS, UNSET, "The server refuses fast batches."), ASKED_FOR),
         ),
     ] = None
     """Fast batches with flow control may be published. Server: false. Since 2.14."""

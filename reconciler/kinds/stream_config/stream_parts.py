@@ -19,7 +19,7 @@ class Placement(Spec):
     cluster: Annotated[str | None, Known()] = None
     """Name of the cluster that holds the replicas. Server: any cluster."""
     tags: Annotated[tuple[str, ...] | None, Known(unit="list", ordered=False)] = None
-    """Tags every chosen server must have. Server: none."""
+    """Tags that every chosen server must have. Server: none."""
     preferred: Annotated[str | None, Known(since=V2_10)] = None
     """Server that should lead. Servers refuse it in a stream's configuration; use a step-down request instead."""
 
@@ -52,12 +52,12 @@ class SourceConsumer(Spec):
 
 
 class StreamSource(Spec):
-    """A stream that messages are copied from."""
+    """A stream from which messages are copied."""
 
     name: Annotated[Name, Known(), Field(min_length=1)]
     """The origin's name."""
     opt_start_seq: Annotated[SequenceNumber | None, Known(unit="count")] = None
-    """First sequence to copy. Server: the first there is."""
+    """First sequence to copy. Server: the first one that exists."""
     opt_start_time: Annotated[Time | None, Known(unit="time")] = None
     """Copy messages stored at or after this time. Server: all."""
     filter_subject: Annotated[Subject | None, Known()] = None
@@ -65,26 +65,26 @@ class StreamSource(Spec):
     subject_transforms: Annotated[tuple[SubjectTransform, ...] | None, Known(unit="list", since=V2_10)] = None
     """Filters and rewrites at once: only subjects that match a `src` are copied. Since 2.10."""
     external: Annotated[External | None, Known(unit="mapping")] = None
-    """Where the origin is, when it lives in another account or domain."""
+    """Where the origin is, if it is in another account or domain."""
     consumer: Annotated[SourceConsumer | None, Known(unit="mapping", since=V2_14, level=4)] = None
     """A durable consumer on the origin to copy through, made by its owner. Since 2.14."""
 
 
 class Republish(Spec):
-    """Publishes every stored message again, for plain subscribers."""
+    """Republishes every stored message, for plain subscribers."""
 
     src: Annotated[Subject | None, Known(default=">")] = None
     """Which stored subjects. Server: `>`."""
     dest: Annotated[Subject | None, Known()] = None
-    """Under which subject; must not lead back into the stream."""
+    """The subject to republish under; must not lead back into the stream."""
     headers_only: Annotated[bool | None, Known(unit="flag", default=False)] = None
     """Publish headers without the message. Server: false."""
 
 
 class ConsumerLimits(Spec):
-    """Upper bounds for consumers of this stream, and what they inherit when they say nothing."""
+    """Upper bounds for consumers of this stream, and what consumers inherit that leave them out."""
 
     inactive_threshold: Annotated[Duration | None, Known(unit="duration", since=V2_10)] = None
-    """Consumers idle for longer are deleted by the server; durables inherit it too. Server: none."""
+    """The server deletes consumers that are idle longer; durables inherit it too. Server: none."""
     max_ack_pending: Annotated[Count | None, Known(unit="count", since=V2_10)] = None
     """Unacknowledged messages per consumer. Server: none."""

@@ -1,4 +1,4 @@
-"""Rules stamped from the field tables: one for every field that servers fix at creation or let change one way only."""
+"""Rules made from the field tables: one for every field that servers fix at creation or let change only one way."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from reconciler.changes.diff import Action, Change, FieldChange
 from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
-from reconciler.kinds.fields.known import Known
+from reconciler.kinds.fields.known import Known, Update
 from reconciler.kinds.fields.words import in_words
 from reconciler.kinds.stream_config.validity import Lower
 from reconciler.model.resource import Config, Json
@@ -17,7 +17,7 @@ from reconciler.model.resource import Config, Json
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """A field's rule in words: its code and name, why the server cares, and the way out."""
+    """A field's rule in words: its code and name, why the server cares, and what to do instead."""
 
     code: str
     name: str
@@ -25,15 +25,25 @@ class Fixed:
     instead: str
     consentable: bool = False
     also: tuple[int, ...] = ()
-    """What the server answers where it stumbles over something else of the same change first."""
+    """What the server answers if it complains first about something else in the same change."""
     part_of: str = ""
-    """A field that sets this one too: where it is taken back, its own rule says all there is to say."""
+    """A field that sets this one too. If that field is taken back, its own rule says everything."""
     with_consent: str = ""
-    """What happens where the kind knows another way, for the rule's page."""
+    """What happens if the kind knows another way, for the rule's page."""
 
+
+MAY = {
+    Update.FREE: "can change",
+    Update.FIXED: "is fixed at creation",
+    Update.ONE_WAY: "can be turned on, but never off",
+    Update.REMOVABLE: "can only be removed",
+    Update.STAYS: "can change, but can neither be added nor removed",
+    Update.INERT: "can change, without effect",
+}
+"""What an update may do to a field, for the rule's page."""
 
 Manner = Callable[[Change, View, Finding], Finding | None]
-"""What becomes of a refusal where the kind knows another way."""
+"""What becomes of a refusal if the kind knows another way."""
 
 
 def _configurations(change: Change) -> tuple[Config, Config]:
@@ -73,7 +83,7 @@ def _rule(field: str, about: Known, words: Fixed, of: str, manner: Manner, lower
         )
         return manner(change, view, refusal)
 
-    what = f"A change of `{field}` of an existing {of}: {_by_version(about)}."
+    what = f"`{field}` of an existing {of} changes. The field {_by_version(about)}."
     judge.__doc__ = "\n\n".join((what, words.why, f"Instead: {words.instead}{words.with_consent}."))
     return rule(
         words.code,
@@ -86,7 +96,7 @@ def _rule(field: str, about: Known, words: Fixed, of: str, manner: Manner, lower
 
 
 def _turn(found: FieldChange, about: Known) -> str:
-    """What was asked for: adding and removing are no changes from nothing and to nothing."""
+    """What was asked for: adding and removing are no changes from or to nothing."""
     if found.desired is None and about.default is None:
         return "go back to the server's own" if about.depends else "be removed"
     live, desired = (_shown(value, found) for value in (found.live, found.desired))
@@ -98,11 +108,11 @@ def _turn(found: FieldChange, about: Known) -> str:
 
 
 def _by_version(about: Known) -> str:
-    """`fixed at creation`, or `fixed at creation before 2.12, then removable`."""
-    if isinstance(about.update, str):
-        return about.update
+    """`is fixed at creation`, or `is fixed at creation before 2.12; from then on it can only be removed`."""
+    if isinstance(about.update, Update):
+        return MAY[about.update]
     (_, first), *later = about.update
-    return str(first) + "".join(f" before {since.short}, then {update}" for since, update in later)
+    return MAY[first] + "".join(f" before {since.short}; from then on it {MAY[update]}" for since, update in later)
 
 
 def _shown(value: Json, found: FieldChange) -> str:
