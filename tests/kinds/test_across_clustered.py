@@ -83,9 +83,11 @@ def _case(row: Row) -> Case:
 
 async def _seen(js: JetStream, streams: set[str]) -> Snapshot:
     """The account once its list names them all; that of a busy cluster can lack one that has only just been made."""
-    while not (snapshot := await observe(js)).streams.keys() >= streams:
+    while True:
+        snapshot = await observe(js)
+        if snapshot.streams.keys() >= streams:
+            return snapshot
         await asyncio.sleep(0.1)  # nothing announces that a list is whole
-    return snapshot
 
 
 async def _said(js: JetStream, case: Case, folder: Path) -> tuple[int, set[int]]:
