@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from tests.cli.running import ROOT, environment
 from tests.site import scenes
@@ -28,6 +29,8 @@ from tests.support.repository import QUIET
 from tests.support.servers import NatsServer
 
 WIDTH = "96"
+PATIENCE = 300
+"""Seconds after which a command hangs."""
 CONTEXT = re.compile(r"(?:--context |context: )([\w-]+)")
 SHELL_WORDS = set("|&;<>$`*")
 FRAGMENT = "reconciler: 1\ntopology: page\n"
@@ -70,25 +73,29 @@ class Stage:
 
     def variables(self) -> dict[str, str]:
         """Of somebody called ana, whose `reconciler` is this one."""
-        said = environment(self.home, COLUMNS=WIDTH, USER="ana", LOGNAME="ana", NATS_SERVER_BIN=str(binary(NEWEST)), **QUIET)
+        said = environment(
+            self.home, COLUMNS=WIDTH, USER="ana", LOGNAME="ana", NATS_SERVER_BIN=str(binary(NEWEST)), **QUIET
+        )
         return {**said, "PATH": f"{self.home}/bin:{said['PATH']}", "TZ": "UTC"}
 
     def run(self, command: str) -> tuple[int, tuple[str, ...]]:
         """Its exit code and everything it printed."""
         with tempfile.TemporaryFile("w+") as out, Path(os.devnull).open() as nothing:
-            code = self._started(command, out, nothing)
+            code = self._started(command, nothing, out)
             out.seek(0)
             return code, tuple(out.read().replace(str(self.folder), "~/work").splitlines())
 
-    def _started(self, command: str, out: object, nothing: object) -> int:
-        words = shlex.split(command)
+    def _started(self, command: str, nothing: IO[str], out: IO[str]) -> int:
+        words, variables = shlex.split(command), self.variables()
         if words[0] == "reconciler" and not SHELL_WORDS & set(command):
-            return forked("reconciler", *words[1:], folder=self.folder, environment=self.variables(),
-                          streams=(nothing, out, out)).wait(120)  # type: ignore[arg-type]  # fmt: skip
-        return subprocess.run(
-            ["bash", "-c", command], cwd=self.folder, env=self.variables(), stdin=nothing, stdout=out, stderr=out,  # type: ignore[call-overload]
-            timeout=120, check=False,
-        ).returncode  # fmt: skip
+            streams = (nothing, out, out)
+            running = forked("reconciler", *words[1:], folder=self.folder, environment=variables, streams=streams)
+            return running.wait(PATIENCE)
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=self.folder, env=variables, stdin=nothing, stdout=out, stderr=out,
+            timeout=PATIENCE, check=False,
+        )  # fmt: skip
+        return done.returncode
 
     def close(self) -> None:
         if (self.folder / ".reconciler").exists():

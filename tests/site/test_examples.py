@@ -30,17 +30,23 @@ def test_every_example_of_the_page_does_what_it_shows(path: Path, tmp_path: Path
 @pytest.mark.parametrize("path", PLAYED, ids=shown)
 def test_only_what_is_about_the_readers_machine_is_not_run(path: Path) -> None:
     for block in blocks(path.read_text(encoding="utf-8")):
-        assert block.language in {"scene", "yaml", "json", "diff", "console", "sh", "text", "python", "toml", "ini"}, block
+        assert block.language in {"scene", "yaml", "json", "diff", "console", "sh", "text", "python", "toml", "ini"}, (
+            block
+        )
         if block.language == "sh":
             for line in block.text.splitlines():
-                assert line.startswith((*FOR_THE_READER, "#")) or not line.strip(), f"{shown(path)}:{block.line}: {line}"
+                assert line.startswith((*FOR_THE_READER, "#")) or not line.strip(), (
+                    f"{shown(path)}:{block.line}: {line}"
+                )
         if block.language == "text":
             assert "$ reconciler" not in block.text, f"{shown(path)}:{block.line}: write it as a console block"
 
 
 def test_a_page_that_lies_is_noticed(tmp_path: Path) -> None:
     with stage(tmp_path) as here:
-        said = [finding.said for finding in played("```console\n$ reconciler validate nothing.yaml\nFine.\n```\n", here)]
+        said = [
+            finding.said for finding in played("```console\n$ reconciler validate nothing.yaml\nFine.\n```\n", here)
+        ]
     assert said == ["`reconciler validate nothing.yaml` ended with 1"]
 
 
