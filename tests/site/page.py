@@ -4,6 +4,7 @@
 ```diff title="orders.yaml"     an edit of a file
 ```console                      `$ command`, optionally `# exit 3`, and below it what it prints; `...` stands for any lines
 ```sh                           commands for the reader's machine alone (installing, make): not run
+<!-- scene: run COMMAND -->     a command that readers do not see
 <!-- scene: NAME words … -->    what happened meanwhile (tests/site/scenes.py); readers do not see it
 """
 

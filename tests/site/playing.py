@@ -124,6 +124,10 @@ def played(page: str, on: Stage) -> Iterator[Finding]:
         for context in CONTEXT.findall(block.text):
             on.server(context)
         match block.language:
+            case "scene" if block.text.startswith("run "):
+                code, printed = on.run(block.text.removeprefix("run "))
+                if code:
+                    yield Finding(line=block.line, said=f"the scene ended with {code}", printed=printed)
             case "scene":
                 scenes.play(block.text, on.folder, on.address)
             case "yaml" | "json" | "toml" | "ini" if block.title:

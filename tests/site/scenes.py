@@ -36,6 +36,19 @@ def play(words: str, folder: Path, address: Callable[[str | None], str]) -> None
         asyncio.run(_with_client(SCENES[name], address(context), said))
 
 
+def said(url: str, subject: str) -> dict[str, Any]:
+    """What a server answers to this request of JetStream's API."""
+
+    async def ask() -> dict[str, Any]:
+        client = await nats.connect(url)
+        try:
+            return await _asked(client, subject, {})
+        finally:
+            await client.close()
+
+    return asyncio.run(ask())
+
+
 def _example(folder: Path, name: str, where: str = "") -> None:
     """A copy of something in examples/."""
     source = EXAMPLES / name
