@@ -38,6 +38,10 @@ $(VENV)/.test: pyproject.toml
 	@echo "Setting up $(VENV) with everything for tests ..."
 	$(call install,test)
 
+$(VENV)/.docs: pyproject.toml
+	@echo "Setting up $(VENV) with what builds the site ..."
+	$(call install,docs)
+
 $(VENV)/.mutation: pyproject.toml
 	@echo "Setting up $(VENV) with what mutates ..."
 	$(call install,mutation)
@@ -129,6 +133,9 @@ schemas: $(VENV)/.dev  ## write schemas/ anew, with the reference of all rules
 	@$(BIN)/reconciler schema --write schemas
 	@$(BIN)/reconciler explain --all --format markdown > schemas/rules.md
 
+docs: $(VENV)/.docs  ## the site, in .cache/site
+	@$(BIN)/zensical build --clean --strict
+
 pages: $(VENV)/.test  ## write those pages of docs/ that are made from the program
 	@$(BIN)/python -m tests.site
 
@@ -138,4 +145,4 @@ clean:  ## forget environments, caches and embedded servers
 format: $(VENV)/.test  ## put every file into form
 	@$(BIN)/ruff check -q --fix . && $(BIN)/ruff format -q .
 
-.PHONY: help setup demo demo-fleet lint check test test-versions interop convergence drill faults power faithful truth probes sabotage mutation story action agreement bench bench-fleet curve format schemas pages clean
+.PHONY: help setup demo demo-fleet lint check test test-versions interop convergence drill faults power faithful truth probes sabotage mutation story action agreement bench bench-fleet curve format schemas docs pages clean

@@ -9,7 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.site.generated import DOCS, generated
+from tests.site.generated import generated
+from tests.site.place import DOCS
 from tests.site.playing import Finding, played, stage
 
 

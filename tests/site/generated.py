@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-DOCS = ROOT / "docs"
+from tests.site import index, proofs
+from tests.site.place import DOCS
 
-MAKERS: tuple[Callable[[], dict[str, str]], ...] = ()
+MAKERS: tuple[Callable[[], dict[str, str]], ...] = (proofs.page, index.for_machines)
 """Each answers with whole pages by their path below docs/."""
 
 

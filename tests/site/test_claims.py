@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.site import scenes
-from tests.site.generated import ROOT
+from tests.site.place import ROOT
 from tests.support.binaries import MINORS
 from tests.support.servers import running
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.site.generated import ROOT, generated
+from tests.site.generated import generated
 from tests.site.page import Example, blocks, examples, pages
+from tests.site.place import ROOT
 from tests.site.playing import played, stage
 
 PLAYED = [path for path in pages(ROOT) if path not in generated()]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.site.generated import DOCS, generated
+from tests.site.generated import generated
+from tests.site.place import DOCS
 
 
 def test_every_generated_page_is_as_the_program_has_it() -> None:
