@@ -20,7 +20,7 @@ def main() -> None:
         for name in sys.argv[1:]:
             _renew(Path(name))
         return
-    for path, text in generated().items():
+    for path, text in generated():
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tests.site import index, proofs
@@ -12,6 +12,8 @@ MAKERS: tuple[Callable[[], dict[str, str]], ...] = (proofs.page, index.for_machi
 """Each answers with whole pages by their path below docs/."""
 
 
-def generated() -> dict[Path, str]:
-    """Every generated page with its text."""
-    return {DOCS / path: text for make in MAKERS for path, text in make().items()}
+def generated() -> Iterator[tuple[Path, str]]:
+    """Every generated page with its text; whoever writes them does so one by one, since the last are about the others."""
+    for make in MAKERS:
+        for path, text in make().items():
+            yield DOCS / path, text

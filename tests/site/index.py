@@ -11,7 +11,7 @@ from ruamel.yaml import YAML
 from tests.site.place import DOCS, ROOT
 
 TITLE = re.compile(r"^# (?P<words>.+)$", re.MULTILINE)
-FIRST = re.compile(r"^# .+\n+(?P<words>(?:[^\n#|`<!*-][^\n]*\n)+)", re.MULTILINE)
+FIRST = re.compile(r"^# .+\n+(?P<words>(?:(?!```)[^\n#|<!*-][^\n]*\n)+)", re.MULTILINE)
 
 
 def for_machines() -> dict[str, str]:
@@ -38,4 +38,4 @@ def _lines(inside: list[dict[str, str]], site: str) -> Iterator[str]:
 
 def _sentence(paragraph: str) -> str:
     plain = re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", " ".join(paragraph.split()))
-    return re.split(r"(?<=[.?!:]) ", plain)[0]
+    return re.split(r"(?<=[.?!]) ", plain)[0]

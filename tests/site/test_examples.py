@@ -11,7 +11,8 @@ from tests.site.page import Example, blocks, examples, pages
 from tests.site.place import ROOT
 from tests.site.playing import played, stage
 
-PLAYED = [path for path in pages(ROOT) if path not in generated()]
+MADE = dict(generated())
+PLAYED = [path for path in pages(ROOT) if path not in MADE]
 FOR_THE_READER = ("make", "git clone", "cd", "python3 -m venv", ". .venv", "pipx", "uv", "uvx", "pip", "docker", "helm")
 """What commands in `sh` blocks begin with: they are about the reader's machine, and nothing of ours to run."""
 
