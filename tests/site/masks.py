@@ -13,6 +13,8 @@ MASKS = (
     (re.compile(r"\bgit [0-9a-f]{7,40}\b"), "git HASH"),
     (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:PORT"),
     (re.compile(r"\b\d+(\.\d+)? (s|m|min|h|seconds?) ago\b"), "a moment ago"),
+    (re.compile(r"\brun \d{4}-\d\d-\d\d\b"), "run DAY"),
+    (re.compile(r"Java \d+ from \w+"), "Java"),
     (re.compile(r"process \d+"), "process N"),
 )
 

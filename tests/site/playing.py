@@ -76,6 +76,7 @@ class Stage:
         said = environment(
             self.home, COLUMNS=WIDTH, USER="ana", LOGNAME="ana", NATS_SERVER_BIN=str(binary(NEWEST)), **QUIET
         )
+        del said["PYTHONWARNINGS"]  # a reader's Python says nothing of what Spark leaves open
         return {**said, "PATH": f"{self.home}/bin:{said['PATH']}", "TZ": "UTC"}
 
     def run(self, command: str) -> tuple[int, tuple[str, ...]]:
