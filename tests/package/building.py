@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -89,6 +90,14 @@ def build(folder: Path, into: Path) -> Built:
     """As a release does it: the source archive first, and from that the wheel."""
     run_uv("build", "--quiet", "--out-dir", str(into), str(folder))
     return Built.lying_in(into)
+
+
+def unpacked(repository: Repository, folder: Path) -> Path:
+    """The newest commit as hosts of repositories pack it: its files, without git."""
+    repository.git("archive", "--output", str(folder / "archive.tar"), "HEAD")
+    with tarfile.open(folder / "archive.tar") as packed:
+        packed.extractall(folder / "unpacked", filter="data")
+    return folder / "unpacked"
 
 
 def version_of(folder: Path) -> str:

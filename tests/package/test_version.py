@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.package.building import VERSION, copied, version_of
+from tests.package.building import VERSION, copied, unpacked, version_of
 from tests.support.repository import Repository
 
 
@@ -25,14 +24,6 @@ def tagged(repository: Repository) -> Iterator[Repository]:
     repository.git("tag", f"v{VERSION}")
     yield repository
     repository.git("tag", "--delete", f"v{VERSION}")
-
-
-def archive(repository: Repository, folder: Path) -> Path:
-    """The files of the newest commit as hosts pack them, without git."""
-    repository.git("archive", "--output", str(folder / "archive.tar"), "HEAD")
-    with tarfile.open(folder / "archive.tar") as packed:
-        packed.extractall(folder / "unpacked", filter="data")
-    return folder / "unpacked"
 
 
 def test_a_commit_after_the_tag_is_on_the_way_to_the_next_release(tagged: Repository) -> None:
@@ -50,11 +41,11 @@ def test_a_clone_that_knows_no_tags_is_built_as_no_release(repository: Repositor
 
 def test_an_archive_of_a_release_knows_its_tag(tagged: Repository, tmp_path: Path) -> None:
     tagged.git("tag", "--force", f"v{VERSION}")
-    assert version_of(archive(tagged, tmp_path)) == VERSION
+    assert version_of(unpacked(tagged, tmp_path)) == VERSION
 
 
 def test_files_that_came_without_git_are_no_release(repository: Repository, tmp_path: Path) -> None:
-    folder = archive(repository, tmp_path)
+    folder = unpacked(repository, tmp_path)
     (folder / ".git_archival.txt").unlink()
     assert version_of(folder) == "0.0.0.dev0"
 
