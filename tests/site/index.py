@@ -16,7 +16,7 @@ FIRST = re.compile(r"^# .+\n+(?P<words>(?:(?!```)[^\n#|<!*-][^\n]*\n)+)", re.MUL
 
 def for_machines() -> dict[str, str]:
     """Every page with its address and its first sentence."""
-    site = YAML(typ="safe").load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    site = YAML(typ="safe", pure=True).load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
     head = f"# {site['site_name']}\n\n> {site['site_description']}\n"
     return {"llms.txt": head + "".join(_section(part, site["site_url"]) for part in site["nav"])}
 

@@ -57,7 +57,7 @@ def test_a_link_that_leads_nowhere_is_noticed() -> None:
 
 
 def test_every_page_has_its_place_in_the_navigation() -> None:
-    navigation = str(YAML(typ="safe").load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"])
+    navigation = str(YAML(typ="safe", pure=True).load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"])
     single = [path.relative_to(DOCS) for path in DOCS.rglob("*.md") if path.parent.name not in {"rules", "commands"}]
     assert not [str(path) for path in single if f"'{path}'" not in navigation]
     assert not [name for name in re.findall(r"'([^']+\.md)'", navigation) if not (DOCS / name).exists()]
