@@ -7,11 +7,12 @@ is plain equality. All cases in which something "differs but does not matter" en
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import lru_cache
-from typing import TypeGuard
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
 from reconciler.changes.amount import Amounts
 from reconciler.changes.rebase import as_remembered, keep_order, rebase
@@ -19,6 +20,9 @@ from reconciler.model.fields import FieldInfo
 from reconciler.model.intents import Intent
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address, Config, Consent, Json, Resource, Terms, Where, no_terms, nowhere
+
+if TYPE_CHECKING:
+    from deepdiff import DeepDiff
 
 
 class Action(StrEnum):
@@ -162,7 +166,7 @@ def differences(
         if wanted == found:
             continue
         info = fields.get(name, FieldInfo())
-        for path in sorted(_differing_paths(wanted, found), key=str):
+        for path in _differing_paths(name, wanted, found):
             one, other = _value_at(found, path), _value_at(wanted, path)
             changes.append(
                 FieldChange(
@@ -176,49 +180,58 @@ def differences(
     return tuple(changes)
 
 
-def _differing_paths(wanted: Json, found: Json) -> Iterator[tuple[str | int, ...]]:
-    """Paths at which two values differ. A plain list has no paths inside: its items mean nothing alone."""
-    if wanted == found:
-        return
-    steps = _steps(wanted, found)
-    if not steps:
-        yield ()
-    for step in steps:
-        for path in _differing_paths(_child(wanted, step), _child(found, step)):
-            yield (step, *path)
+def _differing_paths(name: str, wanted: Json, found: Json) -> list[tuple[str | int, ...]]:
+    if not (_descendable(wanted) and _descendable(found)) or _is_shifted(wanted, found):
+        return [()]
+    tree = _deepdiff()({name: found}, {name: wanted}, view="tree", threshold_to_diff_deeper=0)
+    paths = {
+        _trim(tuple(node.path(output_format="list"))[1:], wanted, found) for nodes in tree.values() for node in nodes
+    }
+    return sorted(paths, key=str)
 
 
-def _steps(wanted: Json, found: Json) -> Iterable[str | int]:
-    """Keys or places of both values where both are mappings, or lists of mappings whose items stand where they stood."""
-    if isinstance(wanted, dict) and isinstance(found, dict):
-        return sorted(wanted.keys() | found.keys())
-    if _lists_mappings(wanted) and _lists_mappings(found) and not _is_shifted(wanted, found):
-        return range(max(len(wanted), len(found)))
-    return ()
+@cache
+def _deepdiff() -> type[DeepDiff]:
+    """Imported late, since most plans have nothing to compare deeply; and without the packages for tables it knows how to
+    compare, which are there for Spark and take longer to load than a plan takes."""
+    left_out = [name for name in ("pandas", "numpy") if name not in sys.modules]
+    for name in left_out:
+        sys.modules[name] = None  # type: ignore[assignment]  # which says: not installed
+    try:
+        from deepdiff import DeepDiff  # noqa: PLC0415
+    finally:
+        for name in left_out:
+            del sys.modules[name]
+    return DeepDiff
 
 
-def _lists_mappings(value: Json) -> TypeGuard[list[Json]]:
-    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
+def _descendable(value: Json) -> bool:
+    return isinstance(value, dict) or (isinstance(value, list) and bool(value) and isinstance(value[0], dict))
 
 
-def _is_shifted(wanted: list[Json], found: list[Json]) -> bool:
+def _is_shifted(wanted: Json, found: Json) -> bool:
     """Did what stays in a list move up or down, since others came or went? Then items of one number are not the same."""
-    if len(wanted) == len(found):
+    if not (isinstance(wanted, list) and isinstance(found, list)) or len(wanted) == len(found):
         return False
     return any(one in found and (place >= len(found) or found[place] != one) for place, one in enumerate(wanted))
 
 
+def _trim(path: tuple[str | int, ...], wanted: Json, found: Json) -> tuple[str | int, ...]:
+    """Cut a path at the first plain list: its items mean nothing alone."""
+    for depth in range(len(path)):
+        values = (_value_at(wanted, path[:depth]), _value_at(found, path[:depth]))
+        if any(isinstance(value, list) and not _descendable(value) for value in values):
+            return path[:depth]
+    return path
+
+
 def _value_at(value: Json, path: tuple[str | int, ...]) -> Json:
     for step in path:
-        value = _child(value, step)
+        try:
+            value = value[step]
+        except (KeyError, IndexError, TypeError):
+            return None
     return value
-
-
-def _child(value: Json, step: str | int) -> Json:
-    try:
-        return value[step]
-    except (KeyError, IndexError, TypeError):
-        return None
 
 
 def value_in(config: Config, path: str) -> Json:

@@ -101,7 +101,7 @@ def test_importing_it_loads_nothing_heavy() -> None:
 
 
 def test_the_kinds_load_neither_nats_nor_spark_nor_yaml() -> None:
-    code = "import sys, reconciler.kinds; print(sorted({'nats', 'pyspark', 'ruamel'} & set(sys.modules)))"
+    code = "import sys, reconciler.kinds; print(sorted({'nats', 'pyspark', 'ruamel', 'deepdiff'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 

@@ -45,7 +45,7 @@ def test_validating_imports_neither_nats_nor_rich(shell: Shell) -> None:
     file = shell.write("reconciler: 1\ntopology: t\nstreams: {A: {}}\n")
     script = (
         f"import sys; from reconciler.cli.run import run; run(['validate', '{file}']);"
-        "sys.stdout.write(repr([m for m in ('nats', 'rich') if m in sys.modules]))"
+        "sys.stdout.write(repr([m for m in ('nats', 'rich', 'deepdiff') if m in sys.modules]))"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=shell.folder, env=environment(shell.folder),
