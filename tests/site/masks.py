@@ -6,6 +6,8 @@ import re
 
 MASKS = (
     (re.compile(r"\b(in|after) (about )?\d+(\.\d+)? m?s\b"), r"\1 T s"),
+    (re.compile(r"\b\d+\.\d+ s\b"), "T s"),
+    (re.compile(r"█+[▏▎▍▌▋▊▉]? [\d.]+ [KMG]?i?B\b"), "SIZE"),
     (re.compile(r"nats-server (\d+\.\d+)\.\d+"), r"nats-server \1.N"),
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?Z?"), "TIME"),
     (re.compile(r"\b\d{8}T\d{6}(\.\d+)?Z\b"), "TIME"),
