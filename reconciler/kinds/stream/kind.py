@@ -23,7 +23,8 @@ class StreamSpec(StreamConfig):
     """A stream as written in a file."""
 
     external: bool = False
-    """Someone else manages this stream; only its consumers and groups, and expectations of its subjects and retention, stand here."""
+    """Another owner manages this stream. Only its consumers, its groups, and what you expect of `subjects` and
+    `retention` stand here; nothing else of it is sent to a server. Left out: false."""
 
 
 OURS = frozenset({*Terms.model_fields, "external"})
