@@ -108,8 +108,8 @@ class Consent(Spec):
             {"type": "integer"}, {"type": "string", "pattern": r"^[0-9][0-9_]*$|^[0-9]+(\.[0-9]+)? ?([KMGT]?i?B|[KMGT])$"}
         ]}}),
     ] = Field(default_factory=dict)  # fmt: skip
-    """How much may be lost at most, for example `{messages: 1_000, bytes: 20GiB}`. Left out: whatever the plan
-    counts."""
+    """How much may be lost at most, for example `{messages: 1_000, bytes: 20GiB}`. Left out: twice what the plan
+    says."""
 
 
 class Terms(Spec):

@@ -116,8 +116,8 @@ def drift_(
     verbose: common.Verbose = False,
     no_color: common.NoColor = False,
 ) -> int:
-    """Show what was changed since it was last applied, and who changed it: exit 3. A change of the files that is not applied
-    yet is no drift."""
+    """Show what was changed since it was last applied, and who changed it; end with 3 if anything was. A change of the files
+    that is not applied yet is no drift."""
     in_words = format_ in (ReportFormat.TEXT, ReportFormat.JSON) and not reports.wanted
     common.never(
         (accept + restore + watch > 1, "--accept, --restore and --watch are different things to do; choose one of them."),

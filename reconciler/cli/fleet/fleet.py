@@ -47,7 +47,7 @@ def snapshot(
 def drift(
     which: Which, on: On, reports: Reports, format_: As = FleetFormat.TEXT, no_color: common.NoColor = False
 ) -> int:
-    """Show what drifted on every target: exit 3. Reads the targets, and keeps what it read as this run."""
+    """Show what drifted on every target; end with 3 if anything did. Reads the targets, and keeps what it read as this run."""
     return run(which, on, reports, format_, paper(no_color=no_color), _work("looking.compare"))
 
 
@@ -92,7 +92,7 @@ def outliers(
 def report(
     which: Which, on: On, reports: Reports, format_: As = FleetFormat.TEXT, no_color: common.NoColor = False
 ) -> int:
-    """Show all that is kept on one page: try --report html=fleet.html. Reads no target."""
+    """Show all that is kept on one page: try `--report html=fleet.html`. Reads no target."""
     return run(which, on, reports, format_, paper(no_color=no_color), _work("past.report"))
 
 

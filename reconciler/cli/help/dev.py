@@ -35,9 +35,9 @@ def start() -> int:
     return exits.FINE
 
 
-@app.command()
+@app.command(epilog=exits.named(instead={exits.FAILED: "the server does not run"}))
 def status() -> int:
-    """Show whether the server runs: exit 1 if it does not."""
+    """Show whether the server runs; end with 1 if it does not."""
     running = embedded.status(Path.cwd())
     if running is None:
         say("No embedded server runs for this folder. Start it: reconciler dev\n")

@@ -16,12 +16,12 @@ REFUSED = 4
 """Refused, or consent is missing."""
 USAGE = 64
 INTERRUPTED = 130
-_WORST = (INTERRUPTED, USAGE, FAILED, REFUSED, DRIFT, PENDING, FINE)
+WORST_FIRST = (INTERRUPTED, USAGE, FAILED, REFUSED, DRIFT, PENDING, FINE)
 
 
 def worst(codes: Iterable[int]) -> int:
     """That of a command which did several things."""
-    return min(codes, key=_WORST.index, default=FINE)
+    return min(codes, key=WORST_FIRST.index, default=FINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -73,4 +73,5 @@ def _left_out(schema: Schema, info: FieldInfo) -> str:
     if default in ([], {}):
         return "none"
     is_unlimited = default == -1 and info.unit in ("count", "bytes")
-    return f"no limit ({default})" if is_unlimited else written(default, info)
+    said = written(default, info)
+    return f"no limit ({said})" if is_unlimited else f"`{said}`" if isinstance(default, str) else said

@@ -23,7 +23,7 @@ from reconciler.model.units import Bytes, Count, Duration
 
 
 class KVBucketSpec(Terms):
-    """A key-value bucket as written in a file."""
+    """A key-value bucket keeps the last values of each key, in a stream `KV_` and its name."""
 
     description: Annotated[str | None, Known()] = None
     """What the bucket is for, in at most 4096 bytes. Left out: none."""

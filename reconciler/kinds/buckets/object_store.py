@@ -16,7 +16,7 @@ from reconciler.model.units import Bytes, Count, Duration
 
 
 class ObjectStoreSpec(Terms):
-    """An object store as written in a file."""
+    """An object store keeps files of any size, in a stream `OBJ_` and its name."""
 
     description: Annotated[str | None, Known()] = None
     """What the store is for, in at most 4096 bytes. Left out: none."""

@@ -60,7 +60,7 @@ class PartitioningFilter(Spec):
 
 
 class ElasticGroupSpec(GroupSpec):
-    """An elastic partitioned consumer group as written in a file."""
+    """An elastic partitioned consumer group divides a stream among members that may come and go."""
 
     max_members: Annotated[Count, Known(unit="count", update=Update.FIXED, felt=MADE_ANEW)]
     """Number of partitions, and so of the members that can work at most."""

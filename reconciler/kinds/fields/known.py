@@ -87,7 +87,8 @@ class Known:
     def updatability(self) -> str:
         """What restricts updates, in words: `fixed at creation before nats-server 2.12.5; since then any change`."""
         if self.among:
-            return f"may change between {' and '.join(map(str, sorted(self.among)))}, otherwise {self.update}"
+            values = " and ".join(f"`{value}`" for value in sorted(self.among))
+            return f"may change between {values}, otherwise {self.update}"
         if isinstance(self.update, Update):
             return "" if self.update is Update.FREE else self.update.value
         (_, first), *later = self.update

@@ -31,7 +31,7 @@ BUCKET = group_record.STATIC_BUCKET
 
 
 class StaticGroupSpec(GroupSpec):
-    """A static partitioned consumer group as written in a file."""
+    """A static partitioned consumer group divides a stream, already partitioned by subject, among a fixed set of members."""
 
     filters: Annotated[
         tuple[Subject, ...] | None,

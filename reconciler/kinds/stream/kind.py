@@ -20,7 +20,7 @@ from reconciler.model.wire.steps import Step
 
 
 class StreamSpec(StreamConfig):
-    """A stream as written in a file."""
+    """A stream stores the messages that are published on its subjects."""
 
     external: bool = False
     """Another owner manages this stream. Only its consumers, its groups, and what you expect of `subjects` and

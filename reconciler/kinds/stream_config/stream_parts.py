@@ -14,7 +14,7 @@ from reconciler.model.units import Count, Duration, SequenceNumber
 
 
 class Placement(Spec):
-    """Where in a cluster or super-cluster the replicas live; a single server accepts and ignores it."""
+    """Where in a cluster or super-cluster the replicas are. A single server accepts it, and does nothing."""
 
     cluster: Annotated[str | None, Known()] = None
     """Name of the cluster that holds the replicas. Left out: any cluster."""
@@ -36,7 +36,7 @@ class SubjectTransform(Spec):
 
 
 class External(Spec):
-    """Reaches a stream in another account or domain."""
+    """The way to a stream in another account or domain."""
 
     api: Annotated[Subject | None, Known()] = None
     """API prefix that leads there, for example `$JS.hub.API`. Left out: none."""
@@ -45,7 +45,7 @@ class External(Spec):
 
 
 class SourceConsumer(Spec):
-    """A durable consumer on the origin that is used instead of a temporary one."""
+    """A durable consumer of the origin that feeds the copy, instead of a temporary one."""
 
     name: Annotated[Name | None, Known()] = None
     """The consumer's name. Left out: none."""
@@ -86,7 +86,7 @@ class Republish(Spec):
 
 
 class ConsumerLimits(Spec):
-    """Upper bounds for consumers of this stream, and what they inherit when they say nothing."""
+    """Upper bounds for the stream's consumers. A consumer that says nothing takes them over."""
 
     inactive_threshold: Annotated[Duration | None, Known(unit="duration", since=V2_10)] = None
     """How long a consumer may have no client before the server deletes it; durable consumers take it over too. Left
