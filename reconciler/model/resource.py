@@ -15,7 +15,7 @@ from typing import Annotated, Any, NamedTuple, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from reconciler.model.diagnostic import SourceSpan
-from reconciler.model.units import parse_bytes, parse_count
+from reconciler.model.units import BYTES_PATTERN, number_or, parse_bytes, parse_count
 
 Json = Any
 """A JSON value as `json.loads` gives it."""
@@ -104,10 +104,10 @@ class Consent(Spec):
     until: date | None = None
     """The last day on which this consent counts, in UTC by the clock of the server. Left out: it never ends."""
     upto: Annotated[
-        dict[str, int], BeforeValidator(_bounds), WithJsonSchema({"type": "object", "additionalProperties": {"anyOf": [
-            {"type": "integer"}, {"type": "string", "pattern": r"^[0-9][0-9_]*$|^[0-9]+(\.[0-9]+)? ?([KMGT]?i?B|[KMGT])$"}
-        ]}}),
-    ] = Field(default_factory=dict)  # fmt: skip
+        dict[str, int],
+        BeforeValidator(_bounds),
+        WithJsonSchema({"type": "object", "additionalProperties": number_or(rf"^[0-9][0-9_]*$|{BYTES_PATTERN}")}),
+    ] = Field(default_factory=dict)
     """How much may be lost at most, for example `{messages: 1_000, bytes: 20GiB}`. Left out: twice what the plan
     says."""
 

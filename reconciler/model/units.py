@@ -142,16 +142,21 @@ def show_quantity(name: str, number: int) -> str:
     return shown if shown.endswith("B") else f"{shown} {name}"
 
 
+def number_or(pattern: str) -> dict[str, Any]:
+    """The schema of a number that may also be a text like this: no union, whose parts editors would show one by one."""
+    return {"type": ["integer", "string"], "pattern": pattern}
+
+
 Duration = Annotated[
     int,
     BeforeValidator(written_duration),
-    WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "string", "pattern": DURATION_PATTERN}]}),
+    WithJsonSchema(number_or(DURATION_PATTERN)),
 ]
 Bytes = Annotated[
     int,
     BeforeValidator(parse_bytes),
-    WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "string", "pattern": BYTES_PATTERN}]}),
+    WithJsonSchema(number_or(BYTES_PATTERN)),
 ]
-_NUMBER = WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "string", "pattern": r"^[+-]?[0-9][0-9_]*$"}]})
+_NUMBER = WithJsonSchema(number_or(r"^[+-]?[0-9][0-9_]*$"))
 Count = Annotated[int, BeforeValidator(parse_count), _NUMBER]
 SequenceNumber = Annotated[int, BeforeValidator(parse_sequence), _NUMBER]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
@@ -13,6 +12,7 @@ from reconciler.changes.kind import Kind, Registry
 from reconciler.documents.read.header import FORMAT
 from reconciler.documents.schema.descriptions import INSIDE, Schema, explained
 from reconciler.documents.schema.docstrings import described_fields, said
+from reconciler.documents.schema.polish import polished
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Spec, model_in
 from reconciler.model.topology import Allowance, Expect, Guard, Ignored, Move, Removal
@@ -67,7 +67,7 @@ def topology_schema(registry: Registry) -> Schema:
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "A topology of NATS JetStream, as reconciler reads it",
+        "description": "A topology of NATS JetStream, as reconciler reads it.",
         "type": "object",
         "properties": properties,
         "additionalProperties": False,
@@ -75,13 +75,13 @@ def topology_schema(registry: Registry) -> Schema:
     }
 
 
-def spec_schema(spec: type[Spec], title: str) -> Schema:
-    """Of a file that holds one thing of this kind."""
+def spec_schema(spec: type[Spec]) -> Schema:
+    """Of a file that holds one thing of this kind. No title: editors would show it above every key."""
     _, schema = models_json_schema([(spec, "validation")])
     definitions = _described(schema["$defs"])
     whole = definitions.pop(spec.__name__)
-    described = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title}
-    return {**described, **whole, "$defs": dict(sorted(definitions.items()))}
+    draft = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return {**draft, **whole, "$defs": dict(sorted(definitions.items()))}
 
 
 def _key(text: str, schema: Schema) -> Schema:
@@ -104,7 +104,7 @@ def _described(definitions: Schema, registry: Registry = NO_KINDS) -> Schema:
         about, family = infos.get(model, {}), families.get(model, "")
         for name in properties.keys() & texts.keys():
             properties[name] = explained(properties[name], texts[name], about.get(name), family)
-    return {name: _polished(definition) for name, definition in definitions.items()}
+    return polished(definitions)
 
 
 def _known(registry: Registry) -> dict[str, Mapping[str, FieldInfo]]:
@@ -168,32 +168,3 @@ def _resource(kind: Kind, schema: Schema, registry: Registry) -> Schema:
     # `temp:` with nothing below declares a resource that says nothing
     said_of_it = {"required": required} if required else {"type": ["object", "null"]}
     return {**schema, "properties": properties, **said_of_it}
-
-
-def _polished(schema: Any) -> Any:
-    """Without what helps nobody in an editor: generated titles, null defaults, and null where a value must stand."""
-    if isinstance(schema, list):
-        return [_polished(part) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    kept = {key: _polished_part(key, value) for key, value in schema.items() if not _is_noise(key, value)}
-    members = kept.get("anyOf", [])
-    real = [member for member in members if member != {"type": "null"}]
-    if len(real) < len(members) and not any(_is_container(member) for member in real):
-        kept["anyOf"] = real
-    return {**kept.pop("anyOf")[0], **kept} if len(kept.get("anyOf", [])) == 1 else kept
-
-
-def _polished_part(key: str, value: Any) -> Any:
-    """`properties` holds names, not keywords: a field called `title` is no title."""
-    if key in ("properties", "$defs"):
-        return {name: _polished(below) for name, below in value.items()}
-    return value if key in ("default", "const", "enum", "required", "examples") else _polished(value)
-
-
-def _is_noise(key: str, value: Any) -> bool:
-    return (key in ("title", "advice") and isinstance(value, str)) or (key == "default" and value is None)
-
-
-def _is_container(schema: Schema) -> bool:
-    return "$ref" in schema or schema.get("type") in ("array", "object")

@@ -78,7 +78,7 @@ class TargetSpec(Spec):
 
 
 class FleetSpec(Spec):
-    """Many accounts that are looked at together."""
+    """A fleet of NATS accounts that are looked at together, as reconciler reads it."""
 
     reconciler: int = Field(ge=FORMAT, le=FORMAT)
     """Version of this file format, which is 1."""
@@ -102,7 +102,7 @@ def load_fleet(path: Path) -> Fleet:
 
 def fleet_file_schema() -> Schema:
     """What `schemas/fleet.schema.json` holds."""
-    return spec_schema(FleetSpec, "A fleet of NATS accounts, as reconciler reads it")
+    return spec_schema(FleetSpec)
 
 
 LOGIN = ("creds", "nkey", "user", "password", "token")

@@ -26,7 +26,7 @@ from reconciler.kinds.fields.known import V2_10, V2_11, V2_12, V2_14, Known, Upd
 from reconciler.kinds.fields.texts import Subject
 from reconciler.kinds.fields.times import Time
 from reconciler.model.resource import Terms, text_like
-from reconciler.model.units import Bytes, Count, Duration, SequenceNumber
+from reconciler.model.units import Bytes, Count, Duration, SequenceNumber, number_or
 from reconciler.model.wire.version import Version
 
 LARGER_PULLS = gain(WIDER, "Larger and longer pulls are taken.", Side.READERS)
@@ -52,7 +52,7 @@ def _percent(value: Any) -> Any:
 SampleFreq = Annotated[
     str,
     BeforeValidator(_percent),
-    WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "string", "pattern": "^[0-9]+%?$"}]}),
+    WithJsonSchema(number_or("^[0-9]+%?$")),
 ]
 
 
