@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.site import index, proofs
+from tests.site import commands, exit_codes, files, index, json_output, proofs
 from tests.site.place import DOCS
 
-MAKERS: tuple[Callable[[], dict[str, str]], ...] = (proofs.page, index.for_machines)
+MAKERS: tuple[Callable[[], dict[str, str]], ...] = (
+    proofs.page, files.pages, commands.pages, exit_codes.pages, json_output.pages, index.for_machines,
+)  # fmt: skip
 """Each answers with whole pages by their path below docs/."""
 
 

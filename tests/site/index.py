@@ -33,7 +33,7 @@ def _lines(inside: list[dict[str, str]], site: str) -> Iterator[str]:
         text = (DOCS / page).read_text(encoding="utf-8") if (DOCS / page).exists() else ""
         title, first = TITLE.search(text), FIRST.search(text)
         about = f": {_sentence(first['words'])}" if first else ""
-        yield f"[{title['words'] if title else page}]({site}{page.removesuffix('.md')}/){about}"
+        yield f"[{title['words'] if title else page}]({site}{page.removesuffix('.md').removesuffix('/index')}/){about}"
 
 
 def _sentence(paragraph: str) -> str:
