@@ -167,7 +167,7 @@ def _wanted(
             address=desired.address, action=Action.UNKNOWN, desired=desired, where=desired.where, reason=reason
         )
     ours = None if desired.external else owned  # of somebody else's only what is live matters, whoever remembers it
-    begins = tuple(kind.begins(desired, live, snapshot)) if live and ours and intent is None else ()
+    begins = tuple(kind.begins(desired, live, snapshot)) if live and intent is None else ()
     return unfinished.compared(desired, live, ours, intent, kind.fields, begins)
 
 
