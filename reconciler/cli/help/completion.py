@@ -21,8 +21,8 @@ class Shell(StrEnum):
 
 
 @app.command()
-def completion(shell: Annotated[Shell, typer.Argument(help="Which shell.", show_default=False)]) -> int:
-    """Print a completion script, for example: reconciler completion bash >> ~/.bashrc"""
+def completion(shell: Annotated[Shell, typer.Argument(help="The shell.", show_default=False)]) -> int:
+    """Print a completion script for a shell, for example: reconciler completion bash >> ~/.bashrc"""
     script = get_completion_script(prog_name="reconciler", complete_var="_RECONCILER_COMPLETE", shell=shell.value)
     emit(script + "\n")
     return exits.FINE

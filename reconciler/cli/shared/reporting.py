@@ -35,7 +35,9 @@ class ReportFormat(StrEnum):
     HTML = "html"
 
 
-FORMAT_HELP = "For people, for tools, for a comment, for CI, for a browser."
+FORMAT_HELP = (
+    "text for people, json for tools, markdown for a comment, github, sarif or junit for CI, html for a browser."
+)
 ChosenFormat = Annotated[ReportFormat, typer.Option("--format", help=FORMAT_HELP)]
 
 
@@ -91,7 +93,7 @@ def reports(
     report: Annotated[
         list[str] | None,
         typer.Option(
-            "--report", metavar="FORMAT=FILE", help="Write it in this format too; may be given several times."
+            "--report", metavar="FORMAT=FILE", help="Write the report into a file as well, in this format. Repeatable."
         ),
     ] = None,
 ) -> Reports:

@@ -59,7 +59,7 @@ class StreamConfig(Terms):
     """The server's StreamConfig without its name, which is the key in the file."""
 
     description: Annotated[str | None, Known(felt=NOT_FELT)] = None
-    """What this stream is for, at most 4096 bytes."""
+    """What the stream is for, in at most 4096 bytes. Left out: none."""
     subjects: Annotated[
         tuple[Subject, ...] | None,
         Known(
@@ -70,7 +70,8 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """Subjects stored here. Server: the stream's own name; none for a mirror or with sources."""
+    """Subjects whose messages the stream stores; `*` and `>` are wildcards. Left out: the stream's own name; none for
+    a mirror, or with `sources`."""
     retention: Annotated[
         Literal["limits", "interest", "workqueue"] | None,
         Known(
@@ -91,7 +92,8 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """When messages are deleted: by limits, when all consumers have acknowledged them, or when one has. Server: limits."""
+    """When the server removes messages: `limits` when a limit is reached, `interest` also when every consumer has
+    acknowledged them, `workqueue` also when one consumer has."""
     max_consumers: Annotated[
         Count | None,
         Known(
@@ -114,7 +116,8 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """Maximum number of consumers. Server: -1, no limit (from 2.15 on, a server-wide limit of 1000 may apply)."""
+    """How many consumers the stream may have. Left out: no limit (-1); nats-server 2.15 and newer stop at 1000, unless
+    this key or the account sets a number."""
     max_msgs: Annotated[
         Count | None,
         Known(
@@ -123,7 +126,7 @@ class StreamConfig(Terms):
             felt=OF_A_LIMIT,
         ),
     ] = None
-    """Maximum number of messages. Server: -1, no limit."""
+    """How many messages the stream keeps; `discard` says what happens at that limit."""
     max_bytes: Annotated[
         Bytes | None,
         Known(
@@ -132,7 +135,8 @@ class StreamConfig(Terms):
             felt=OF_A_LIMIT,
         ),
     ] = None
-    """Maximum number of bytes, reserved in advance. Server: -1, no limit."""
+    """How many bytes the stream keeps, reserved in the account from the start; `discard` says what happens at that
+    limit."""
     max_age: Annotated[
         Duration | None,
         Known(
@@ -142,7 +146,7 @@ class StreamConfig(Terms):
             felt=(felt(301, Side.STORED, TIGHTER, REMOVED, "some are older", FOLLOW), MORE_IS_KEPT),
         ),
     ] = None
-    """Age after which messages are deleted, at least 100ms; 0 keeps them. Server: 0, nanoseconds."""
+    """Age at which messages expire, at least 100ms; 0 keeps them. Left out: messages never expire (0)."""
     max_msgs_per_subject: Annotated[
         Count | None,
         Known(
@@ -161,7 +165,7 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """Maximum number of messages for each subject. Server: -1, no limit."""
+    """How many messages the stream keeps of each subject."""
     max_msg_size: Annotated[
         Bytes | None,
         Known(
@@ -179,7 +183,8 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """The server refuses larger messages. Server: -1, only the connection's limit."""
+    """The largest message that the stream stores, with its headers. Left out: no limit (-1) except the
+    connection's."""
     discard: Annotated[
         Literal["old", "new"] | None,
         Known(
@@ -197,7 +202,7 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """At a limit, delete old messages or refuse new ones. Server: old."""
+    """What happens at a limit: `old` removes the oldest messages, `new` refuses new ones."""
     discard_new_per_subject: Annotated[
         bool | None,
         Known(
@@ -217,16 +222,16 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """Refuse new messages per subject; needs `discard: new` and `max_msgs_per_subject`. Server: false. Since 2.10."""
+    """Refuse new messages on each subject that is full. Needs `discard: new` and `max_msgs_per_subject`."""
     storage: Annotated[
         Literal["file", "memory"] | None,
         Known(
             default="file", update=Update.FIXED, err_code=INVALID, says="can not change storage type", felt=fixed(101)
         ),
     ] = None
-    """Where messages are stored; memory is lost at a restart. Server: file."""
+    """Where messages are stored: `file` on disk, `memory` only until the server restarts."""
     num_replicas: Annotated[Count | None, Known(unit="count", default=1, felt=NOT_FELT)] = None
-    """How many servers hold it, 1 to 5. Server: 1."""
+    """How many servers of the cluster hold a copy, 1 to 5."""
     no_ack: Annotated[
         bool | None,
         Known(
@@ -238,7 +243,7 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """Do not confirm publishes. Server: false."""
+    """Do not acknowledge publishes; publishers then never learn whether a message was stored."""
     duplicate_window: Annotated[
         Duration | None,
         Known(
@@ -259,9 +264,10 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """How long the server remembers message ids, to refuse duplicates. Server: 2m, or a shorter max_age or server limit."""
+    """How long the server remembers message ids (`Nats-Msg-Id`) to drop duplicates, at least 100ms. Left out: 2m, or
+    less if `max_age` or a limit of the server is shorter."""
     placement: Annotated[Placement | None, Known(unit="mapping", nested_unordered=("tags",), felt=NOT_FELT)] = None
-    """Which servers hold it. Server: any."""
+    """Which servers hold the stream. Left out: any."""
     mirror: Annotated[
         StreamSource | None,
         Known(
@@ -272,7 +278,8 @@ class StreamConfig(Terms):
             felt=(felt(206, Side.COPIES, EVERY, "The stream stops copying its origin permanently."),),
         ),
     ] = None
-    """The stream that this is an exact copy of. Removing it (from 2.12 on) makes this an ordinary stream; cannot be undone."""
+    """The stream that this one is an exact, read-only copy of. Removing it makes this an ordinary stream, which cannot
+    be undone. Left out: this is no mirror."""
     sources: Annotated[
         tuple[StreamSource, ...] | None,
         Known(
@@ -297,13 +304,13 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """Streams whose messages are copied into this one."""
+    """Streams whose messages are copied into this one. Left out: none."""
     compression: Annotated[Literal["none", "s2"] | None, Known(default="none", since=V2_10, felt=NOT_FELT)] = None
-    """Compression of file storage, for new blocks. Server: none. Since 2.10."""
+    """How file storage is compressed: `none` or `s2`. A change applies only to data that is written after it."""
     first_seq: Annotated[
         SequenceNumber | None, Known(unit="count", since=V2_10, update=Update.INERT, felt=fixed(107))
     ] = None
-    """Sequence of the first message; only a new stream uses it. Server: 1. Since 2.10."""
+    """Sequence number of the first message. Left out: 1. Updates: no effect on an existing stream."""
     subject_transform: Annotated[
         SubjectTransform | None,
         Known(
@@ -320,7 +327,7 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """Rewrites subjects before messages are stored. Since 2.10."""
+    """Rewrites the subjects of messages before they are stored. Left out: subjects stay."""
     republish: Annotated[
         Republish | None,
         Known(
@@ -331,7 +338,7 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """Republishes stored messages for plain subscribers."""
+    """Publishes each stored message again, for plain subscribers. Left out: nothing is republished."""
     allow_direct: Annotated[
         bool | None,
         Known(
@@ -347,7 +354,7 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """Any replica may answer reads of single messages. Server: false."""
+    """Let every replica answer reads of single messages (direct get), not only the leader."""
     mirror_direct: Annotated[
         bool | None,
         Known(
@@ -366,7 +373,8 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """Mirrors may answer such reads for their origin. Server: like the origin's `allow_direct` if it can see the origin."""
+    """Let this mirror answer direct gets of its origin. Left out: as the origin's `allow_direct` if the server sees
+    the origin, else false."""
     sealed: Annotated[
         bool | None,
         Known(
@@ -388,7 +396,7 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """Nothing can be stored, deleted or purged any more; cannot be undone, and cannot be set at creation. Server: false."""
+    """Nothing is stored, deleted, purged or expired any more. A new stream cannot be sealed."""
     deny_delete: Annotated[
         bool | None,
         Known(
@@ -400,7 +408,7 @@ class StreamConfig(Terms):
             felt=(felt(206, Side.DELETIONS, SET, "Single messages can never again be deleted."), *fixed(202)),
         ),
     ] = None
-    """Single messages cannot be deleted through the API; cannot be undone. Server: false."""
+    """Refuse requests to delete single messages."""
     deny_purge: Annotated[
         bool | None,
         Known(
@@ -412,7 +420,7 @@ class StreamConfig(Terms):
             felt=(felt(206, Side.DELETIONS, SET, "The stream can never again be purged."), *fixed(203)),
         ),
     ] = None
-    """The stream cannot be purged; cannot be undone. Server: false."""
+    """Refuse requests to purge the stream."""
     allow_rollup_hdrs: Annotated[
         bool | None,
         Known(
@@ -424,7 +432,8 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """A message may replace all earlier ones (`Nats-Rollup`). Server: false; true with delete markers or schedules."""
+    """Let a message replace all earlier ones of its subject or of the stream, by its header `Nats-Rollup`. Left
+    out: false; true with `subject_delete_marker_ttl` or `allow_msg_schedules`."""
     consumer_limits: Annotated[
         ConsumerLimits | None,
         Known(
@@ -461,7 +470,7 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """Limits for this stream's consumers, inherited by consumers that leave them out. Since 2.10."""
+    """Upper bounds for this stream's consumers; consumers that leave them out inherit them. Left out: none."""
     allow_msg_ttl: Annotated[
         bool | None,
         Known(
@@ -475,7 +484,8 @@ class StreamConfig(Terms):
             felt=(*fixed(204), ASKED_FOR),
         ),
     ] = None
-    """Messages may carry their own time to live; cannot be undone. Server: false. Since 2.11."""
+    """Let messages have a time to live of their own (`Nats-TTL`). Left out: false; true with
+    `subject_delete_marker_ttl`."""
     subject_delete_marker_ttl: Annotated[
         Duration | None,
         Known(
@@ -498,7 +508,8 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """How long the server keeps a marker for a subject whose last message expired, from 1s. Server: no markers. Since 2.11."""
+    """How long the server keeps a delete marker for a subject whose last message expired, at least 1s. Left out: no
+    markers."""
     allow_msg_counter: Annotated[
         bool | None,
         Known(
@@ -512,7 +523,7 @@ class StreamConfig(Terms):
             felt=fixed(105),
         ),
     ] = None
-    """Every subject is a counter; fixed at creation. Server: false. Since 2.12."""
+    """Make a counter of every subject, which messages increment (`Nats-Incr`)."""
     allow_atomic: Annotated[
         bool | None,
         Known(
@@ -523,7 +534,7 @@ class StreamConfig(Terms):
             felt=(felt(606, Side.PUBLISHERS, UNSET, "The server refuses atomic batches."), ASKED_FOR),
         ),
     ] = None
-    """Batches may be published as one. Server: false. Since 2.12."""
+    """Let clients publish several messages as one atomic batch."""
     allow_msg_schedules: Annotated[
         bool | None,
         Known(
@@ -537,7 +548,7 @@ class StreamConfig(Terms):
             felt=(*fixed(205), ASKED_FOR),
         ),
     ] = None
-    """Messages may be scheduled for later; cannot be undone. Server: false. Since 2.12."""
+    """Let messages be scheduled for a later time (`Nats-Schedule`)."""
     persist_mode: Annotated[
         Literal["default", "async"] | None,
         Known(
@@ -550,7 +561,7 @@ class StreamConfig(Terms):
             felt=fixed(106),
         ),
     ] = None
-    """`async` confirms before data is on disk; fixed at creation. Server: default. Since 2.12."""
+    """When a publish is acknowledged: `default` when the message is written, `async` possibly before."""
     allow_batched: Annotated[
         bool | None,
         Known(
@@ -561,6 +572,7 @@ class StreamConfig(Terms):
             felt=(felt(606, Side.PUBLISHERS, UNSET, "The server refuses fast batches."), ASKED_FOR),
         ),
     ] = None
-    """Fast batches with flow control may be published. Server: false. Since 2.14."""
+    """Let clients publish fast batches, which have flow control."""
     metadata: Annotated[dict[str, str] | None, Known(unit="mapping", since=V2_10, felt=NOT_FELT)] = None
-    """Labels of your own kept by the server, together at most 128 KiB; `_nats.*` is the server's. Since 2.10."""
+    """Key-value pairs of your own that the server keeps, together at most 128 KiB. Keys that begin with `_nats.`
+    belong to the server. Left out: none."""

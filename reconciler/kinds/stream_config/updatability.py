@@ -9,7 +9,7 @@ from reconciler.changes.diff import Action, Change, FieldChange
 from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
-from reconciler.kinds.fields.known import Known, Update
+from reconciler.kinds.fields.known import Known
 from reconciler.kinds.fields.words import in_words
 from reconciler.kinds.stream_config.validity import Lower
 from reconciler.model.resource import Config, Json
@@ -31,16 +31,6 @@ class Fixed:
     with_consent: str = ""
     """What happens if the kind knows another way, for the rule's page."""
 
-
-MAY = {
-    Update.FREE: "can change",
-    Update.FIXED: "is fixed at creation",
-    Update.ONE_WAY: "can be turned on, but never off",
-    Update.REMOVABLE: "can only be removed",
-    Update.STAYS: "can change, but can neither be added nor removed",
-    Update.INERT: "can change, without effect",
-}
-"""What an update may do to a field, for the rule's page."""
 
 Manner = Callable[[Change, View, Finding], Finding | None]
 """What becomes of a refusal if the kind knows another way."""
@@ -83,7 +73,7 @@ def _rule(field: str, about: Known, words: Fixed, of: str, manner: Manner, lower
         )
         return manner(change, view, refusal)
 
-    what = f"`{field}` of an existing {of} changes. The field {_by_version(about)}."
+    what = f"`{field}` of an existing {of} changes. Updates: {about.updatability}."
     judge.__doc__ = "\n\n".join((what, words.why, f"Instead: {words.instead}{words.with_consent}."))
     return rule(
         words.code,
@@ -105,14 +95,6 @@ def _turn(found: FieldChange, about: Known) -> str:
             return f"change to {desired}"
         return f"be added ({desired})" if isinstance(found.desired, str | int) else "be added"
     return f"change from {live} to {desired}"
-
-
-def _by_version(about: Known) -> str:
-    """`is fixed at creation`, or `is fixed at creation before 2.12; from then on it can only be removed`."""
-    if isinstance(about.update, Update):
-        return MAY[about.update]
-    (_, first), *later = about.update
-    return MAY[first] + "".join(f" before {since.short}; from then on it {MAY[update]}" for since, update in later)
 
 
 def _shown(value: Json, found: FieldChange) -> str:
