@@ -55,7 +55,7 @@ def _mirror(asked: Renaming) -> list[str]:
         f"Declare {new} with the same `mirror` as {old}, apply, and wait until `nats stream info {new}` shows "
         f"no lag. Messages that its origin no longer holds stay in {old} only.",
         f"Stop the clients of each consumer of {old}, declare a consumer like it on {new} {_where_it_stood(old)}, apply, and "
-        f"start the clients on {new}. Messages that were acknowledged out of order are delivered again.",
+        f"start the clients on {new}. Messages that were acknowledged out of order are redelivered.",
         *_sourced(
             asked,
             f"Note the last sequence S of {old}, wait",
