@@ -14,23 +14,27 @@ from reconciler.documents.read.shape import ANYTHING, Shape, shape_of_spec
 from reconciler.model.resource import Json, Spec, Terms
 from reconciler.model.topology import Allowance, Expect, Guard, Ignored, Move, Removal
 
-FIRST = ("external", "description", "subjects", "mirror", "sources", "filter_subject", "filter_subjects")
-"""Of a resource: what it holds or takes, before how it does so."""
-LAST = ("members", "member_mappings", *Terms.model_fields, "reason", "until")
+FIRST = (
+    "external", "description", "subjects", "mirror", "sources", "filter_subject", "filter_subjects", "deliver_subject",
+)  # fmt: skip
+"""Of a resource: what it holds, takes or gives, before how it does so."""
+LAST = ("members", "member_mappings", *Terms.model_fields)
 HEAD = KEYS[: KEYS.index("expect") + 1]
 """What files begin with; the rest of KEYS stands below what is declared."""
 ENTRIES: Mapping[str, type[Spec]] = {
     "allow": Allowance, "guards": Guard, "moved": Move, "removed": Removal, "ignore_drift": Ignored,
 }  # fmt: skip
 """What the items of these lists are."""
+CONSENT = ("code", "to", "on")
+"""To what, and for whom, before why."""
 
 
 def document_order(registry: Registry) -> Shape:
     """What a topology's file may hold, with the keys of every mapping in their order; free names have none."""
     properties = {key: Shape() for key in HEAD} | _sections(None, registry) | {key: Shape() for key in KEYS}
-    properties["expect"] = _nested(shape_of_spec(Expect), {})
+    properties["expect"] = _nested(shape_of_spec(Expect))
     for key, spec in ENTRIES.items():
-        properties[key] = Shape(items=_nested(shape_of_spec(spec), {}))
+        properties[key] = Shape(items=_nested(shape_of_spec(spec), CONSENT if spec is Allowance else ()))
     return Shape(properties=properties)
 
 
@@ -55,19 +59,22 @@ def _resource(kinds: Sequence[Kind], registry: Registry) -> Shape:
     """Of several kinds where they share a section."""
     tags = {kind.place.tag[0]: Shape() for kind in kinds if kind.place.tag}
     known = tags | {name: shape for kind in kinds for name, shape in shape_of_spec(kind.spec).properties.items()}
-    properties = {name: _nested(known[name], {}) for name in _sorted(known, (*tags, *FIRST))}
+    properties = {name: _nested(known[name]) for name in _sorted(known, (*tags, *FIRST))}
     for kind in kinds:
         properties |= _sections(kind.name, registry)
     return Shape(properties=properties)
 
 
-def _nested(shape: Shape, seen: dict[int, Shape]) -> Shape:
+def _nested(shape: Shape, first: Sequence[str] = (), seen: dict[int, Shape] | None = None) -> Shape:
     """A part of a spec may hold its like."""
+    seen = {} if seen is None else seen
     if id(shape) not in seen:
         made = seen[id(shape)] = Shape()
-        made.properties |= {name: _nested(shape.properties[name], seen) for name in _sorted(shape.properties)}
-        made.values = shape.values and _nested(shape.values, seen)
-        made.items = shape.items and _nested(shape.items, seen)
+        made.properties |= {
+            name: _nested(shape.properties[name], (), seen) for name in _sorted(shape.properties, first)
+        }
+        made.values = shape.values and _nested(shape.values, (), seen)
+        made.items = shape.items and _nested(shape.items, (), seen)
     return seen[id(shape)]
 
 
