@@ -23,6 +23,7 @@ class Command(NamedTuple):
 
 COMMANDS = {
     "validate": Command("files", "Check files, without a server."),
+    "fmt": Command("files", "Put files into form, or show what that would change."),
     "plan": Command("account", "Show what an apply would change, what is refused, and why."),
     "apply": Command("account", "Show the plan, ask, and carry it out."),
     "drift": Command("drift", "Show what was changed since the last apply, and who changed it."),

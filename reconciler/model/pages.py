@@ -34,6 +34,7 @@ FILES = {
     "XX523": Page("declared-twice", "Two topologies that are planned together, for one account, declare the same thing.", "leave it to one of them: to the other it is `external: true`, or nothing; or plan each by itself, where they are for two accounts"),
     "XX524": Page("other-file", "A file of something else: a fleet, a manifest, a state or an answer that `import` reads, or none of these.", "run what the message says; keep other files apart from those of a topology, or name the files"),
     "XX521": Page("whose-file", "A file that names no topology, where it could belong to several or to none.", "write `topology: NAME` into it"),
+    "XX525": Page("stays-as-it-is", "A file that `fmt` leaves alone: in form it would say something else, or a comment would be lost. It is read again before it is written, and this is what keeps it from harm.", "do what the message says at that place; `fmt` then puts the rest into form"),
     "XX530": Page("format-version", "`reconciler:` names a format this version does not read.", "write reconciler: 1, or use the version the file was written for"),
     "XX540": Page("git", "Files of another revision are wanted, and git does not give them: no repository here, no such revision, or no git.", "do what the message says; in CI, check out with enough history"),
 }  # fmt: skip

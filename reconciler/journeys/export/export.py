@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 
 from reconciler.changes.kind import Registry
 from reconciler.documents.write.file_names import file_names
+from reconciler.documents.write.order import document_order, in_order
 from reconciler.documents.write.write import dump
 from reconciler.journeys.export.sections import Writer
 from reconciler.journeys.plan.validate import ALONE, offline
@@ -71,7 +72,8 @@ async def exported(
     account = await _account(js, only, exclude)
     owners = tuple(sorted({account.owner(a) for a in account.chosen if a in account.records}))
     name = topology or (owners[0] if len(owners) == 1 else NOBODYS)
-    text = dump(name, account.writer.sections(set(account.chosen).__contains__))
+    sections = account.writer.sections(set(account.chosen).__contains__)
+    text = dump(name, in_order(sections, document_order(REGISTRY)))
     others = tuple(owner for owner in owners if owner != name)
     return Exported(text=text, topology=name, left_out=account.left_out, others=others)
 
@@ -84,8 +86,10 @@ async def exported_folder(
     owners = sorted({account.owner(address) for address in account.chosen})
     stems = file_names(owners)
     files: dict[str, str] = {}
+    order = document_order(REGISTRY)
     for owner in owners:
         own = account.writer.sections({a for a in account.chosen if account.owner(a) == owner}.__contains__)
+        own = in_order(own, order)
         parts = {f"{stems[owner]}.yaml": own} if layout is Layout.OWNER else _apart(own, stems[owner])
         files |= {path: dump(owner, sections) for path, sections in parts.items()}
     plans = tuple(f"{stems[owner]}.yaml" if layout is Layout.OWNER else stems[owner] for owner in owners)

@@ -117,6 +117,16 @@ class StreamConfig(Terms):
     ] = None
     """How many consumers the stream may have. Left out: no limit (-1); nats-server 2.15 and newer stop at 1000,
     unless a number stands here or in the account."""
+    max_age: Annotated[
+        Duration | None,
+        Known(
+            unit="duration",
+            default=0,
+            left_out="no limit",
+            felt=(felt(301, Side.STORED, TIGHTER, REMOVED, "some are older", FOLLOW), MORE_IS_KEPT),
+        ),
+    ] = None
+    """Age at which messages expire, at least 100ms; 0 keeps them. Left out: messages never expire (0)."""
     max_msgs: Annotated[
         Count | None,
         Known(
@@ -136,16 +146,6 @@ class StreamConfig(Terms):
     ] = None
     """How many bytes the stream keeps, reserved in the account from the beginning; `discard` says what happens
     beyond."""
-    max_age: Annotated[
-        Duration | None,
-        Known(
-            unit="duration",
-            default=0,
-            left_out="no limit",
-            felt=(felt(301, Side.STORED, TIGHTER, REMOVED, "some are older", FOLLOW), MORE_IS_KEPT),
-        ),
-    ] = None
-    """Age at which messages expire, at least 100ms; 0 keeps them. Left out: messages never expire (0)."""
     max_msgs_per_subject: Annotated[
         Count | None,
         Known(
