@@ -136,7 +136,7 @@ def reasons() -> Iterator[None]:
             raise
         fix = "See whether --store, --master and the files that were named are what was meant."
         message = f"Spark could not do it: {_deepest(error)}"
-        raise CannotContinue(_failure("FL105", "spark-could-not", message, fix)) from error
+        raise CannotContinue(_failure("FL105", "spark-error", message, fix)) from error
 
 
 def _deepest(error: Exception) -> str:

@@ -105,7 +105,7 @@ def _write_folder(found: ExportedFolder, into: Path, connection: Connection, *, 
 def _left_over(into: Path, files: Mapping[Path, str]) -> list[Diagnostic]:
     return [
         Diagnostic(
-            severity=Severity.WARNING, code="XX909", name="not-of-this-export",
+            severity=Severity.WARNING, code="XX909", name="leftover-file",
             message=f"{path} is in the folder and was not written now; what it says may not be live any more",
             fix="remove it, or export into a new folder",
         )

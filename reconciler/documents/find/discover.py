@@ -97,7 +97,7 @@ def stray(path: Path, why: str) -> Diagnostic:
     """XX521 for a file that says no topology where the folders around it do not settle one either."""
     message = f"this file does not say to which topology it belongs, and {why}"
     place = SourceSpan(str(path), 1, 1, 1, 1)
-    return complain("XX521", "whose-file", message, place, fix="write `topology: NAME` into it")
+    return complain("XX521", "topology-unnamed", message, place, fix="write `topology: NAME` into the file")
 
 
 def _homes(file: _File, headers: Headers) -> list[Home]:

@@ -133,7 +133,7 @@ def still_there(step: Step, names: Sequence[str]) -> Unsuccessful:
     seconds = step.body["timeout"] / 1e9
     message = f"Members of {step.address} are still consuming after {seconds:g} s: {', '.join(names)}."
     fix = "Stop these members, then run apply again; what was queued on their partitions is still there."
-    return Unsuccessful(_diagnostic(step, "AP106", "members-stay", message, fix), nothing_done=True)
+    return Unsuccessful(_diagnostic(step, "AP106", "members-still-attached", message, fix), nothing_done=True)
 
 
 def unbound(step: Step) -> Unsuccessful:
