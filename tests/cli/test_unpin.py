@@ -87,7 +87,7 @@ def test_where_nobody_is_pinned_nothing_is_done(shell: Shell, account: Account) 
     [
         (("ORDER/dispatch",), "There is no stream ORDER; did you mean `ORDERS`?"),
         (("ORDERS/dispach",), "Stream ORDERS has no consumer dispach; did you mean `dispatch`?"),
-        (("ORDERS/plain",), "ORDERS/plain pins nobody: its priority_policy is none."),
+        (("ORDERS/plain",), "ORDERS/plain never pins a client: its priority_policy is none."),
     ],
     ids=["stream", "consumer", "policy"],
 )

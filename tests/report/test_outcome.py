@@ -87,10 +87,10 @@ def test_a_stop_for_another_reason_says_the_reason() -> None:
 def test_what_has_no_step_and_was_left_alone_is_no_success() -> None:
     why = Diagnostic(
         severity=Severity.ERROR, code="AP103", name="changed-since-plan", address="stream/ORDERS",
-        message="Somebody else changed it after the plan was made; it was left alone.", fix="look again",
+        message="Somebody changed it after the plan was made; it was left alone.", fix="look again",
     )  # fmt: skip
     assert outcome_text(Finished(left_alone=(why,)), arguments="streams/") == (
-        "error AP103 stream/ORDERS: Somebody else changed it after the plan was made; it was left alone.\n"
+        "error AP103 stream/ORDERS: Somebody changed it after the plan was made; it was left alone.\n"
         "    Instead: look again\n"
         "Not everything could be applied: 0 of 0 steps done. 1 change left alone.\n"
         "Nothing is half-made.\n"
