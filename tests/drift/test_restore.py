@@ -238,5 +238,5 @@ def test_what_someone_else_manages_is_not_for_us_to_put_back(someone: Someone, o
     assert (looked_at.code, restored.code) == (3, 3), restored
     assert "--restore" not in looked_at.out
     assert "XX907" not in restored.out
-    assert "someone else manages it, and it is not there" in restored.out
+    assert "someone else manages it, and it does not exist" in restored.out
     assert "someone else manages it, and not as the file expects" in restored.out
