@@ -93,8 +93,8 @@ def test_nack_says_its_own_defaults_and_what_it_never_sent(tmp_path: Path) -> No
     [
         ("{", "not JSON"), ("[]", ""), ("7: [", "expected"), ('{"name": "x"}', "nothing we know"),
         ('{"config": {"name": "S", "retention": "sometimes"}}', "retention"),
-        ('{"config": {"name": "S", "subjects": 7}}', "not a configuration"),
-        ('{"config": {"name": "S", "metadata": ["a"]}}', "not a configuration"),
+        ('{"config": {"name": "S", "subjects": 7}}', "no server knows such a configuration"),
+        ('{"config": {"name": "S", "metadata": ["a"]}}', "no server knows such a configuration"),
         ('{"version": 3, "terraform_version": "0.11"}', "version 4"),
         (AGED, "max_age"),
         ("apiVersion: jetstream.nats.io/v1beta2\nkind: Stream\nspec: {name: S, maxAge: 1d}\n", "`1d` is no duration"),

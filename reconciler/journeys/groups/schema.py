@@ -1,4 +1,4 @@
-"""The published shape of what `groups … --format json` prints, strict: a definition for each command."""
+"""The published schema of what `groups … --format json` prints, strict: a definition for each command."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from reconciler.report.codec.schema_parts import (
 )
 
 NUMBERS: Schema = {"type": "array", "items": {"type": "integer"}}
-"""Partitions, which a record broken by hand may name below 0 too."""
+"""Numbers of partitions; a record broken by hand may name some below 0."""
 EACH: Schema = {"type": "array", "items": COUNT}
-"""By partition."""
+"""Indexed by partition."""
 OWNERS: Schema = {"type": "array", "items": {"type": ["string", "null"]}}
-"""By partition; null: nobody."""
+"""Indexed by partition; null: no owner."""
 
 COMMANDS = ("list", "show", "active", "where", "skew", "doctor", "plan-members", "migrate")
 
 
 def groups_schema() -> str:
-    """The JSON schema of what every `groups` command prints as JSON, as text."""
+    """Return the JSON schema of what every `groups` command prints as JSON, as text."""
     return schema_text(
         {
             "$schema": DRAFT,
             "title": "reconciler groups",
-            "description": "What `reconciler groups COMMAND --format json` prints; #/$defs/COMMAND is that of one command.",
+            "description": "What `reconciler groups COMMAND --format json` prints; #/$defs/COMMAND describes one command.",
             "anyOf": [ref(command) for command in COMMANDS],
             "$defs": {**_documents(), **_items(), **_small(), **_borrowed()},
         }
@@ -57,7 +57,7 @@ def _documents() -> dict[str, Schema]:
 
 
 def _document(required: Schema) -> Schema:
-    """`diagnostics`: what could not be read, so that the answer may lack something."""
+    """`diagnostics` names what could not be read, so that the answer may be incomplete."""
     return fixed({"format": {"const": 1}, **required}, diagnostics=list_of("diagnostic"))
 
 
@@ -115,5 +115,5 @@ def _small() -> dict[str, Schema]:
 
 
 def _borrowed() -> dict[str, Schema]:
-    """A change has the form it has in a plan."""
+    """Reuse the form that a change has in a plan."""
     return {name: shape for name, shape in (places() | changes()).items() if name != "target"}

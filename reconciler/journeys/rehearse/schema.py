@@ -1,4 +1,5 @@
-"""The published shape of what `rehearse --format json` prints: its plan and its outcome are those of `plan` and `apply`."""
+"""The published schema of what `rehearse --format json` prints: its plan and outcome are those of `plan` and
+`apply`."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ from reconciler.report.codec.schema_parts import (
 
 
 def rehearsal_schema() -> str:
-    """The JSON schema of what `rehearse --format json` prints, as text."""
+    """Return the JSON schema of what `rehearse --format json` prints, as text."""
     change = {"$ref": "plan.schema.json#/$defs/change"}
     restarted = {
         "version": VERSION, "gone": _all(ADDRESS), "left": _all(change),
@@ -53,7 +54,7 @@ def rehearsal_schema() -> str:
             "$schema": DRAFT,
             "$id": "rehearse.schema.json",
             "title": "reconciler rehearse",
-            "description": "What carrying a plan out on throw-away servers showed.",
+            "description": "What happened when the plan was carried out on throw-away servers.",
             **fixed(said, restarted=fixed(restarted), probe=fixed(probe)),
         }
     )
@@ -64,5 +65,5 @@ def _all(items: Schema) -> Schema:
 
 
 def _own(name: str, text: str) -> Schema:
-    """Another schema as it is published, under its own name, so that what it refers to stays its own."""
+    """Include another published schema under its own name, so that its references stay its own."""
     return {**json.loads(text), "$id": f"{name}.schema.json"}
