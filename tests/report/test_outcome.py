@@ -56,19 +56,19 @@ def test_what_nobody_consented_to_was_not_tried_and_did_not_fail() -> None:
 
 
 def test_where_no_object_changes_it_says_so() -> None:
-    said = "Applied nothing in 0.01 s: no object was to change. Planning again finds nothing to do.\n"
+    said = "Applied nothing in 0.01 s: no object had to change. Planning again finds nothing to do.\n"
     assert outcome_text(Finished(), seconds=0.01) == said
 
 
 def test_where_records_alone_are_written_it_says_so() -> None:
-    said = (
-        "Recorded: 1 record is written anew, and no object was touched in 0.01 s. Planning again finds nothing to do.\n"
-    )
+    said = "Recorded: 1 record is updated, and no object was touched in 0.01 s. Planning again finds nothing to do.\n"
     assert outcome_text(Finished(recorded=1), seconds=0.01) == said
     gone = outcome_text(Finished(let_go=2))
     assert gone.startswith("Forgotten: 2 records are removed, and no object was touched.")
     both = outcome_text(Finished(adopted=2, recorded=3))
-    assert both.startswith("Adopted: 2 resources are ours now, 3 records are written anew, and no object was touched.")
+    assert both.startswith(
+        "Adopted: 2 resources now belong to this topology, 3 records are updated, and no object was touched."
+    )
 
 
 def test_an_interruption_says_what_is_in_doubt_and_what_is_half_made() -> None:

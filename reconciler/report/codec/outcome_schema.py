@@ -1,4 +1,4 @@
-"""The published shape of what `apply --format json` prints, strict: every step under exactly one heading."""
+"""The published schema of what `apply --format json` prints, strict: every step under exactly one heading."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from reconciler.report.codec.schema_parts import (
 
 
 def outcome_schema() -> str:
-    """The text of `apply.schema.json`."""
+    """Return the text of `apply.schema.json`."""
     lists = {"done": "step", "failed": "failed", "in_doubt": "in_doubt", "skipped": "skipped", "not_started": "step"}
     said = {"format": {"const": FORMAT}, "topology": TEXT, "exit_code": COUNT,
             "as_wanted": {"type": "array", "items": ADDRESS},

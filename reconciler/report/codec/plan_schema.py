@@ -1,4 +1,4 @@
-"""The published shape of a plan's JSON, strict: JSON Schema 2020-12, hand-written because it is a contract."""
+"""The published schema of a plan's JSON, strict: JSON Schema 2020-12, hand-written because it is a contract."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from reconciler.report.codec.schema_parts import (
 
 
 def plan_schema() -> str:
-    """The text of `plan.schema.json`, which also describes plans saved with `--out`."""
+    """Return the text of `plan.schema.json`, which also describes plans saved with `--out`."""
     return schema_text(_plan())
 
 
@@ -49,17 +49,18 @@ def _plan() -> Schema:
     fingerprint = {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"}
     return published(
         "reconciler plan",
-        "What would be done to one account, what was judged about it, and the steps that would run.",
+        "The changes to make in one account, how they were judged, and the steps that would run.",
         fixed({**one_account(FORMAT), **said}, saved=ref("saved"), fingerprint=fingerprint),
         {**places(), **changes(), "step": _step(), "saved": _saved()},
     )
 
 
 def findings_schema() -> str:
-    """Of what has no plan, no drift and no outcome to show: a check of files, or a command that could not do its work."""
+    """Return the schema of reports without a plan, drift or outcome: a check of files, or a command that could not
+    work."""
     whole = published(
         "reconciler findings",
-        "What `validate` found, or why another command could not do its work; that is exit code 1, 64 or 130.",
+        "What `validate` found, or why another command could not work; the exit code is then 1, 64 or 130.",
         fixed({"format": {"const": FORMAT}, "command": TEXT, "diagnostics": list_of("diagnostic")}, topology=TEXT),
         {name: places()[name] for name in ("diagnostic", "span")},
     )
@@ -67,11 +68,11 @@ def findings_schema() -> str:
 
 
 def reports_schema() -> str:
-    """Of several topologies: what is said of one, for each of them."""
+    """Return the schema of reports about several topologies: one report for each."""
     each = [{"$ref": f"{name}.schema.json"} for name in ("plan", "drift", "apply", "findings")]
     whole = published(
         "reconciler reports",
-        "What a command says that takes several topologies: a document for each, by the contract that one alone has.",
+        "The report of a command about several topologies: a document for each, by the contract that it has alone.",
         fixed({"format": {"const": FORMAT}, "reports": {"type": "array", "minItems": 1, "items": {"anyOf": each}}}),
         {},
     )
@@ -79,7 +80,7 @@ def reports_schema() -> str:
 
 
 def one_account(format_: int) -> Schema:
-    """What every look at an account by the files of a topology says."""
+    """What every report about an account and the files of a topology contains."""
     return {
         "format": {"const": format_}, "topology": TEXT, "target": ref("target"), "diagnostics": list_of("diagnostic"),
         "read": COUNTS, "ledger_known": FLAG,
@@ -87,7 +88,7 @@ def one_account(format_: int) -> Schema:
 
 
 def places() -> dict[str, Schema]:
-    """Where a plan was made, and what was said where."""
+    """Where a plan was made, and what was found there."""
     return {
         "target": fixed(
             {"version": VERSION, "level": COUNT, "limits": CONFIG, "usage": CONFIG},
@@ -104,7 +105,7 @@ def places() -> dict[str, Schema]:
 
 
 def changes() -> dict[str, Schema]:
-    """What would be done to one resource."""
+    """The change of one resource."""
     return {
         "change": fixed(
             {"address": ADDRESS, "action": one_of(Action), "fields": list_of("field"), "verdicts": list_of("verdict"),
@@ -139,7 +140,7 @@ def _step() -> Schema:
 
 
 def _saved() -> Schema:
-    """What a plan kept for later has beside the plan itself: both or neither of `saved` and `fingerprint`."""
+    """What a saved plan holds beside the plan itself: both or neither of `saved` and `fingerprint`."""
     terms = fixed(
         {"only": TEXTS, "exclude": TEXTS, "allow": {"type": "array", "items": TEXTS}, "paths": TEXTS}, take_over=TEXTS
     )

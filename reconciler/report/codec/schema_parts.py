@@ -1,4 +1,4 @@
-"""What our published JSON Schemas are made of: strict objects, and the kinds of values that all of them hold."""
+"""The parts of the published JSON Schemas: strict objects, and the types of values that all of them use."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ AMOUNTS: Schema = {
         "additionalProperties": False,
     },
 }
-"""Numbers that were not counted, in bounds; `about` is a guess between them."""
+"""Bounds of numbers that were not counted exactly; `about` is an estimate between them."""
 CONFIG: Schema = {"type": "object"}
 CODE: Schema = {"type": "string", "pattern": "^[A-Z]{2}[0-9]{3}$"}
 VERSION: Schema = {"type": "string", "pattern": r"^\d+\.\d+\.\d+$"}
@@ -36,24 +36,24 @@ INFO: dict[str, Schema] = {
     "left_out": TEXT,
     "units": {"type": "object", "additionalProperties": UNIT},
 }
-"""What helps to read values of a field, beside its unit: what absence means, and the units inside."""
+"""What helps to read values of a field besides its unit: the meaning of absence, and the units inside."""
 """Raw: durations in nanoseconds, sizes in bytes; absence is a missing key."""
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def published(title: str, description: str, body: Schema, parts: Schema) -> Schema:
-    """The schema of a whole document; `parts` are what it refers to."""
+    """Return the schema of a whole document; `parts` are the definitions it refers to."""
     return {"$schema": DRAFT, "title": title, "description": description, **body, "$defs": parts}
 
 
 def schema_text(schema: Schema) -> str:
-    """A schema as it is published: indented JSON that ends in a newline."""
+    """Return a schema as it is published: indented JSON that ends in a newline."""
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def fixed(required: Schema, **optional: Schema) -> Schema:
-    """An object with these keys and no others; those in `required` must be there."""
+    """An object with these keys and no others; those in `required` must be present."""
     return {
         "type": "object",
         "properties": {**required, **optional},
