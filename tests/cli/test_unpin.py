@@ -79,7 +79,7 @@ def test_groups_of_one_consumer_share_a_pin_which_ends_for_all_of_them(shell: Sh
 def test_where_nobody_is_pinned_nothing_is_done(shell: Shell, account: Account) -> None:
     talk(account, make)
     ran = unpin(shell, account, "ORDERS/dispatch")
-    assert (ran.code, ran.out) == (0, "ORDERS/dispatch: nobody is pinned (group jobs); nothing was done.\n")
+    assert (ran.code, ran.out) == (0, "ORDERS/dispatch: no client is pinned (group jobs); nothing was done.\n")
 
 
 @pytest.mark.parametrize(

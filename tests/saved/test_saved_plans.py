@@ -113,7 +113,7 @@ def test_applying_twice_is_nothing_and_says_so(someone: Someone) -> None:
     assert apply_saved(someone).code == 0
     again = apply_saved(someone)
     assert again.code == 0
-    assert "Everything in this plan is already as it wants; nothing was changed." in again.out
+    assert "Everything in this plan is done already; nothing was changed." in again.out
 
 
 def test_a_file_fits_the_schema_and_tells_what_is_in_it(someone: Someone) -> None:
@@ -367,7 +367,7 @@ def years_later(path: Path) -> None:
 def test_a_selection_belongs_to_the_plan(someone: Someone) -> None:
     saved(someone, TWO)
     ran = apply_saved(someone, "--only", "stream/A")
-    assert (ran.code, "belong to the `plan` that saves it" in ran.err) == (64, True), ran
+    assert (ran.code, "to the `plan` that saves it" in ran.err) == (64, True), ran
 
 
 def test_who_was_logged_in_is_left_out(someone: Someone) -> None:

@@ -1,4 +1,5 @@
-"""`reconciler groups`: who works in partitioned consumer groups, where a key goes, what waits, and what is wrong."""
+"""`reconciler groups`: who works in partitioned consumer groups, where a key goes, what is queued, and what is
+wrong."""
 
 from __future__ import annotations
 
@@ -85,7 +86,7 @@ def step_down(
 ) -> int:
     """End the pin of a member's client, so that another instance of it may take over at once."""
     told = _ask(connection, lambda js: asking.step_down(js, group, member))
-    was = f"client {told['was']} is no longer pinned" if "was" in told else "nobody was pinned"
+    was = f"client {told['was']} is no longer pinned" if "was" in told else "no client was pinned"
     say(f"{told['address']}: {was}; the next instance of {member} that pulls is served.\n")
     return exits.FINE
 
@@ -110,7 +111,10 @@ def where(
     """The partition of a key, and who works there. With --partitions it is computed without any server."""
     common.never(
         (partitions is None and (filter_ or wildcard),
-         "--filter and --wildcard compute a partition without any server; say with --partitions how many there are."),
+         (
+                 "--filter and --wildcard compute a partition without any server; give the number of partitions "
+                 "with --partitions."
+             )),
         (partitions is not None and wanted,
          f"--partitions asks no server, so it knows no group; leave out {' '.join(wanted or ())}, or --partitions."),
     )  # fmt: skip

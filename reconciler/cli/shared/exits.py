@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 FINE = 0
 FAILED = 1
-"""Could not do it: files wrong, connection, a step failed, a needed scope unknown."""
+"""The command could not work: wrong files, no connection, a failed step, or a needed part of the account is unknown."""
 PENDING = 2
 """Changes pending; only with --exit-code."""
 DRIFT = 3
-"""What is live is not as it should be; of groups only with --exit-code."""
+"""The live state is not as it should be; for groups only with --exit-code."""
 REFUSED = 4
 """Refused, or consent is missing."""
 USAGE = 64
@@ -19,5 +19,5 @@ _WORST = (INTERRUPTED, USAGE, FAILED, REFUSED, DRIFT, PENDING, FINE)
 
 
 def worst(codes: Iterable[int]) -> int:
-    """That of a command which did several things."""
+    """Return the exit code of a command that did several things."""
     return min(codes, key=_WORST.index, default=FINE)

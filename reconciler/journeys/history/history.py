@@ -95,7 +95,7 @@ async def unlock(js: JetStream, shown: Held) -> None:
         fix = f"Most likely {STORES_NOTHING}." if is_dead else way_out(now, f"allow publishing to $KV.{BUCKET}.>")
         raise _problem(f"The lease could not be removed: {now}.", fix)
     if isinstance(now, Held):
-        message = f"It was left alone: {now.holder} is applying topology {now.holder.topology} now."
+        message = f"It was left alone: topology {now.holder.topology} is now being applied by {now.holder}."
         fix = "Look again with `reconciler unlock`."
         raise CannotContinue.because("LE205", "lease-changed-hands", message, fix=fix)
 
