@@ -88,7 +88,7 @@ def test_what_is_to_be_typed_next_goes_back_too(someone: Someone) -> None:
 def test_a_file_that_revision_did_not_have(someone: Someone) -> None:
     someone.shell.write(HEADER, "new.yaml")
     ran = someone("plan", "new.yaml", "--revision", "HEAD~1")
-    assert (ran.code, "`new.yaml` is here now, but does not exist in revision HEAD~1" in ran.err + ran.out) == (1, True)
+    assert (ran.code, "`new.yaml` exists now, but does not exist in revision HEAD~1" in ran.err + ran.out) == (1, True)
 
 
 def test_a_folder_that_is_gone_by_now_is_found(someone: Someone) -> None:

@@ -1,4 +1,4 @@
-"""The sentence below each field of a model: what editors show while somebody types.
+"""Collects the sentence below each field of a model, which editors show while somebody types.
 
 Pydantic can collect them itself, but reads the source again on every start to do so; only the schema needs them.
 """
@@ -14,7 +14,7 @@ from reconciler.model.resource import Spec
 
 
 def described_fields() -> dict[str, dict[str, str]]:
-    """By model and field; a field says what the model it was inherited from says."""
+    """Return the sentences by model and field; an inherited field has the sentence of the model it comes from."""
     return {model.__name__: _inherited(model) for model in _models(Spec)}
 
 

@@ -17,25 +17,28 @@ Schema = dict[str, Any]
 
 _NAME = {"type": "string", "pattern": "^[^/]+$"}
 _TOP_LEVEL: dict[str, Schema] = {
-    "reconciler": {"const": FORMAT, "description": "Version of this file format."},
+    "reconciler": {"const": FORMAT, "description": "The version of this file format."},
     "topology": {
         "type": "string",
         "minLength": 1,
-        "description": "The owner's name, shared by all its files.",
+        "description": "The owner's name, the same in all of its files.",
     },
-    "expect": {"$ref": "#/$defs/Expect", "description": "Refuse to work against the wrong place."},
+    "expect": {
+        "$ref": "#/$defs/Expect",
+        "description": "Where these files may be applied; everywhere else they are refused.",
+    },
 }
-_REMOVED = "Deletions, written down so that a reviewer sees them."
-_MOVED = "What goes by another name than before: nothing is destroyed where a server can rename."
+_REMOVED = "Objects to delete, written here so that a reviewer sees it."
+_MOVED = "Objects or topologies that get a new name: nothing is destroyed where a server can rename."
 _ALLOW = "Consent to harmful changes of many resources at once, by rule code and value."
-_GUARDS = "How many resources of a kind may go in one apply, where that is more than usual."
-_FORGET = "Addresses that are no longer managed; the objects stay, for example `consumer/ORDERS/old`."
+_GUARDS = "How many resources of a kind one apply may delete or replace, where that is more than usual."
+_FORGET = "Addresses that are no longer managed here; the objects stay. For example `consumer/ORDERS/old`."
 
-_IGNORED = "Differences between live and applied that `drift` does not report, each with its reason."
+_IGNORED = "Drift that `drift` does not report, each with its reason."
 
 
 def topology_schema(registry: Registry) -> Schema:
-    """What `schemas/topology.schema.json` holds. Nothing is required: a topology may spread over several files."""
+    """Return the contents of `schemas/topology.schema.json`. No key is required: a topology may span several files."""
     specs: list[type[Spec]] = [
         Expect,
         Allowance,
@@ -72,7 +75,7 @@ def topology_schema(registry: Registry) -> Schema:
 
 
 def spec_schema(spec: type[Spec], title: str) -> Schema:
-    """Of a file that holds one thing of this kind."""
+    """Return the schema of a file that holds one object of this kind."""
     _, schema = models_json_schema([(spec, "validation")])
     definitions = {name: _polished(definition) for name, definition in _described(schema["$defs"]).items()}
     whole = definitions.pop(spec.__name__)
@@ -114,19 +117,19 @@ def _tagged(kinds: list[Kind], references: list[Schema]) -> Schema:
 
 
 def _resource(kind: Kind, schema: Schema, registry: Registry) -> Schema:
-    """A kind's spec with its tag before and its children's sections after its own keys."""
+    """A kind's spec, with its tag before and its children's sections after its own keys."""
     tag = kind.place.tag
     before = {tag[0]: {"const": tag[1], "description": f"Makes this a {kind.name.replace('_', ' ')}."}} if tag else {}
     schema["properties"] = {**before, **schema.get("properties", {}), **_sections(kind.name, registry)}
     if tag:
         schema["required"] = [tag[0], *schema.get("required", [])]
     elif not schema.get("required"):
-        schema["type"] = ["object", "null"]  # `temp:` with nothing below declares a resource that says nothing
+        schema["type"] = ["object", "null"]  # `temp:` with nothing below declares a resource with all defaults
     return schema
 
 
 def _polished(schema: Any) -> Any:
-    """Without what helps nobody in an editor: generated titles, null defaults, and null where a value must stand."""
+    """Remove what helps nobody in an editor: generated titles, null defaults, and null where a value is required."""
     if isinstance(schema, list):
         return [_polished(part) for part in schema]
     if not isinstance(schema, dict):
