@@ -157,7 +157,7 @@ def resuming(done: Done) -> Iterator[Diagnostic]:
     if point:
         yield Diagnostic(
             severity=Severity.WARNING, code=group_resuming.code, name=group_resuming.name, address=done.step.address,
-            message=f"stream {done.step.on[0]} resumes at message {point} of {done.step.body['from']}, and has "
+            message=f"stream {done.step.on[0]} is resuming at message {point} of {done.step.body['from']}, and has "
                     "stored nothing yet",
             fix="apply once more when a message was published: that removes its start sequence",
         )  # fmt: skip
