@@ -1,4 +1,5 @@
-"""The published shapes of what `fleet COMMAND --format json` prints, strict: one for each command, of the same parts."""
+"""The published schemas of what `fleet COMMAND --format json` prints, strict: one for each command, of the same
+parts."""
 
 from __future__ import annotations
 
@@ -39,22 +40,22 @@ _EARLIER = fixed({"what": one_of_texts("read", "compared"), "targets": TEXTS}, r
 
 COMMANDS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "snapshot": ("What each target holds.", ("targets",), ()),
-    "drift": ("What is not as it was last applied, on every target.", ("targets", "drift"), ()),
+    "drift": ("What differs from the last apply, on every target.", ("targets", "drift"), ()),
     "history": ("How drift and streams developed over the runs.", ("trend", "history", "repairs", "capacity"), ()),
-    "outliers": ("What is otherwise than at most of a target's peers.", ("outliers",), ()),
-    "skew": ("How keys would fall on partitions and members.", ("skew", "falls", "moves"), ()),
-    "events": ("What servers told about themselves.", ("pins", "acks", "actors"), ("targets",)),
+    "outliers": ("What differs from most of a target's peers.", ("outliers",), ()),
+    "skew": ("How keys would spread over partitions and members.", ("skew", "falls", "moves"), ()),
+    "events": ("What servers reported about themselves.", ("pins", "acks", "actors"), ("targets",)),
     "report": (
-        "All that is known about a fleet.",
+        "Everything that is known about a fleet.",
         ("targets", "trend", "history", "repairs", "outliers", "capacity"),
         ("drift", "skew", "falls", "moves", "pins", "acks", "actors"),
     ),
 }
-"""What each is about, the tables it always has, and those it has where they were made."""
+"""The subject of each, the tables it always has, and those it has where they were made."""
 
 
 def fleet_schema(command: str) -> str:
-    """The text of the schema of `fleet COMMAND --format json`. Raises KeyError for a command that is not in COMMANDS."""
+    """Return the schema of `fleet COMMAND --format json`. Raises KeyError for a command that is not in COMMANDS."""
     about, always, sometimes = COMMANDS[command]
     head = {"format": {"const": FORMAT}, "command": {"const": command}, "fleet": TEXT, "unread": TEXTS}
     used = {_ITEMS[name]: _parts()[_ITEMS[name]] for name in (*always, *sometimes)}
@@ -80,7 +81,7 @@ def fleet_schema(command: str) -> str:
 
 
 def fleet_plan_schema() -> str:
-    """A plan in it is what `plan --format json` prints."""
+    """Return the schema of `fleet plan`; a plan in it is what `plan --format json` prints."""
     plan = {**json.loads(plan_schema()), "$id": "plan.schema.json"}
     problem = {"$ref": "plan.schema.json#/$defs/diagnostic"}
     target = fixed({"target": TEXT, "labels": LABELS}, plan=plan, problems={"type": "array", "items": problem})
@@ -89,7 +90,7 @@ def fleet_plan_schema() -> str:
             "$schema": DRAFT,
             "$id": "fleet-plan.schema.json",
             "title": "reconciler fleet plan",
-            "description": "What would be done to each target, or why nobody can say.",
+            "description": "What would be done to each target, or why that is unknown.",
             **fixed(
                 {"format": {"const": FORMAT}, "command": {"const": "plan"}, "fleet": TEXT,
                  "targets": {"type": "array", "items": target}}
