@@ -1,4 +1,4 @@
-"""A plan as people read it: what stops, what hurts, what changes, what is new, what goes; the sums; what to do next."""
+"""A plan as text: what stops, what hurts, what changes, what is new, what goes; the sums; what to do next."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reconciler.report.words.visible import inert, lines_visible, visible
 
 
 def render(document: Document) -> str:
-    """A plan, or what was found in files."""
+    """Render a plan, or findings in files."""
     if document.plan is None:
         return diagnostics.report(document.diagnostics, document.paper) + inert(lines_visible(document.summary))
     found = diagnostics.report(document.diagnostics, document.paper)
@@ -35,12 +35,12 @@ def _felt(document: Document) -> str:
 
 
 def joined(documents: Sequence[Document]) -> str:
-    """All reports with an empty line between them; a report that has a form of its own is told in that one."""
+    """Join all reports with an empty line between them; a report with its own form keeps it."""
     return "\n".join(document.told("text", render) for document in documents)
 
 
 def plan_text(plan: Plan, paper: Paper | None = None, **said: Any) -> str:
-    """The whole report of a plan alone, ending in a newline; what else a document holds may be `said`."""
+    """Return the whole report of a plan, ending in a newline; other content of a document may be `said`."""
     return render(Document(plan=plan, topology=plan.topology, paper=paper or Paper(), **said))
 
 
@@ -61,7 +61,7 @@ def _nothing_to_do(document: Document, plan: Plan) -> str:
 
 
 def _spaced(blocks: Iterable[list[str]]) -> list[str]:
-    """One-liners stand together; an entry with details is followed by an empty line."""
+    """Keep one-liners together, and put an empty line after an entry with details."""
     lines: list[str] = []
     was_long = False
     for one in blocks:
@@ -75,7 +75,7 @@ def _spaced(blocks: Iterable[list[str]]) -> list[str]:
 def _last_lines(plan: Plan, paper: Paper, then: str) -> list[str]:
     lines: list[str] = []
     if paper.verbose and plan.unmanaged:
-        lines += [*named("live, not declared and not ours, never touched:", plan.unmanaged, paper, 0), ""]
+        lines += [*named("live, but neither declared nor owned here; never touched:", plan.unmanaged, paper, 0), ""]
     if plan.hidden:
         lines.append(f"{counted(plan.hidden, 'change')} hidden by the selection")
     return [*lines, sums(plan, paper), *([then] if then else [])]

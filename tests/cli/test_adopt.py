@@ -86,7 +86,7 @@ def test_as_is_adopts_what_is_live_and_the_difference_is_pending_and_no_drift(sh
     ran = shell("adopt", file, "--yes", "--as-is", *target(made))
     assert (ran.code, objects(made)) == (0, before), ran
     _, _, differing = ran.out.partition("= stream/A")
-    assert "what the file says otherwise waits for an apply" in " ".join(differing.split())
+    assert "its differences from the file wait for an apply" in " ".join(differing.split())
     assert "max_age" in differing
     assert "live as declared" not in differing
     assert shell("drift", file, *target(made)).code == 0

@@ -190,7 +190,7 @@ def test_a_file_without_room_for_what_is_live_stays_as_it_was(someone: Someone) 
     assert (code, (someone.shell.folder / "topology.yaml").read_text()) == (1, said)
     assert (
         told
-        == f"Cannot write topology.yaml: {FULL} No file was changed. See that it may be written, or edit it by hand."
+        == f"Cannot write topology.yaml: {FULL} No file was changed. Check that it may be written, or edit it by hand."
     )
 
 

@@ -1,4 +1,5 @@
-"""`reconciler rehearse`: the plan carried out for real, on throw-away servers that hold the account's configurations."""
+"""`reconciler rehearse`: carries the plan out for real, on throw-away servers that hold the account's
+configurations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`reconciler unlock`: shows who holds leases, and removes those that were left behind, after asking."""
+"""`reconciler unlock`: shows who holds leases, and removes abandoned ones after asking."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`reconciler export`: what is live, as YAML whose plan is empty at once."""
+"""`reconciler export`: writes an account as YAML whose plan is empty at once."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def export_(
     """
     common.never(
         (output is not None and into is not None, "--output names one file and --into a folder; give one of them."),
-        (layout and into is None, "--layout is that of a folder; name one with --into, or leave it out."),
+        (layout and into is None, "--layout is about a folder; name one with --into, or leave it out."),
         (overwrite and into is None and output is None,
          "--overwrite is about files; name one with --output or a folder with --into, or leave it out."),
     )  # fmt: skip
@@ -76,7 +76,7 @@ def export_(
 
 
 class _Wanted:
-    """What is to be exported, and from where."""
+    """What to export, and from where."""
 
     def __init__(
         self, options: ConnectOptions, topology: str | None, only: tuple[str, ...], exclude: tuple[str, ...]
@@ -106,8 +106,11 @@ def _write_folder(found: ExportedFolder, into: Path, connection: Connection, *, 
 def _left_over(into: Path, files: Mapping[Path, str]) -> list[Diagnostic]:
     return [
         Diagnostic(
-            severity=Severity.WARNING, code="XX909", name="not-of-this-export",
-            message=f"{path} is in the folder and was not written now; what it says may not be live any more",
+            severity=Severity.WARNING, code="XX909", name="leftover-file",
+            message=(
+                    f"{path} is in the folder, but this export did not write it; it may describe objects that are "
+                    "no longer live"
+                ),
             fix="remove it, or export into a new folder",
         )
         for path in strangers(into, files)
@@ -118,9 +121,12 @@ def _several(found: Exported) -> Iterator[Diagnostic]:
     if found.others:
         yield Diagnostic(
             severity=Severity.WARNING, code="XX910", name="several-owners",
-            message=f"this file is of topology `{found.topology}`, and part of it is owned by {', '.join(found.others)}: in this "
-            "account its plan is refused that",
-            fix=f"write a file for each owner: --into DIR; or plan it with{_taking_over(found)}, which makes all of it its own",
+            message=f"this file is of topology `{found.topology}`, but {', '.join(found.others)} owns part of what "
+                    "it declares, so its plan in this account is refused for that part",
+            fix=(
+                    f"write a file for each owner: --into DIR; or plan it with{_taking_over(found)}, which makes "
+                    "the topology own all of it"
+                ),
         )  # fmt: skip
 
 

@@ -1,4 +1,5 @@
-"""`reconciler review`: what two revisions of the files come to, without an account and without credentials."""
+"""`reconciler review`: shows what the changes between two revisions of the files would do, without an account or
+credentials."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ from reconciler.report.words.visible import visible
 
 app = common.app()
 SHOWN = 12
-"""Characters of a commit that people read."""
+"""How many characters of a commit are shown."""
 
 
 @app.command(epilog=exits.named(exits.PENDING, exits.REFUSED))
@@ -89,7 +90,7 @@ def _judged(one: Review) -> str:
 
 
 def _closing(one: Review, paths: Sequence[Path], values: Values) -> str:
-    """What nobody could judge here, and who can."""
+    """Say what was not judged here, and which command judges it."""
     if not one.unjudged:
         return ""
     codes = ", ".join(one.unjudged)

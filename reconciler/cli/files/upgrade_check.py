@@ -1,4 +1,5 @@
-"""`reconciler upgrade-check`: what another nats-server version would make of an account, or of files. Changes nothing."""
+"""`reconciler upgrade-check`: shows what another nats-server version would make of an account, or of files. Changes
+nothing."""
 
 from __future__ import annotations
 
@@ -70,7 +71,7 @@ async def _account(connection: Connection, after: Version) -> Checked:
 
 
 def _version(text: str) -> Version:
-    """A minor stands for the newest of its patches: nobody upgrades to the oldest."""
+    """Take a minor version as the newest of its patches: nobody upgrades to the oldest."""
     try:
         parsed = Version.parse(text)
         return parsed if text.count(".") > 1 else parsed._replace(patch=NEWEST_PATCH)

@@ -1,4 +1,4 @@
-"""`reconciler validate`: what the files alone say, judged for the oldest server they are written for and the newest."""
+"""`reconciler validate`: judges the files alone, for the oldest server they are written for and for the newest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where text goes: reports to stdout, everything about the run itself to stderr; colours only for people's eyes."""
+"""Output: reports go to stdout, everything about the run itself to stderr; colours are only for terminals."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from reconciler.report.words.visible import inert
 
 
 def paper(stream: TextIO | None = None, *, verbose: bool = False, no_color: bool = False) -> Paper:
-    """As wide as the terminal; COLUMNS counts everywhere."""
+    """Return paper as wide as the terminal; COLUMNS overrides it everywhere."""
     stream = stream or sys.stdout
     colours = not no_color and wants_colours(stream)
     return Paper(width=width(stream), paint=coloured() if colours else plain, verbose=verbose)
 
 
 def width(stream: TextIO) -> int:
-    """Columns to write in: those of the terminal or of COLUMNS, else WIDTH; never fewer than 40."""
+    """Return the columns to write in: those of the terminal or of COLUMNS, otherwise WIDTH; never fewer than 40."""
     fallback = (WIDTH, 24)
     chosen = shutil.get_terminal_size(fallback).columns if stream.isatty() or "COLUMNS" in os.environ else WIDTH
     return max(40, chosen)
 
 
 def wants_colours(stream: TextIO) -> bool:
-    """https://no-color.org: set to anything but nothing, it wins."""
+    """By https://no-color.org: set to anything but nothing, it wins."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
@@ -35,21 +35,21 @@ _BEGUN: set[TextIO] = set()
 
 
 def has_begun() -> bool:
-    """Something of the command's product is out: another document after it would spoil it."""
+    """Has the command printed something? Another document after it would spoil it."""
     return sys.stdout in _BEGUN
 
 
 class NobodyReads(Exception):
-    """Whoever read our output has enough: `reconciler plan … | head`."""
+    """The reader of our output has closed it: `reconciler plan … | head`."""
 
 
 def say(text: str) -> None:
-    """The product of a command for people, whatever names stand in it; JSON of ours goes through it unchanged."""
+    """Print text for people, whatever names it contains; our own JSON passes through unchanged."""
     emit(inert(text))
 
 
 def emit(text: str) -> None:
-    """What others read or run, as it is: files, scripts, annotations. A report in some format is safe by itself."""
+    """Print what others read or run, as it is: files, scripts, annotations. A formatted report is already safe."""
     _BEGUN.add(sys.stdout)
     try:
         sys.stdout.write(text)
@@ -63,18 +63,18 @@ def emit(text: str) -> None:
 
 
 def _write_nowhere(stream: TextIO) -> None:
-    """The interpreter flushes once more at its end, and would complain."""
+    """Point stdout nowhere: the interpreter flushes once more at its end, and would complain."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _unwritable(error: OSError) -> Diagnostic:
     message = f"The output could not be written: {(error.strerror or str(error)).lower()}."
-    fix = "Make room where it goes, and look at what is there now with `reconciler plan`."
+    fix = "Make room there, and look at the live state with `reconciler plan`."
     return Diagnostic(severity=Severity.ERROR, code="XX906", name="output-not-written", message=message, fix=fix)
 
 
 def tell(text: str) -> None:
-    """About the run itself, which goes on where nobody reads that, or where it cannot be written."""
+    """Print about the run itself on stderr; the run goes on where nobody reads that, or where it cannot be written."""
     try:
         sys.stderr.write(inert(text))
         sys.stderr.flush()
@@ -83,7 +83,7 @@ def tell(text: str) -> None:
 
 
 class Progress:
-    """One line on stderr that is written over; nothing at all where nobody watches."""
+    """Shows one line on stderr that is overwritten; nothing at all where nobody watches."""
 
     def __init__(self) -> None:
         self._shown = False
@@ -91,13 +91,13 @@ class Progress:
         self.width = width(sys.stderr)
 
     def show(self, line: str) -> None:
-        """Writes the line over the one before; does nothing where nobody watches."""
+        """Write the line over the one before; do nothing where nobody watches."""
         if self.is_watched:
             tell(f"\r\x1b[K{line}")
             self._shown = True
 
     def clear(self) -> None:
-        """Removes the line, if one is shown."""
+        """Remove the line, if one is shown."""
         if self._shown:
             tell("\r\x1b[K")
             self._shown = False

@@ -1,4 +1,4 @@
-"""How commands that write files say so, and refuse to write over what is there."""
+"""How commands write files and report it, and refuse to overwrite existing ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Write over files t
 
 
 def write(files: Mapping[Path, str], *, overwrite: bool) -> None:
-    """Writes the files. Raises CannotContinue where one cannot be written, or exists already and `overwrite` is not set."""
+    """Write the files. Raises CannotContinue where one cannot be written, or exists already and `overwrite` is not
+    set."""
     try:
         write_files(files, overwrite=overwrite)
     except InTheWay as there:
@@ -26,7 +27,7 @@ def write(files: Mapping[Path, str], *, overwrite: bool) -> None:
 
 
 def _exists(paths: str) -> CannotContinue:
-    message = f"There is something already, and what it says might be lost: {paths}. Nothing was written."
+    message = f"There is something already, and its contents might be lost: {paths}. Nothing was written."
     return CannotContinue.because(
         "XX902", "cannot-write", message, fix="Name a new file or folder, or say --overwrite."
     )

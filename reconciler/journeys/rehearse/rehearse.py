@@ -1,6 +1,7 @@
-"""A plan carried out for real on throw-away servers that hold the account's configurations, and what they made of it.
+"""Carries a plan out for real on throw-away servers that hold the account's configurations, and reports what they made
+of it.
 
-The account is only read, or stands in an earlier revision of the files; nothing is ever written to it.
+The account is only read, or comes from an earlier revision of the files; nothing is ever written to it.
 """
 
 from __future__ import annotations
@@ -30,16 +31,16 @@ from reconciler.testbed.recreate import recreate
 from reconciler.testbed.stage import Cast, Stage, stage
 
 Program = Callable[[str], Path]
-"""Version → the nats-server to run."""
+"""Maps a version to the nats-server to run."""
 T = TypeVar("T")
 CLUSTER = 3
 CONSUMER_AHEAD = "LE109"
 PATIENCE = 20.0
-"""Seconds for nodes that have just started to agree who answers for each stream."""
+"""Seconds that nodes have after their start to agree on a leader for each stream."""
 
 
 def rehearse(topology: Topology, live: Snapshot, options: RunOptions, program: Program, then: str | None) -> Rehearsal:
-    """On the account's own version; `then` names one that starts on the same stores afterwards."""
+    """Rehearse on the account's own version. `then` names a version that starts on the same stores afterwards."""
     version = str(live.target.version)
     cast = cast_for(topology, live)
     with stage(cast, program(version)) as built:
@@ -58,17 +59,18 @@ def rehearse(topology: Topology, live: Snapshot, options: RunOptions, program: P
 
 
 def _about_the_account(made: Plan) -> Plan:
-    """Consumers that begin somewhere stand behind the end of streams without messages, which no power cut has emptied."""
+    """Leave out findings about consumers ahead of their streams: the streams here have no messages, and no power cut
+    emptied them."""
     return replace(made, diagnostics=tuple(one for one in made.diagnostics if one.code != CONSUMER_AHEAD))
 
 
 def _unlimited(target: Target) -> Iterator[Missing]:
     if target.usage.get("tiers"):
-        yield Missing(TIERS, "servers of our own cannot be given them; a plan against the account judges by them")
+        yield Missing(TIERS, "a rehearsal cannot set these on its servers; a plan against the account judges by them")
 
 
 def cast_for(topology: Topology, live: Snapshot) -> Cast:
-    """As many nodes as anything wants replicas, and three where the account lives in a cluster."""
+    """Choose as many nodes as anything has replicas, and at least three where the account lives in a cluster."""
     replicas = [info["config"].get("num_replicas") or 1 for info in live.streams.values()]
     replicas += [getattr(one.spec, "num_replicas", None) or 1 for one in topology.resources]
     least = CLUSTER if live.target.is_clustered or max(replicas, default=1) > 1 else 1
@@ -76,7 +78,7 @@ def cast_for(topology: Topology, live: Snapshot) -> Cast:
 
 
 def _named(target: Target, topology: Topology) -> Target:
-    """Called as the files expect it, so that `expect` is met where the account is not known."""
+    """Name the target as the files expect it, so that `expect` is met where the account is unknown."""
     expect = topology.expect
     return replace(
         target, account=target.account or expect.account, domain=target.domain or expect.domain,
@@ -110,7 +112,7 @@ async def _act(
 
 
 async def seen(js: JetStream) -> Snapshot:
-    """What the stage holds; what is silent for a while is not gone."""
+    """Read what the stage holds, and wait for what does not answer yet."""
     pauses = Pauses(PATIENCE)
     while (found := await observe(js)).unknown and await pauses.rest():
         pass
@@ -122,7 +124,7 @@ async def _plan(js: JetStream, topology: Topology, options: RunOptions) -> Plann
 
 
 def _left(again: Plan, made: Plan) -> tuple[PlannedChange, ...]:
-    """Beside what was refused from the beginning."""
+    """What is still to be changed, except what was refused from the beginning."""
     blocked = {change.address for change in made.changes if change.is_blocked}
     return tuple(change for change in again.changes if change.action.writes and change.address not in blocked)
 
@@ -142,7 +144,7 @@ def _again(
 
 
 def _objects(snapshot: Snapshot) -> dict[str, Mapping[str, Json]]:
-    """Every stream and consumer with its configuration, as raw as it comes."""
+    """Every stream and consumer with its raw configuration."""
     found = {f"stream/{name}": info["config"] for name, info in snapshot.streams.items()}
     for stream, infos in snapshot.consumers.items():
         found |= {f"consumer/{stream}/{name}": info["config"] for name, info in infos.items()}

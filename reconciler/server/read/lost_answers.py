@@ -1,7 +1,7 @@
-"""Writes whose answer was lost: what is there now says whether they happened, and whether to send them again.
+"""Writes whose answer was lost: the present state says whether they happened, and whether to send them again.
 
-Everything sent again is harmless when the first one happens after all: entries are compared before they are set, and
-updates and deletions of the same thing come to the same.
+A repeated write is harmless even if the first one happens after all: entries are compared before they are set, and
+repeated updates and deletions of the same object have the same result.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 def is_unknown(said: Answer | Put) -> bool:
-    """Nobody can say whether it was done: silence, or a refusal that does not say so."""
+    """Is it unknown whether the write was done? That is so after silence, or after a refusal that does not say."""
     if isinstance(said, NoAnswer):
         return said.outcome_unknown
     return isinstance(said, Refusal) and said.err_code in TRANSIENT - NOTHING_DONE
@@ -37,7 +37,8 @@ def is_unknown(said: Answer | Put) -> bool:
 async def written(
     js: JetStream, send: Callable[[], Awaitable[Answer]], look: Callable[[], Awaitable[T | None]]
 ) -> Answer | T:
-    """The answer; or, where none came, what `look` finds. None: nothing was done yet, so it is sent again."""
+    """Return the answer or, where none came, what `look` finds. None: nothing was done yet, so the write is sent
+    again."""
     pauses = Pauses(js.patience)
     while True:
         said = await send()
@@ -57,8 +58,8 @@ async def put(
     headers: Mapping[str, str] | None = None,
     whoever: bool = False,
 ) -> Put:
-    """As `JetStream.put_entry`, with what is there now as the answer where none came. `whoever`: the same is as good
-    when somebody else wrote it."""
+    """Write as `JetStream.put_entry` does, with the present entry as the answer where none came. With `whoever`, the
+    same value counts even when somebody else wrote it."""
     pauses, perhaps_ours = Pauses(js.patience), whoever
     while True:
         said = await js.put_entry(bucket, key, value, expected_revision=expected_revision, headers=headers)
@@ -73,6 +74,6 @@ async def put(
 
 
 async def delete(js: JetStream, bucket: str, key: str, *, expected_revision: int | None) -> Put:
-    """Leaves a delete marker. Never a purge: members of a group take that for a broken record."""
+    """Leave a delete marker. Never a purge: members of a group take that for a broken record."""
     marker = {"KV-Operation": "DEL"}
     return await put(js, bucket, key, b"", expected_revision=expected_revision, headers=marker)
