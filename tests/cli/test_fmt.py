@@ -95,7 +95,7 @@ def test_what_is_no_topology_is_named_and_left_alone(shell: Shell) -> None:
     ran = shell("fmt", ".")
     assert (ran.code, ran.out) == (0, "1 file is in form\n")
     assert ran.err.startswith(
-        "compose.yaml:1:1 note XX524: this is a file for Docker Compose, and no topology; the file stays as it is"
+        "compose.yaml:1:1 note XX524: this is a file for Docker Compose, not a topology; the file stays as it is"
     )
     assert (shell.folder / "compose.yaml").read_text() == COMPOSE
 

@@ -44,7 +44,7 @@ def unfit(file: str, root: Node | None) -> list[Diagnostic]:
     """Says so of a file that holds nothing, or something else than keys with their values."""
     if root is None:
         start = SourceSpan(file, 1, 1, 1, 1)
-        return [complain("XX512", "yaml-documents", "this file holds nothing; remove it or fill it", start)]
+        return [complain("XX512", "yaml-documents", "this file is empty; remove it or fill it", start)]
     if isinstance(root, Mapping):
         return []
     message = f"the document is {shape_of(root)}; write a mapping (`topology: NAME`, `streams:` …)"
