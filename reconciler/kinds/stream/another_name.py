@@ -6,25 +6,34 @@ from collections.abc import Iterator
 
 from reconciler.changes.renaming import Renaming
 from reconciler.kinds.fields.words import listed
+from reconciler.kinds.subjects.subjects import collide
+from reconciler.model.written import quoted
+
+DONE_ONCE = ("subject_transform", "republish", "sealed")
+"""What a copy must not do a second time to what it copies, or before it has copied all."""
 
 
 def recipe(asked: Renaming) -> list[str]:
-    """By its live configuration: a mirror, a queue, or any other, with or without sources."""
+    """By its live configuration: a mirror, a queue, or any other, with or without sources. Schedules are never copied: what
+    is stored beside them stays where it is, as in a queue."""
     if asked.live.get("mirror"):
         return _mirror(asked)
-    return _queue(asked) if asked.live.get("retention") in ("workqueue", "interest") else _stream(asked)
+    stays = asked.live.get("retention") in ("workqueue", "interest") or asked.live.get("allow_msg_schedules")
+    return _queue(asked) if stays else _stream(asked)
 
 
 def _stream(asked: Renaming) -> list[str]:
     """A source stamps messages anew and numbers them anew, so no old position means anything in the copy: consumers work
     off the old stream, and those on the new one start behind all that was copied. So do copies."""
     old, new = asked.old.name, asked.new.name
+    later = [name for name in DONE_ONCE if asked.live.get(name)]
+    given = listed([*(["subjects"] if asked.live.get("subjects") else []), *later])
     return [
-        f"Declare {new} with `sources: [{{name: {old}}}]` and without subjects; apply, and wait until "
-        f"`nats stream info {new}` shows no lag.",
+        f"Declare {new} with `sources: [{{name: {quoted(old)}}}]` and without {listed(['subjects', *later])}; apply, and wait "
+        f"until `nats stream info {new}` shows no lag.",
         f"{_left_out(asked)} Wait until {new} shows no lag, and note its last sequence: N.",
-        f"Give {new} the subjects and {_sourcing(asked)}; declare its consumers with `deliver_policy: "
-        "by_start_sequence` and `opt_start_seq:` N + 1; apply. Publishers go on.",
+        f"Give {new} the {f'{given} and ' if given else ''}{_sourcing(asked)}; declare its consumers with `deliver_policy: "
+        f"by_start_sequence` and `opt_start_seq:` N + 1; apply.{_goes_on(asked)}",
         *_sourced(asked, "Wait", " with `opt_start_seq:` N + 1, and apply. Nothing is copied twice"),
         *_mirrored(asked, f", with consumers that start at N + 1 as those of {new} do. {_EMPTIED}"),
         *_grouped(
@@ -39,8 +48,8 @@ def _queue(asked: Renaming) -> list[str]:
     old, new = asked.old.name, asked.new.name
     return [
         _left_out(asked),
-        f"Declare {new} with those subjects{f', {_sourcing(asked)},' if asked.live.get('sources') else ''} and with "
-        f"consumers like those of {old}, and apply. Publishers go on.",
+        f"Declare {new} with {_own(asked)}and with consumers like those of {old}, and apply.{_goes_on(asked)}",
+        *_scheduled(asked),
         *_sourced(asked, "Wait", ", and apply. Nothing is copied twice"),
         *_mirrored(asked, f", with consumers like those it has. {_EMPTIED}"),
         *_grouped(asked, f"Let its members work off what {old} holds before they serve {new}"),
@@ -69,21 +78,50 @@ def _mirror(asked: Renaming) -> list[str]:
 
 
 def _left_out(asked: Renaming) -> str:
-    old = asked.old.name
+    """A stream without subjects has its own name for one."""
+    old, subjects = asked.old.name, asked.live.get("subjects") or ()
+    before = after = ""
     if asked.live.get("sources"):
-        what = (
+        before = (
             f"Note the last sequence S of each stream that {old} sources, wait until `nats stream info {old}` shows "
-            "no lag, then leave `subjects` and `sources`"
+            "no lag, then "
         )
+    if subjects:
+        after = " From now on publishers get no answer, and have to try again."
+    fields = [name for name in ("subjects", "sources") if asked.live.get(name)]
+    if any(collide(one, old) for one in subjects):
+        free = next(one for one in (f"{old}.moved", f"moved-{old}") if not any(collide(one, its) for its in subjects))
+        said = f"write `subjects: [{quoted(free)}]` for {old}, whose own name is one of them"
+        said += ", without `sources`" if "sources" in fields else ""
     else:
-        what = "Leave `subjects`"
-    return f"{what} of {old} out, and apply. From now on publishers get no answer, and have to try again."
+        said = f"leave {listed([f'`{name}`' for name in fields])} of {old} out"
+    return f"{before}{said}, and apply.{after}" if before else f"{said[:1].upper()}{said[1:]}, and apply.{after}"
+
+
+def _goes_on(asked: Renaming) -> str:
+    return " Publishers go on." if asked.live.get("subjects") else ""
+
+
+def _own(asked: Renaming) -> str:
+    """Of a queue of another name: what it takes in."""
+    subjects = "those subjects, " if asked.live.get("subjects") else ""
+    sources = f"{_sourcing(asked)}, " if asked.live.get("sources") else ""
+    return f"{subjects}{sources}".removesuffix(", ") + (", " if sources else " ")
+
+
+def _scheduled(asked: Renaming) -> Iterator[str]:
+    if asked.live.get("allow_msg_schedules"):
+        yield (
+            f"Publish each schedule that waits in {asked.old.name} once more, which {asked.new.name} takes, and delete it there: "
+            "what the old one fires is stored there alone."
+        )
 
 
 def _sourcing(asked: Renaming) -> str:
     """Its own sources go on in the new stream."""
     if asked.live.get("sources"):
-        return "the sources that were left out, each with `opt_start_seq:` S + 1 (what was copied after S comes twice)"
+        left_out = "the sources that were left out" if asked.live.get("subjects") else "sources that were left out"
+        return f"{left_out}, each with `opt_start_seq:` S + 1 (what was copied after S comes twice)"
     return "take `sources` out"
 
 
