@@ -42,8 +42,8 @@ def copy_not_fed(change: Change, view: View) -> Iterator[Finding]:
             yield Finding(
                 outcome=Outcome.WARNS,
                 path="" if change.address.kind == "elastic_group" else copy.path,
-                message=f"nothing is copied: the consumer_limits of stream {copy.origin} have {field} {value}, and the "
-                "consumer through which the server copies is refused",
+                message=f"nothing of {copy.origin} is copied: its consumer_limits have {field} {value}, and the consumer "
+                "through which the server copies is refused",
                 fix=WAYS_OUT[field],
             )
 
