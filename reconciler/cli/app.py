@@ -21,6 +21,7 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
+    "init": Command("files", "Write a first file: of what an account holds, or a small one to begin with."),
     "validate": Command("files", "Check files alone, without any server."),
     "plan": Command("account", "Show what would be changed, and what is refused and why."),
     "apply": Command("account", "Show the plan, ask, and make it so."),

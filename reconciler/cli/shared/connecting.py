@@ -29,6 +29,13 @@ class Connection:
     settings: Settings
     dev: bool
 
+    @property
+    def is_chosen(self) -> bool:
+        """A server is named, by an option, a variable or the selected context; else it is the one on this machine."""
+        from reconciler.server.connect.options import is_chosen  # noqa: PLC0415 - only who asks pays for it
+
+        return self.dev or is_chosen(self.settings, os.environ)
+
     def options(self) -> ConnectOptions:
         """Where and how to dial. With --dev, it starts the embedded server of this folder unless that runs already."""
         from reconciler.server.connect.options import ConnectOptions, resolve  # noqa: PLC0415 - only who connects pays for it

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from copy import deepcopy
 from typing import Any
 
@@ -32,6 +33,11 @@ _GUARDS = "How many resources of a kind may go in one apply, where that is more 
 _FORGET = "Addresses that are no longer managed; the objects stay, for example `consumer/ORDERS/old`."
 
 _IGNORED = "Differences between live and applied that `drift` does not report, each with its reason."
+
+
+def topology_text(registry: Registry) -> str:
+    """The schema as `schemas/topology.schema.json` holds it."""
+    return json.dumps(topology_schema(registry), indent=2, ensure_ascii=False) + "\n"
 
 
 def topology_schema(registry: Registry) -> Schema:
