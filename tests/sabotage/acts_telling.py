@@ -6,6 +6,13 @@ from tests.sabotage.act import Act
 
 FORMATS = (
     Act(
+        name="a name that a shell would run is completed",
+        file="reconciler/cli/completing/line.py",
+        before="if one.word.startswith(it.begun) and _SAFE.fullmatch(one.word)]",
+        after="if one.word.startswith(it.begun)]",
+        seen_by=("tests/cli/test_completion.py::test_a_name_that_a_shell_would_not_take_for_itself_is_not_offered",),
+    ),
+    Act(
         name="an escape is removed: control characters reach the terminal",
         file="reconciler/report/words/visible.py",
         before="return text if text.isascii() and text.isprintable() else _OBEYED.sub(_written_out, text)",
