@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import pty
 import re
 import shutil
 import subprocess
@@ -18,6 +16,7 @@ from reconciler.cli.completing.shells import SCRIPTS, answer
 from reconciler.cli.completing.table import text, words
 from reconciler.documents.write.write import dump
 from tests.cli.running import PATIENCE, ROOT, Shell, environment
+from tests.support.terminal import Terminal
 
 FILES = """
 reconciler: 1
@@ -210,7 +209,7 @@ def program(folder: Path) -> Iterator[dict[str, str]]:
     (folder / "notes.txt").write_text("")
     for name in SCRIPTS:
         (folder / f"completion.{name}").write_text(SCRIPTS[name])
-    env = environment(folder, TERM="xterm", PYTHONPATH=str(ROOT))
+    env = environment(folder, PYTHONPATH=str(ROOT))
     yield {**env, "PATH": f"{folder / 'bin'}:{env['PATH']}"}
 
 
@@ -234,36 +233,14 @@ STARTED = {
 @pytest.mark.parametrize("name", [name for name in STARTED if shutil.which(name)])
 def test_a_real_shell_completes_as_somebody_types(folder: Path, program: dict[str, str], name: str) -> None:
     command, setup = STARTED[name]
-    ours, theirs = pty.openpty()
-    running = subprocess.Popen(
-        command,
-        cwd=folder,
-        env={**program, "PS1": "READY> "},
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        start_new_session=True,
-    )
-    os.close(theirs)
-    try:
-        _type(ours, f"{setup}; echo IS''THERE\n", "ISTHERE")
+    with Terminal(command, folder=folder, environ={**program, "PS1": "READY> "}, columns=300) as shown:
+        shown.type(f"{setup}; echo IS''THERE\n")
+        shown.until("ISTHERE")
         for typed, wanted in TYPED:
             # Once it is completed, `echo` goes before it, and the whole line is printed.
-            shown = _type(ours, f"{typed}\t\x05 END''ED\x01echo \n", "ENDED")
-            assert f"{wanted} " in re.sub(r" +", " ", shown.splitlines()[-1]), shown
-    finally:
-        running.kill()
-        running.wait()
-        os.close(ours)
-
-
-def _type(terminal: int, keys: str, until: str) -> str:
-    """What is shown from then on, up to the line with a word."""
-    os.write(terminal, keys.encode())
-    shown = ""
-    while not re.search(rf"{until} *\r?\n", shown):
-        shown += os.read(terminal, 65536).decode(errors="replace")
-    return shown[: re.search(rf"{until}", shown).end()].replace("\r", "\n")  # type: ignore[union-attr]
+            shown.type(f"{typed}\t\x05 END''ED\x01echo \n")
+            printed = shown.until("ENDED").splitlines()[-1]
+            assert f"{wanted} " in re.sub(r" +", " ", printed)
 
 
 @pytest.mark.skipif(not shutil.which("fish"), reason="there is no fish here")

@@ -8,7 +8,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -66,7 +66,7 @@ class Manner:
         if self.format is common.PlainFormat.JSON:
             return True
         try:
-            say(FORMATS["text"](document))
+            say(FORMATS["text"](replace(document, is_asked_about=document.goes_on and not self.yes)))
         except NobodyReads:
             tell("The plan could not be shown, so it was not applied. Nothing was changed.\n")
             return False

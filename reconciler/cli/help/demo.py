@@ -74,6 +74,7 @@ def _from_here(path: Path) -> str:
 def _theatre() -> Iterator[Path]:
     """A folder that is the current one for a while, without its server and its data afterwards."""
     home = Path.cwd()
+    os.environ["RECONCILER_PAGER"] = ""  # the story goes on by itself
     with tempfile.TemporaryDirectory(prefix="reconciler-demo-") as name:
         folder = Path(name)
         stage(folder)

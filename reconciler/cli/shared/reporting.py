@@ -13,6 +13,7 @@ import typer
 
 from reconciler import __version__
 from reconciler.cli.shared import common
+from reconciler.cli.shared.paging import read_in_pager
 from reconciler.cli.shared.screen import emit
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.formats import FORMATS
@@ -44,6 +45,8 @@ class Reports:
     """Files that are written beside what is said."""
 
     wanted: tuple[tuple[str, Path], ...] = ()
+    is_paged: bool = False
+    """What is longer than the screen may be read in a pager."""
 
     def write(self, *documents: Document, so: str = "") -> None:
         """All that can be written, then what could not be, and what follows from that."""
@@ -58,7 +61,9 @@ class Reports:
             self.write(*documents)
         except CannotContinue as found:
             problem = found
-        emit(FORMATS[format_].several(documents))
+        text = FORMATS[format_].several(documents)
+        if not (self.is_paged and format_ is ReportFormat.TEXT and read_in_pager(text, documents[-1].paper)):
+            emit(text)
         if problem:
             raise problem
 
@@ -94,9 +99,12 @@ def reports(
             "--report", metavar="FORMAT=FILE", help="Write it in this format too; may be given several times."
         ),
     ] = None,
+    no_pager: Annotated[
+        bool, typer.Option("--no-pager", help="Print what is longer than the screen. [RECONCILER_PAGER, PAGER]")
+    ] = False,
 ) -> Reports:
-    """Declares --report, which may be given several times."""
-    return Reports(wanted=tuple(map(wanted, report or ())))
+    """Declares --report, which may be given several times, and --no-pager."""
+    return Reports(wanted=tuple(map(wanted, report or ())), is_paged=not no_pager)
 
 
 def wanted(said: str) -> tuple[str, Path]:

@@ -13,10 +13,11 @@ from reconciler.report.words.visible import inert
 
 
 def paper(stream: TextIO | None = None, *, verbose: bool = False, no_color: bool = False) -> Paper:
-    """As wide as the terminal; COLUMNS counts everywhere."""
+    """As wide as the terminal, and as high; COLUMNS counts everywhere."""
     stream = stream or sys.stdout
     colours = not no_color and wants_colours(stream)
-    return Paper(width=width(stream), paint=coloured() if colours else plain, verbose=verbose)
+    high = shutil.get_terminal_size().lines if stream.isatty() else None
+    return Paper(width=width(stream), height=high, paint=coloured() if colours else plain, verbose=verbose)
 
 
 def width(stream: TextIO) -> int:
@@ -37,6 +38,11 @@ _BEGUN: set[TextIO] = set()
 def has_begun() -> bool:
     """Something of the command's product is out: another document after it would spoil it."""
     return sys.stdout in _BEGUN
+
+
+def begun(stream: TextIO) -> None:
+    """Something of the command's product is about to be shown by other hands."""
+    _BEGUN.add(stream)
 
 
 class NobodyReads(Exception):

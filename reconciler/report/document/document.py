@@ -70,6 +70,8 @@ class Document:
     """What to type next, where that is neither `plan` nor `apply`."""
     goes_on: bool = False
     """It is carried out right away, so nobody has to be told what to run next."""
+    is_asked_about: bool = False
+    """A question follows, which is to stand below all that needs to be read before it."""
     seconds: float | None = None
     paper: Paper = field(default_factory=Paper)
     """What text is written on."""
