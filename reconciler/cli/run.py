@@ -16,6 +16,7 @@ from reconciler.cli.failures import Failure, end
 from reconciler.cli.shared import exits
 from reconciler.cli.shared.common import Interrupted
 from reconciler.cli.shared.screen import NobodyReads
+from reconciler.cli.shared.status_line import LINE
 from reconciler.model.diagnostic import CannotContinue
 
 
@@ -24,7 +25,8 @@ def run(arguments: Sequence[str]) -> int:
     _open_what_is_closed()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    return _command(arguments)
+    with LINE.kept():
+        return _command(arguments)
 
 
 def _open_what_is_closed() -> None:

@@ -6,6 +6,27 @@ from tests.sabotage.act import Act
 
 FORMATS = (
     Act(
+        name="a gate does not say what it waits for",
+        file="reconciler/server/run/gates.py",
+        before="                    wait.what = seen.why",
+        after="                    wait.what = step.id",
+        seen_by=("tests/cli/test_status_line.py::test_a_gate_says_what_it_waits_for_and_until_when",),
+    ),
+    Act(
+        name="a log is told what only a terminal forgets",
+        file="reconciler/cli/shared/status_line.py",
+        before='line = status(self._doing, longest(now), now, width) if self.is_watched else ""',
+        after="line = status(self._doing, longest(now), now, width)",
+        seen_by=("tests/cli/test_status_line.py::test_where_nobody_watches_nothing_is_said",),
+    ),
+    Act(
+        name="the status line is written over a question",
+        file="reconciler/cli/shared/screen.py",
+        before="    with LINE.apart():\n        return typer.confirm(question, default=False, err=True)",
+        after="    return typer.confirm(question, default=False, err=True)",
+        seen_by=("tests/cli/test_status_line.py::test_a_question_is_not_written_over_by_what_is_waited_for",),
+    ),
+    Act(
         name="a pipe waits for somebody to read in a pager",
         file="reconciler/cli/shared/paging.py",
         before="    if not (sys.stdin.isatty() and sys.stdout.isatty()) or paper.rows([text]) < (paper.height or 0):",

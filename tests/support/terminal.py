@@ -19,7 +19,7 @@ PATIENCE = 120
 """Seconds without a word after which a command hangs."""
 OWNER = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execvp(sys.argv[1], sys.argv[1:])"
 """Becomes the command once the terminal is its own: a pager reads keys from /dev/tty."""
-WRITTEN_OVER = re.compile(r"[^\n]*\r\x1b\[K")
+WRITTEN_OVER = "\r\x1b[K"
 ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[a-zA-Z]|[=>])")
 
 
@@ -52,8 +52,16 @@ class Terminal:
     def type(self, keys: str) -> None:
         os.write(self._ours, keys.encode())
 
+    def type_until(self, keys: str, pattern: str) -> str:
+        """Types them again each second, since a program may drop keys that come too early."""
+        while True:
+            self.type(keys)
+            if self._read(1) and re.compile(pattern).search(self._shown, self._seen):
+                return self.until(pattern)
+
     def until(self, pattern: str) -> str:
-        """What was shown since the last look, up to and with the first place that fits; all escapes are taken out."""
+        """What was shown since the last look, up to and with the first place that fits. All escapes are taken out, and what
+        was written over a line stands below it."""
         while not (found := re.compile(pattern).search(self._shown, self._seen)):
             if not self._read():
                 raise AssertionError(f"{pattern!r} was never shown:\n{self._shown[self._seen :]}")
@@ -68,13 +76,13 @@ class Terminal:
 
     @property
     def _shown(self) -> str:
-        text = self._said.decode(errors="replace").replace("\r\n", "\n")
-        return ESCAPES.sub("", WRITTEN_OVER.sub("", text))
+        text = self._said.decode(errors="replace").replace("\r\n", "\n").replace(WRITTEN_OVER, "\n")
+        return ESCAPES.sub("", text)
 
-    def _read(self) -> bool:
+    def _read(self, within: float = PATIENCE) -> bool:
         """Waits for more; False once the command has ended, or hangs."""
         try:
-            said = os.read(self._ours, 65536) if select.select([self._ours], [], [], PATIENCE)[0] else b""
+            said = os.read(self._ours, 65536) if select.select([self._ours], [], [], within)[0] else b""
         except OSError:  # nobody has the other end any more
             return False
         self._said += said

@@ -13,7 +13,7 @@ import typer
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, document, reports
-from reconciler.cli.shared.screen import paper
+from reconciler.cli.shared.screen import doing, paper
 from reconciler.cli.shared.value_option import Values, values
 from reconciler.journeys.review.review import Review
 from reconciler.journeys.review.revisions import Reviewed, review_files
@@ -53,7 +53,10 @@ def review(
     """Show what changes to the files would do, judged without an account: for pull requests, also from forks."""
     where = paths or [Path()]
     server = common.version(for_server)
-    found = review_files(where, base, head, today=datetime.now(UTC).date(), server=server, values=dict(values.given))
+    with doing("comparing revisions …"):
+        found = review_files(
+            where, base, head, today=datetime.now(UTC).date(), server=server, values=dict(values.given)
+        )
     look = paper(verbose=verbose, no_color=no_color)
     reports.say(format_, *_documents(found, where, values, head, look))
     return _code(found, pending=exit_code)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from reconciler.cli.shared import common
-from reconciler.cli.shared.screen import tell
+from reconciler.cli.shared.screen import doing, tell
 from reconciler.model.diagnostic import CannotContinue
 
 if TYPE_CHECKING:
@@ -54,8 +54,10 @@ class Connection:
         """JetStream of the account, connected for the time of the `async with`."""
         from reconciler.server.connect.session import session  # noqa: PLC0415
 
-        async with session(self.options()) as js:
-            yield js
+        options = self.options()
+        with doing("reading the account …"):
+            async with session(options) as js:
+                yield js
 
     def arguments(self, *others: str, options: Iterable[tuple[str, Iterable[str]]] = ()) -> str:
         """What to repeat in a next command line: paths, selection, target; never a login."""

@@ -5,8 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TextIO
 
+import typer
+
+from reconciler.cli.shared.status_line import LINE
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.report.words.paper import WIDTH, Paper, coloured, plain
 from reconciler.report.words.visible import inert
@@ -58,8 +63,9 @@ def emit(text: str) -> None:
     """What others read or run, as it is: files, scripts, annotations. A report in some format is safe by itself."""
     _BEGUN.add(sys.stdout)
     try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        with LINE.apart():
+            sys.stdout.write(text)
+            sys.stdout.flush()
     except BrokenPipeError:
         _write_nowhere(sys.stdout)
         raise NobodyReads from None
@@ -82,28 +88,40 @@ def _unwritable(error: OSError) -> Diagnostic:
 def tell(text: str) -> None:
     """About the run itself, which goes on where nobody reads that, or where it cannot be written."""
     try:
-        sys.stderr.write(inert(text))
-        sys.stderr.flush()
+        with LINE.apart():
+            sys.stderr.write(inert(text))
+            sys.stderr.flush()
     except OSError:
         _write_nowhere(sys.stderr)
 
 
+def is_agreed(question: str) -> bool:
+    """Asks on the terminal; only an explicit yes makes it True."""
+    with LINE.apart():
+        return typer.confirm(question, default=False, err=True)
+
+
 class Progress:
-    """One line on stderr that is written over; nothing at all where nobody watches."""
+    """What is being done, on the status line of a terminal; nothing at all where nobody watches."""
 
     def __init__(self) -> None:
-        self._shown = False
-        self.is_watched = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self.is_watched = LINE.is_watched
         self.width = width(sys.stderr)
 
     def show(self, line: str) -> None:
         """Writes the line over the one before; does nothing where nobody watches."""
-        if self.is_watched:
-            tell(f"\r\x1b[K{line}")
-            self._shown = True
+        LINE.say(line)
 
     def clear(self) -> None:
         """Removes the line, if one is shown."""
-        if self._shown:
-            tell("\r\x1b[K")
-            self._shown = False
+        LINE.say("")
+
+
+@contextmanager
+def doing(what: str) -> Iterator[None]:
+    """Says so on the status line inside the block."""
+    LINE.say(what)
+    try:
+        yield
+    finally:
+        LINE.say("")

@@ -83,10 +83,10 @@ async def _made(js: JetStream, config: Mapping[str, Json]) -> Answer:
 
 async def _identify(js: JetStream) -> Diagnostic | None:
     """The id; whoever comes first decides it. In a cluster the new bucket may take a moment to listen."""
-    pauses = Pauses(js.patience)
-    while isinstance(said := await _put_id(js), Refusal | NoAnswer):
-        if not (passes(said) and await pauses.rest()):
-            return _cannot(said, "the bucket's id could not be written")
+    with Pauses(js.patience, f"for bucket {BUCKET}, which was just made, to take its first entry") as pauses:
+        while isinstance(said := await _put_id(js), Refusal | NoAnswer):
+            if not (passes(said) and await pauses.rest()):
+                return _cannot(said, "the bucket's id could not be written")
     return None
 
 
