@@ -121,6 +121,15 @@ def test_a_server_that_does_not_answer_is_named_with_the_way_to_begin_without_on
     assert shell("init", "my shop", "--starter", NATS_URL="nats://127.0.0.1:1").code == 0
 
 
+def test_an_owner_whose_name_is_an_order_to_terminals_is_named_and_not_obeyed(shell: Shell, account: Account) -> None:
+    file = shell.write(OWNED.replace("billing", '"\\e[31mred"'), "b.yaml")
+    assert shell("apply", file, "--yes", *target(account)).code == 0
+    talk(account, lambda js: make_stream(js, "FREE"))
+    ran = shell("init", "shop", *target(account))
+    assert "Left to their owners: 2 of \\x1b[31mred." in ran.out
+    assert "2 of \\x1b[31mred" in shell("init", "other", "--only", "*/B*", *target(account)).err
+
+
 # -- nothing
 
 

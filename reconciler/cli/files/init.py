@@ -29,6 +29,7 @@ from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.words.diagnostics import report
 from reconciler.report.words.names import kind_noun
 from reconciler.report.words.values import counted
+from reconciler.report.words.visible import visible
 from reconciler.server.connect.options import ConnectOptions
 from reconciler.server.connect.session import session
 
@@ -147,7 +148,7 @@ def _made(found: FirstFiles, paths: Sequence[Path]) -> Iterator[str]:
     beside = f" and {counted(others, 'file')} beside it" if others else ""
     yield f"Wrote {main}{beside}: {_held(found.counts)} that nobody owns yet. The account was only read."
     if found.owners:
-        theirs = ", ".join(f"{number:_} of {owner}" for owner, number in sorted(found.owners.items()))
+        theirs = ", ".join(f"{number:_} of {visible(owner)}" for owner, number in sorted(found.owners.items()))
         yield f"Left to their owners: {theirs}."
     if not others and sum(found.counts.values()) >= MANY:
         yield (
