@@ -184,8 +184,11 @@ def test_of_very_many_names_the_way_to_them_is_offered(folder: Path, shell: Shel
 def test_what_takes_long_to_read_is_left_out(folder: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     shell.write("reconciler: 1\ntopology: big\nstreams: {BIG: {}}\n" + "# much\n" * (named.ROOM // 7), "big.yaml")
     assert completed("reconciler plan --only stream/") == ["stream/ORDERS"]
+    (folder / "below").mkdir()
+    shell.write("reconciler: 1\ntopology: below\nstreams: {LOW: {}}\n", "below/low.yaml")
+    assert completed("reconciler plan --only stream/L") == ["stream/LOW"]
     monkeypatch.setattr(named, "PATIENCE", 0)
-    assert completed("reconciler plan --only stream/") == []
+    assert completed("reconciler plan --only stream/") == ["stream/ORDERS"]
 
 
 # -- how shells ask

@@ -83,7 +83,7 @@ def _roots(paths: Sequence[Path], kinds: Kinds) -> Iterator[Any]:
     sections = "|".join({str(section) for section, within, *_ in kinds.values() if within is None})
     ours = re.compile(rf"""^\{{?["']?({sections}|topology)\b""", re.MULTILINE)
     room = ROOM
-    for path in _files(paths):
+    for path in list(_files(paths)):
         text = _read(path, room)
         room -= len(text)
         if ours.search(text):
@@ -100,15 +100,15 @@ def _read(path: Path, room: int) -> str:
 
 
 def _files(paths: Sequence[Path]) -> Iterator[Path]:
-    """Those nearest to the folder first."""
+    """Those that are named and what stands in named folders; of folders below, those nearest first while there is time."""
     waiting, until = deque(paths), time.monotonic() + PATIENCE
     named = {*paths}
-    while waiting and time.monotonic() < until:
+    while waiting:
         path = waiting.popleft()
         if not path.is_dir():
             if path in named or path.name.endswith(ENDINGS):
                 yield path
-        elif os.access(path, os.R_OK):
+        elif os.access(path, os.R_OK) and (path in named or time.monotonic() < until):
             inside = sorted(one for one in path.iterdir() if not one.name.startswith("."))
             waiting.extend(sorted(inside, key=Path.is_dir))
 
