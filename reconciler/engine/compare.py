@@ -25,31 +25,41 @@ Ledger = Mapping[Address, Owned]
 
 
 def recognised(
-    snapshot: Snapshot, registry: Registry, declared: Collection[Address] = (), known: Collection[Address] = ()
+    snapshot: Snapshot,
+    registry: Registry,
+    declared: Collection[Address] = (),
+    known: Collection[Address] = (),
+    external: Collection[Address] = (),
 ) -> dict[Address, Resource]:
     """Every live resource under the one kind that owns its raw object: the kind it is declared as, else the one it is
-    `known` as (remembered, or to be removed), else the one that it looks like."""
+    `known` as (remembered, or to be removed), else the one that it looks like. An `external` stream is there as that stream too,
+    whatever it is to its owner: the stream behind a bucket has consumers of its own."""
     claims = {raw: kind.name for kind in registry.kinds for raw in kind.claims(snapshot)}
     wanted = {*declared}
     for address in (*(one for one in known if one not in wanted), *declared):
         kind = registry.of(address)
         claims[kind.primary(address)] = kind.name
         claims.update(dict.fromkeys(kind.derived(address), kind.name))
-    streams = {raw.on[0]: kind for raw, kind in claims.items() if raw.type == "stream"}
+    elsewhere = {registry.of(address).primary(address) for address in external}
     return {
         resource.address: resource
         for kind in registry.kinds
         for resource in kind.recognise(snapshot)
-        if _is_its_own(kind, resource.address, claims, streams)
+        if _is_its_own(kind, resource.address, claims, elsewhere, registry)
     }
 
 
-def _is_its_own(kind: Kind, address: Address, claims: Mapping[Raw, str], streams: Mapping[str, str]) -> bool:
-    """No other kind claims the raw object itself, or the stream it hangs on."""
-    above = kind.place.within
-    if above is not None and streams.get(address.names[0], above) != above:
-        return False
-    return claims.get(kind.primary(address), kind.name) == kind.name
+def _is_its_own(
+    kind: Kind, address: Address, claims: Mapping[Raw, str], elsewhere: Collection[Raw], registry: Registry
+) -> bool:
+    """No other kind claims the raw object itself, and the stream it hangs on is not a part of something else."""
+    raw = kind.primary(address)
+    if kind.place.within:
+        stream = Raw("stream", address.names[:1])
+        holder = claims.get(stream, kind.place.within)
+        if stream not in elsewhere and registry[holder].backing is None:
+            return False
+    return raw in elsewhere or claims.get(raw, kind.name) == kind.name
 
 
 def settled(
@@ -89,7 +99,9 @@ def compare(
     ledger = handover.taken_over(topology, memory.records, options)
     going = (*(one.address for one in topology.removed), *(one.address for one in topology.forget))
     known = [*ledger, *(address for address in going if registry.holds(address))]
-    live = recognised(snapshot, registry, [one.address for one in topology.resources], known)
+    external = [one.address for one in topology.resources if one.external]
+    declared = [one.address for one in topology.resources if not one.external]
+    live = recognised(snapshot, registry, declared, known, external)
     desired = settled(topology, snapshot, registry, live)
     begun = {address: intent for address, intent in intents(snapshot).items() if registry.holds(address)}
     changes = {
@@ -98,6 +110,7 @@ def compare(
         )
         for address, resource in desired.items()
     }
+    changes |= _brought_along(changes, registry)
     ours = {address for address, owned in ledger.items() if owned.topology == topology.name}
     elsewhere = [one for one in desired.values() if one.external and one.address in ours]
     changes |= _unwanted(topology, elsewhere, live, ledger, ours, begun, registry, snapshot, options.day)
@@ -154,8 +167,19 @@ def _wanted(
             address=desired.address, action=Action.UNKNOWN, desired=desired, where=desired.where, reason=reason
         )
     ours = None if desired.external else owned  # of somebody else's only what is live matters, whoever remembers it
-    begins = tuple(kind.begins(desired, live, snapshot)) if live and ours and intent is None else ()
+    begins = tuple(kind.begins(desired, live, snapshot)) if live and intent is None else ()
     return unfinished.compared(desired, live, ours, intent, kind.fields, begins)
+
+
+def _brought_along(changes: Mapping[Address, Change], registry: Registry) -> dict[Address, Change]:
+    """External streams that are missing and come with a bucket of the same files."""
+    coming = {address for address, change in changes.items() if change.desired and not change.desired.external}
+    return {
+        address: replace(change, action=Action.KEEP)
+        for address, change in changes.items()
+        if change.action is Action.CREATE and change.desired and change.desired.external
+        if any(one in coming for one in registry.backed_by(address.name))
+    }
 
 
 def _identified(change: Change, registry: Registry, snapshot: Snapshot, ledger: Ledger) -> Change:

@@ -112,8 +112,8 @@ def _needed(address: Address, resource: Resource | None, registry: Registry) -> 
 
 
 def _parents(address: Address, registry: Registry) -> tuple[Address, ...]:
-    within = registry.of(address).place.within
-    return (Address(within, address.names[:-1]),) if within else ()
+    """Whatever the stream may be declared as that it hangs on."""
+    return tuple(registry.backed_by(address.stream)) if registry.of(address).place.within else ()
 
 
 def _ring(edges: Graph) -> list[Tie]:

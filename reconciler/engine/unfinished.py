@@ -31,7 +31,7 @@ def compared(
     if intent is None:
         found = _in_the_files_words(live, desired, owned.start, owned.fields) if live and owned else live
         change = compare(desired, found, owned, fields)
-        return _moved_on(change, live, owned, fields, begins) if live and owned else change
+        return _moved_on(change, owned, fields, begins) if live else change
     owned = owned or Owned(topology=intent.topology, source=intent.source)  # whoever began it owns it
     if live is None:
         change = compare(desired, None, owned, fields)
@@ -47,15 +47,13 @@ def compared(
 MOVED_ON = "says only where a consumer begins, and this one has moved on: remembered, the server's stays"
 
 
-def _moved_on(
-    change: Change, live: Resource, owned: Owned, fields: Mapping[str, FieldInfo], begins: Collection[str]
-) -> Change:
-    """Where it begins is said otherwise in the file alone: nothing would come of it. What somebody else made begin
-    elsewhere has strayed."""
+def _moved_on(change: Change, owned: Owned | None, fields: Mapping[str, FieldInfo], begins: Collection[str]) -> Change:
+    """Where it begins is said otherwise in the file alone: nothing would come of it. What was applied, and somebody else made
+    begin elsewhere, has strayed."""
     if not begins or not change.touches(*begins) or change.live is None or change.desired is None:
         return change
     said, is_ = change.desired.config, change.live.config
-    if any(is_.get(name) != owned.applied.get(name) for name in begins):
+    if owned and any(is_.get(name) != owned.applied.get(name) for name in begins):
         return change
     words = {name: said[name] for name in begins if name in said}
     config = {name: value for name, value in is_.items() if name not in begins} | words
@@ -64,7 +62,7 @@ def _moved_on(
     return replace(
         rest,
         action=Action.ADOPT if rest.action is Action.KEEP else rest.action,
-        began={name: live.config.get(name) for name in begins},
+        began={name: is_.get(name) for name in begins},
         reason=f"{what} {MOVED_ON}",
     )
 

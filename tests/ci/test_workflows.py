@@ -46,12 +46,11 @@ def test_every_workflow_says_what_it_may_and_when_it_is_too_long(workflow: Path)
 
 
 def test_nobody_is_told_to_install_the_package_that_has_our_name_on_the_index() -> None:
-    """It is somebody else's: ours comes from where it is hosted."""
-    by_name = re.compile(r"\breconciler(\[\w| ?[=~<>!]=)|pip install[^\n]*[\"' ]reconciler(?! @)")
-    told = [
-        path for folder in ("examples", "reconciler", "schemas", ".github") for path in (ROOT / folder).rglob("*.*")
-    ]
-    texts = [path for path in (ROOT / "README.md", *told) if path.suffix in (".md", ".py", ".yml", ".yaml", ".json")]
+    """It is somebody else's: ours is called nats-reconciler there."""
+    by_name = re.compile(r"(?<![\w-])reconciler(\[\w| ?[=~<>!]=)|pip install[^\n]*[\"' ]reconciler(?! @)")
+    told = ("docs", "examples", "reconciler", "schemas", ".github")
+    paths = (ROOT / "README.md", *(path for folder in told for path in (ROOT / folder).rglob("*.*")))
+    texts = [path for path in paths if path.suffix in (".md", ".py", ".yml", ".yaml", ".json")]
     assert [str(path) for path in texts if by_name.search(path.read_text(encoding="utf-8"))] == []
 
 

@@ -20,6 +20,20 @@ FIELDS = (
         seen_by=("tests/primitives/test_known.py",),
     ),
     Act(
+        name="a key of the files does not say what updates may do",
+        file="reconciler/documents/schema/descriptions.py",
+        before='or info.updatability or ANY}."',
+        after='or ANY}."',
+        seen_by=("tests/documents/test_descriptions.py",),
+    ),
+    Act(
+        name="a key of the files does not say which servers know it",
+        file="reconciler/documents/schema/descriptions.py",
+        before="    if info.since and info.since > SUPPORTED[0]:",
+        after="    if info.since and info.since > SUPPORTED[-1]:",
+        seen_by=("tests/documents/test_descriptions.py",),
+    ),
+    Act(
         name="a field is dropped from what is sent",
         file="reconciler/model/resource.py",
         before="        left = [name for name, one in self.filled.items() if name in config and config[name] == one.value]",

@@ -340,4 +340,13 @@ DRIFT = (
     ),
 )
 
-ACTS = (*FORMATS, *SECRETS, *DRIFT)
+HELP = (
+    Act(
+        name="a command ends with a code that its help does not name",
+        file="reconciler/cli/account/adopt.py",
+        before='@app.command(name="adopt", epilog=exits.named(exits.REFUSED))',
+        after='@app.command(name="adopt")',
+        seen_by=("tests/cli/test_adopt.py",),
+    ),
+)
+ACTS = (*FORMATS, *SECRETS, *DRIFT, *HELP)

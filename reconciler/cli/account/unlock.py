@@ -28,12 +28,12 @@ def unlock(
     connection: Connection,
     values: Values,
     paths: Annotated[
-        list[Path] | None, typer.Argument(metavar="[PATHS]...", help="Files of the topology; left out: every lease.")
+        list[Path] | None, typer.Argument(metavar="[PATHS]...", help="Files of the topology. [every topology]")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> int:
-    """Show who holds the lease of a topology, and remove it after confirmation. Whoever applies under it still stops
-    writing when its next renewal fails, within 5 seconds."""
+    """Show who holds the lease of a topology, and remove it after confirmation. An apply that is still at work stops
+    writing within 5 seconds, when it cannot renew its lease."""
     values.need(paths)
     return asyncio.run(_unlock(connection, _topology(paths or [], values), yes=yes))
 

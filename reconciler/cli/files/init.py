@@ -44,23 +44,25 @@ MANY = 50
 @takes(connection)
 def init_(
     connection: Connection,
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to write; made if it is not there.")] = Path(),
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="The folder to write into; it is made where it is missing.")
+    ] = Path(),
     topology: Annotated[
-        str | None, typer.Option("--topology", metavar="NAME", help="Name of the topology; left out: the folder's.")
+        str | None, typer.Option("--topology", metavar="NAME", help="Name of the topology. [that of the folder]")
     ] = None,
     is_starter: Annotated[
-        bool, typer.Option("--starter", help="A small commented file, whatever server is selected; asks none.")
+        bool, typer.Option("--starter", help="Write a small commented file, whatever server is selected.")
     ] = False,
     layout: Annotated[
-        Layout | None, typer.Option("--layout", help="One file for all of it, or one for each stream. [owner]")
+        Layout | None, typer.Option("--layout", help="Write one file, or a file for each stream. [owner]")
     ] = None,
     only: common.Only = None,
     exclude: common.Exclude = None,
 ) -> int:
     """Write the first file of a topology: what an account holds and nobody owns, or a small commented one to begin with.
 
-    The account is the one that is named or selected (--context, --server, --dev, NATS_URL, the nats CLI's selection);
-    without any, or with --starter, no server is asked. The account is only read, and no file is overwritten.
+    The account is the one that is named or selected: by --context, --server or --dev, by NATS_URL, or in the nats CLI.
+    Without any, or with --starter, no server is asked. The account is only read, and no file is overwritten.
     """
     common.never(
         (is_starter and (only or exclude or layout),

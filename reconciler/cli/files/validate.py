@@ -30,12 +30,17 @@ def validate(
     reports: Reports,
     values: Values,
     for_server: Annotated[
-        str | None, typer.Option("--for-server", metavar="VERSION", help="Judge for this nats-server version alone.")
+        str | None,
+        typer.Option(
+            "--for-server",
+            metavar="VERSION",
+            help="Judge for this version of nats-server alone. [expect.min_server, and the newest]",
+        ),
     ] = None,
     format_: ChosenFormat = ReportFormat.TEXT,
     no_color: common.NoColor = False,
 ) -> int:
-    """Check files alone, without any server: every problem at once, each with its place and a way out."""
+    """Check files, without a server: every problem at once, each with its place and what to do about it."""
     server = common.version(for_server)
     with doing("reading files …"):
         found = checked_each(paths, server, values.tree())

@@ -21,11 +21,10 @@ class Shell(StrEnum):
 
 
 @app.command()
-def completion(shell: Annotated[Shell, typer.Argument(help="Which shell.", show_default=False)]) -> int:
-    """Print a script that completes commands, options, codes, and the names that files declare. No server is asked.
+def completion(shell: Annotated[Shell, typer.Argument(help="The shell.", show_default=False)]) -> int:
+    """Print a completion script for a shell, for example: reconciler completion bash >> ~/.bashrc
 
-    bash: reconciler completion bash >> ~/.bashrc. zsh: the same into a file `_reconciler` of your fpath. fish: into
-    ~/.config/fish/completions/reconciler.fish.
+    It completes commands, options, codes, and the names that files declare. No server is asked.
     """
     emit(SCRIPTS[shell.value])
     return exits.FINE

@@ -36,7 +36,9 @@ class ReportFormat(StrEnum):
     HTML = "html"
 
 
-FORMAT_HELP = "For people, for tools, for a comment, for CI, for a browser."
+FORMAT_HELP = (
+    "text for people, json for tools, markdown for a comment, github, sarif or junit for CI, html for a browser."
+)
 ChosenFormat = Annotated[ReportFormat, typer.Option("--format", help=FORMAT_HELP)]
 
 
@@ -96,11 +98,11 @@ def reports(
     report: Annotated[
         list[str] | None,
         typer.Option(
-            "--report", metavar="FORMAT=FILE", help="Write it in this format too; may be given several times."
+            "--report", metavar="FORMAT=FILE", help="Write the report into a file as well, in this format. Repeatable."
         ),
     ] = None,
     no_pager: Annotated[
-        bool, typer.Option("--no-pager", help="Print what is longer than the screen. [RECONCILER_PAGER, PAGER]")
+        bool, typer.Option("--no-pager", help="Open no pager for what is longer than the screen.")
     ] = False,
 ) -> Reports:
     """Declares --report, which may be given several times, and --no-pager."""

@@ -12,7 +12,7 @@ from reconciler.cli.shared import common
 from reconciler.documents.write.new_files import InTheWay, write_files
 from reconciler.model.diagnostic import CannotContinue
 
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Also where a file of that name exists already.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Write over files that exist already.")]
 
 
 ANOTHER = "Name a new file or folder, or say --overwrite."

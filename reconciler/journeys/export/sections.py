@@ -35,9 +35,10 @@ class Writer:
         return sorted(address for address, found in self.live.items() if self._is_sayable(address, found))
 
     def _is_sayable(self, address: Address, found: Resource) -> bool:
-        """Not broken, and no record left behind by a stream that is gone."""
+        """Not broken, and no record left behind by a stream that is gone. The stream may be a bucket's."""
         above = parent_of(address, self._registry)
-        return not found.state.get("broken") and (above is None or above in self.live)
+        stands_on = self._registry.backed_by(above.name) if above else [address]
+        return not found.state.get("broken") and any(one in self.live for one in stands_on)
 
     def sections(self, chosen: Chosen = lambda _: True) -> dict[str, Json]:
         """Top-level sections of a file; what hangs on a stream stands inside it."""

@@ -19,7 +19,7 @@ OURS = frozenset(Terms.model_fields)
 
 
 class ConsumerSpec(ConsumerConfig):
-    """A durable consumer as written in a file."""
+    """A durable consumer delivers a stream's messages to clients, and remembers how far they have come."""
 
 
 def _recognise(snapshot: Snapshot) -> Iterable[Resource]:

@@ -26,7 +26,7 @@ from reconciler.kinds.fields.known import V2_10, V2_11, V2_12, V2_14, Known, Upd
 from reconciler.kinds.fields.texts import Subject
 from reconciler.kinds.fields.times import Time
 from reconciler.model.resource import Terms, text_like
-from reconciler.model.units import Bytes, Count, Duration, SequenceNumber
+from reconciler.model.units import Bytes, Count, Duration, SequenceNumber, number_or
 from reconciler.model.wire.version import Version
 
 LARGER_PULLS = gain(WIDER, "Larger and longer pulls are taken.", Side.READERS)
@@ -52,7 +52,7 @@ def _percent(value: Any) -> Any:
 SampleFreq = Annotated[
     str,
     BeforeValidator(_percent),
-    WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "string", "pattern": "^[0-9]+%?$"}]}),
+    WithJsonSchema(number_or("^[0-9]+%?$")),
 ]
 
 
@@ -69,18 +69,21 @@ class ConsumerConfig(Terms):
     """The server's ConsumerConfig without its names, which are the key in the file; always durable."""
 
     description: Annotated[str | None, Known(felt=NOT_FELT)] = None
-    """What this consumer is for, at most 4096 bytes."""
+    """What the consumer is for, in at most 4096 bytes. Left out: none."""
     deliver_policy: Annotated[
         Literal["all", "last", "new", "by_start_sequence", "by_start_time", "last_per_subject"] | None,
         _fixed("deliver policy can not be updated", default="all", felt=fixed(101)),
     ] = None
-    """Where a new consumer starts. Server: all."""
+    """Where a new consumer begins: `all` with the first message, `last` with the last, `new` after it,
+    `last_per_subject` with the last of each subject, `by_start_sequence` at `opt_start_seq`, `by_start_time` at
+    `opt_start_time`."""
     opt_start_seq: Annotated[
         SequenceNumber | None, _fixed("start sequence can not be updated", unit="count", felt=fixed(102))
     ] = None
-    """First sequence, for `by_start_sequence` alone."""
+    """Sequence number of the first message to deliver, with `deliver_policy: by_start_sequence` alone. Left out:
+    none."""
     opt_start_time: Annotated[Time | None, _fixed("start time can not be updated", unit="time", felt=fixed(103))] = None
-    """First time, for `by_start_time` alone."""
+    """Deliver messages stored at or after this time, with `deliver_policy: by_start_time` alone. Left out: none."""
     ack_policy: Annotated[
         Literal["none", "all", "explicit", "flow_control"] | None,
         _fixed(
@@ -91,7 +94,8 @@ class ConsumerConfig(Terms):
             felt=fixed(104),
         ),
     ] = None
-    """Which messages must be acknowledged. Server: none; `flow_control` since 2.14."""
+    """Which messages clients acknowledge: `explicit` each one, `all` the last one for all before it, `none` none.
+    `flow_control` is for push consumers whose flow control acknowledges."""
     ack_wait: Annotated[
         Duration | None,
         Known(
@@ -110,7 +114,8 @@ class ConsumerConfig(Terms):
             ),
         ),
     ] = None
-    """Time to acknowledge before redelivery. Server: 30s with `explicit` or `all`; the first of `backoff`."""
+    """How long a client has to acknowledge a message before it is redelivered. Left out: 30s with `ack_policy`
+    `explicit` or `all`; the first of `backoff` where there is one."""
     max_deliver: Annotated[
         Count | None,
         Known(
@@ -129,7 +134,7 @@ class ConsumerConfig(Terms):
             ),
         ),
     ] = None
-    """How often a message is delivered at most. Server: -1, no limit."""
+    """How often a message is delivered at most."""
     backoff: Annotated[
         tuple[Duration, ...] | None,
         Known(
@@ -137,12 +142,13 @@ class ConsumerConfig(Terms):
             felt=(felt(608, Side.READERS, EVERY, "Redeliveries come at other times.", "messages are in flight"),),
         ),
     ] = None
-    """Waiting times before redeliveries, the last one repeating; replaces `ack_wait`."""
+    """How long to wait before each redelivery, the last one repeating. It replaces `ack_wait`. Left out: `ack_wait`
+    before each."""
     filter_subject: Annotated[
         Subject | None,
         Known(felt=(OTHER_MESSAGES,)),
     ] = None
-    """Deliver only matching subjects; not together with `filter_subjects`. Server: all."""
+    """Deliver only messages whose subjects match. Excludes `filter_subjects`. Left out: all subjects."""
     filter_subjects: Annotated[
         tuple[Subject, ...] | None,
         Known(
@@ -152,12 +158,12 @@ class ConsumerConfig(Terms):
             felt=(OTHER_MESSAGES,),
         ),
     ] = None
-    """Deliver subjects that match any of these, which must not overlap. Since 2.10."""
+    """Deliver only messages whose subjects match one of these, which must not overlap. Left out: all subjects."""
     replay_policy: Annotated[
         Literal["instant", "original"] | None,
         _fixed("replay policy can not be updated", default="instant", felt=fixed(105)),
     ] = None
-    """As fast as possible, or as slowly as messages came in. Server: instant."""
+    """How fast stored messages are delivered: `instant` at once, `original` at the pace at which they came in."""
     rate_limit_bps: Annotated[
         Count | None,
         Known(
@@ -169,9 +175,9 @@ class ConsumerConfig(Terms):
             ),
         ),
     ] = None
-    """Bits per second at most, for push consumers. Server: no limit."""
+    """How many bits per second a push consumer delivers at most."""
     sample_freq: Annotated[SampleFreq | None, Known(felt=NOT_FELT)] = None
-    """Share of acknowledgements reported as metrics, in percent. Server: none."""
+    """How many of the acknowledgements the server reports as events, in percent: 30 or 30%. Left out: none."""
     max_waiting: Annotated[
         Count | None,
         _fixed(
@@ -181,7 +187,7 @@ class ConsumerConfig(Terms):
             felt=fixed(106),
         ),
     ] = None
-    """Waiting pull requests at most. Server: 512 for pull consumers."""
+    """How many pull requests may wait at the server. Left out: 512 for a pull consumer."""
     max_ack_pending: Annotated[
         Count | None,
         Known(
@@ -199,11 +205,13 @@ class ConsumerConfig(Terms):
             ),
         ),
     ] = None
-    """Delivered but unacknowledged messages at most. Server: 1000 or less unless ack_policy is none; -1 is no limit."""
+    """How many messages may be delivered and not yet acknowledged; -1 is no limit. Left out: what `consumer_limits`
+    of the stream says, else 1000 or what account and server allow; no limit without acknowledgements."""
     flow_control: Annotated[
         bool | None, _fixed("flow control can not be updated", unit="flag", default=False, felt=fixed(107))
     ] = None
-    """Slow down for slow push subscribers; needs `idle_heartbeat`. Server: false."""
+    """Slow down for a slow subscriber of a push consumer. Needs `idle_heartbeat`. Left out: false; true with
+    `ack_policy: flow_control`."""
     headers_only: Annotated[
         bool | None,
         Known(
@@ -215,7 +223,7 @@ class ConsumerConfig(Terms):
             ),
         ),
     ] = None
-    """Deliver headers without messages. Server: false."""
+    """Deliver the headers alone, without the messages."""
     max_batch: Annotated[
         Count | None,
         Known(
@@ -227,7 +235,7 @@ class ConsumerConfig(Terms):
             ),
         ),
     ] = None
-    """Messages per pull request at most. Server: no limit, or its own."""
+    """How many messages one pull request may ask for. Left out: no limit, or that of the server."""
     max_expires: Annotated[
         Duration | None,
         Known(
@@ -241,7 +249,7 @@ class ConsumerConfig(Terms):
             ),
         ),
     ] = None
-    """How long a pull request may wait at most, at least 1ms. Server: no limit."""
+    """How long a pull request may wait, at least 1ms."""
     max_bytes: Annotated[
         Bytes | None,
         Known(
@@ -253,7 +261,7 @@ class ConsumerConfig(Terms):
             ),
         ),
     ] = None
-    """Bytes per pull request at most. Server: no limit."""
+    """How many bytes one pull request may ask for."""
     deliver_subject: Annotated[
         Subject | None,
         Known(
@@ -277,7 +285,7 @@ class ConsumerConfig(Terms):
             ),
         ),
     ] = None
-    """Subject a push consumer delivers to; without it, clients pull."""
+    """The subject that a push consumer delivers to. Left out: this is a pull consumer."""
     deliver_group: Annotated[
         str | None,
         Known(
@@ -291,11 +299,12 @@ class ConsumerConfig(Terms):
             )
         ),
     ] = None
-    """Queue group that shares a push consumer's messages. Server: none."""
+    """The queue group that shares the messages of a push consumer. Left out: none."""
     idle_heartbeat: Annotated[
         Duration | None, _fixed("heart beats can not be updated", unit="duration", felt=fixed(108))
     ] = None
-    """How often a quiet push consumer reports itself, at least 100ms. Server: never."""
+    """How often a push consumer with nothing to deliver says that it is there, at least 100ms. Left out: never; 1s
+    with `ack_policy: flow_control`."""
     inactive_threshold: Annotated[
         Duration | None,
         Known(
@@ -314,11 +323,12 @@ class ConsumerConfig(Terms):
             ),
         ),
     ] = None
-    """Idle time after which the server deletes the consumer, durable or not. Server: the stream's limit, else never."""
+    """How long the consumer may have no client before the server deletes it, durable or not. Left out: what
+    `consumer_limits` of the stream says, else it stays."""
     num_replicas: Annotated[Count | None, Known(unit="count", default=0, left_out="as its stream", felt=NOT_FELT)] = (
         None
     )
-    """On how many servers; 0 follows the stream. Server: 0."""
+    """How many servers hold the consumer's state; 0 is as many as hold the stream. Left out: as the stream (0)."""
     mem_storage: Annotated[
         bool | None,
         Known(
@@ -330,9 +340,10 @@ class ConsumerConfig(Terms):
             felt=fixed(110),
         ),
     ] = None
-    """Keep the consumer's state in memory, even of a file stream. Server: false."""
+    """Keep the consumer's state in memory, also where the stream is stored in files."""
     metadata: Annotated[dict[str, str] | None, Known(unit="mapping", since=V2_10, felt=NOT_FELT)] = None
-    """Labels of your own kept by the server, together at most 128 KiB; `_nats.*` is the server's. Since 2.10."""
+    """Key-value pairs of your own that the server keeps, together at most 128 KiB. Keys that begin with `_nats.`
+    belong to the server. Left out: none."""
     pause_until: Annotated[
         Time | None,
         Known(
@@ -346,7 +357,8 @@ class ConsumerConfig(Terms):
             ),
         ),
     ] = None
-    """Deliver nothing until then; updates ignore it, the pause request changes it. Server: not paused. Since 2.11."""
+    """Deliver nothing until then. Left out: not paused. Updates: any change; the plan pauses or resumes the
+    consumer with a request of its own."""
     priority_groups: Annotated[
         tuple[Group, ...] | None,
         Known(
@@ -361,7 +373,8 @@ class ConsumerConfig(Terms):
             ),
         ),
     ] = None
-    """Name of the priority group clients pull with, 1 to 16 of `A-Z a-z 0-9 - _ / =`. Since 2.11."""
+    """The priority group that clients name when they pull: one name of 1 to 16 of `A-Z a-z 0-9 - _ / =`. Left out:
+    none."""
     priority_policy: Annotated[
         Literal["none", "overflow", "pinned_client", "prioritized"] | None,
         Known(
@@ -376,7 +389,8 @@ class ConsumerConfig(Terms):
             ),
         ),
     ] = None
-    """Who is served: all, those behind a long queue, one at a time, by priority (2.12). Server: none. Since 2.11."""
+    """Which of the waiting clients is served: `none` any, `overflow` only those whose threshold is exceeded,
+    `pinned_client` one until it falls silent, `prioritized` those of the best priority."""
     priority_timeout: Annotated[
         Duration | None,
         Known(
@@ -394,4 +408,5 @@ class ConsumerConfig(Terms):
             ),
         ),
     ] = None
-    """Silence after which another client is pinned. Server: 2m for `pinned_client`. Since 2.11."""
+    """How long a pinned client may be silent before another one is pinned. Left out: 2m with `priority_policy:
+    pinned_client`."""

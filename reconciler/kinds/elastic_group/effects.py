@@ -13,7 +13,6 @@ from reconciler.kinds.fields.felt import EVERY, UNSET, felt
 from reconciler.kinds.fields.known import Known
 from reconciler.kinds.fields.words import listed, some
 from reconciler.kinds.group_records.group_rules import is_current
-from reconciler.kinds.group_records.group_spec import FIELDS
 
 MEMBERS = (
     felt(
@@ -78,6 +77,6 @@ def _in_flight(info: Mapping[str, object]) -> int:
 
 EFFECTS = Effects(
     family="EG",
-    fields={name: Known(unit=FIELDS[name].unit, felt=MEMBERS) for name in ("members", "member_mappings")},
+    fields={"members": Known(unit="list", felt=MEMBERS), "member_mappings": Known(unit="mapping", felt=MEMBERS)},
     families=(handed_over_in_flight,),
 )

@@ -22,11 +22,10 @@ from reconciler.kinds.elastic_group.effects import MADE_ANEW, MEMBERS, OTHER_MES
 from reconciler.kinds.elastic_group.fixed import OF_THE_QUEUE, QUEUE
 from reconciler.kinds.elastic_group.members import members_back, members_gone
 from reconciler.kinds.elastic_group.rules import RULES
-from reconciler.kinds.fields.known import Known
+from reconciler.kinds.fields.known import Known, Update, field_infos
 from reconciler.kinds.group_records import group_record, group_steps
 from reconciler.kinds.group_records.another_name import recipe
 from reconciler.kinds.group_records.group_spec import (
-    FIELDS,
     OURS,
     GroupSpec,
     Member,
@@ -53,29 +52,38 @@ PARTITIONED = r"^([^.]+\.)*(\*(\.[^.]+)*|>)$"
 class PartitioningFilter(Spec):
     """Which subjects are partitioned, and by which of their tokens."""
 
-    filter: Annotated[str, text_like(PARTITIONED, "subjects with a `*`, or with `>` at the end")]
-    """Subjects of the source stream, for example `orders.*.*`."""
-    partitioning_wildcards: tuple[Count, ...] = ()
-    """Numbers of the `*` in the filter, from 1, whose tokens decide the partition; none: the whole subject (from 2.12)."""
+    filter: Annotated[str, text_like(PARTITIONED, "subjects with a `*`, or with `>` at the end"), Known()]
+    """Subjects of the stream that are partitioned, for example `orders.*.*`."""
+    partitioning_wildcards: Annotated[tuple[Count, ...], Known(unit="list")] = ()
+    """Which `*` of the filter decide the partition, counted from 1. Left out: the whole subject decides, which
+    needs nats-server 2.12."""
 
 
 class ElasticGroupSpec(GroupSpec):
-    """An elastic partitioned consumer group as written in a file."""
+    """An elastic partitioned consumer group divides a stream among members that may come and go."""
 
-    max_members: Annotated[Count, Known(unit="count", felt=MADE_ANEW)]
-    """Number of partitions, which is the most members that can work; another number makes the group anew."""
+    max_members: Annotated[Count, Known(unit="count", update=Update.FIXED, felt=MADE_ANEW)]
+    """Number of partitions, and so of the members that can work at most."""
     members: Annotated[tuple[Member, ...] | None, Known(unit="list", ordered=False, felt=MEMBERS)] = None
-    """Who takes part, partitions spread evenly. Left out together with `member_mappings`: not managed here."""
+    """Names of the members, among whom the partitions are spread evenly. Excludes `member_mappings`. Left out: as
+    `member_mappings` says; without them, whoever runs the group decides."""
     member_mappings: Annotated[tuple[MemberMapping, ...] | None, Known(unit="mapping", felt=MEMBERS)] = None
-    """Who owns which partitions; each partition exactly once."""
+    """Which member owns which partitions, each partition exactly once. Excludes `members`. Left out: as `members`
+    says."""
     partitioning_filters: Annotated[
-        tuple[PartitioningFilter, ...] | None, Known(unit="list", ordered=False, felt=OTHER_MESSAGES)
+        tuple[PartitioningFilter, ...] | None,
+        Known(unit="list", ordered=False, left_out="all subjects", update=Update.FIXED, felt=OTHER_MESSAGES),
     ] = None
-    """What is partitioned and how. Left out: everything, by the whole subject (from 2.12)."""
-    max_buffered_msg: Annotated[Count | None, Known(unit="count", default=-1, felt=MADE_ANEW)] = None
-    """How many messages the work queue buffers. Left out: no limit."""
-    max_buffered_bytes: Annotated[Bytes | None, Known(unit="bytes", default=-1, felt=MADE_ANEW)] = None
-    """How many bytes the work queue buffers. Left out: no limit."""
+    """What is partitioned, and by which tokens. Left out: all subjects, by the whole subject, which needs
+    nats-server 2.12."""
+    max_buffered_msg: Annotated[Count | None, Known(unit="count", default=-1, update=Update.FIXED, felt=MADE_ANEW)] = (
+        None
+    )
+    """How many messages the work queue holds at most."""
+    max_buffered_bytes: Annotated[
+        Bytes | None, Known(unit="bytes", default=-1, update=Update.FIXED, felt=MADE_ANEW)
+    ] = None
+    """How many bytes the work queue holds at most."""
 
 
 def _recognise(snapshot: Snapshot) -> Iterable[Resource]:
@@ -199,7 +207,11 @@ ELASTIC_GROUP = Kind(
     bound=Bound(floor=5, percent=20),
     place=FilePlace("groups", within="stream", tag=("type", "elastic"), names=group_record.NAME.pattern),
     spec=ElasticGroupSpec,
-    fields={**FIELDS, QUEUE: FieldInfo(left_out="in order"), replicas.REPLICAS: FieldInfo(unit="count", default=1)},
+    fields={
+        **field_infos(ElasticGroupSpec),
+        QUEUE: FieldInfo(left_out="in order"),
+        replicas.REPLICAS: FieldInfo(unit="count", default=1),
+    },
     recognise=_recognise,
     claims=_claims,
     settle=_settle,

@@ -26,17 +26,17 @@ OVERLAPPING_FILTERS = Version(2, 12, 5)
 class Update(StrEnum):
     """What the server does when an update changes a field of an existing object."""
 
-    FREE = "free"
+    FREE = "any change"
     """Any change is done."""
     FIXED = "fixed at creation"
     """Every change is refused."""
-    ONE_WAY = "one way"
-    """May be turned on, never off."""
-    REMOVABLE = "removable"
-    """May be removed, but neither added nor changed."""
-    STAYS = "stays"
-    """May change, but neither appear nor go."""
-    INERT = "no effect"
+    ONE_WAY = "may be turned on, never off"
+    """Turning it off is refused."""
+    REMOVABLE = "may be removed, neither added nor changed"
+    """Every other change is refused."""
+    STAYS = "may change, neither be added nor removed"
+    """Another value is taken, while adding and removing it are refused."""
+    INERT = "no effect on what exists"
     """Accepted without effect."""
 
 
@@ -83,6 +83,17 @@ class Known:
             return self.update
         return [rule for since, rule in self.update if since <= version or since == self.update[0][0]][-1]
 
+    @property
+    def updatability(self) -> str:
+        """What restricts updates, in words: `fixed at creation before nats-server 2.12.5; since then any change`."""
+        if self.among:
+            values = " and ".join(f"`{value}`" for value in sorted(self.among))
+            return f"may change between {values}, otherwise {self.update}"
+        if isinstance(self.update, Update):
+            return "" if self.update is Update.FREE else self.update.value
+        (_, first), *later = self.update
+        return first + "".join(f" before nats-server {since.short}; since then {then}" for since, then in later)
+
     def may_become(self, live: Json, desired: Json, version: Version) -> bool:
         """Does the server accept this change of canonical values (None: absent), other rules apart?"""
         if live == desired:
@@ -122,9 +133,15 @@ def field_infos(model: type[BaseModel]) -> Mapping[str, FieldInfo]:
         name: FieldInfo(
             unit=k.unit, default=k.default, ordered=k.ordered, nested_unordered=k.nested_unordered, since=k.since,
             left_out=k.left_out, nested=field_infos(nested[name]) if name in nested else {},
+            updatability=k.updatability, rules=_foretelling(k), values_since=k.values_since,
         )
         for name, k in known(model).items()
     }  # fmt: skip
+
+
+def _foretelling(about: Known) -> tuple[str, ...]:
+    """Numbers of the rules that say what a change costs, each once."""
+    return tuple(sorted({one.rule for one in about.felt or () if one.rule}))
 
 
 def unknown_fields(model: type[BaseModel], config: Config, version: Version) -> list[str]:

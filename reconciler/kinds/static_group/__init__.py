@@ -14,13 +14,13 @@ from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
 from reconciler.kinds.fields.felt import fixed
-from reconciler.kinds.fields.known import Known
+from reconciler.kinds.fields.known import Known, Update, field_infos
 from reconciler.kinds.fields.texts import Subject
 from reconciler.kinds.group_records import group_record, group_steps
 from reconciler.kinds.group_records import group_rules as shared
 from reconciler.kinds.group_records import membership_rules as membership
 from reconciler.kinds.group_records.another_name import recipe
-from reconciler.kinds.group_records.group_spec import FIELDS, OURS, GroupSpec, render_mappings, with_membership_left
+from reconciler.kinds.group_records.group_spec import OURS, GroupSpec, render_mappings, with_membership_left
 from reconciler.kinds.group_records.group_start import beginning
 from reconciler.kinds.stream_config import calls
 from reconciler.model.resource import Declared, Json, Resource
@@ -31,10 +31,13 @@ BUCKET = group_record.STATIC_BUCKET
 
 
 class StaticGroupSpec(GroupSpec):
-    """A static partitioned consumer group as written in a file."""
+    """A static partitioned consumer group divides a stream, already partitioned by subject, among a fixed set of members."""
 
-    filters: Annotated[tuple[Subject, ...] | None, Known(unit="list", ordered=False, felt=fixed(101))] = None
-    """Subjects after the partition number that members consume. Left out: all."""
+    filters: Annotated[
+        tuple[Subject, ...] | None,
+        Known(unit="list", ordered=False, left_out="all subjects", update=Update.FIXED, felt=fixed(101)),
+    ] = None
+    """Subjects that members consume, without the partition number in front."""
 
 
 def _recognise(snapshot: Snapshot) -> Iterable[Resource]:
@@ -120,7 +123,7 @@ STATIC_GROUP = Kind(
     bound=Bound(floor=5, percent=20),
     place=FilePlace("groups", within="stream", tag=("type", "static"), names=group_record.NAME.pattern),
     spec=StaticGroupSpec,
-    fields=FIELDS,
+    fields=field_infos(StaticGroupSpec),
     recognise=_recognise,
     claims=_claims,
     settle=_settle,

@@ -58,7 +58,7 @@ class StreamConfig(Terms):
     """The server's StreamConfig without its name, which is the key in the file."""
 
     description: Annotated[str | None, Known(felt=NOT_FELT)] = None
-    """What this stream is for, at most 4096 bytes."""
+    """What the stream is for, in at most 4096 bytes. Left out: none."""
     subjects: Annotated[
         tuple[Subject, ...] | None,
         Known(
@@ -69,7 +69,8 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """Subjects stored here. Server: the stream's own name; none for a mirror or with sources."""
+    """Subjects whose messages the stream stores; `*` and `>` are wildcards. Left out: the stream's own name; none
+    for a mirror, or where there are `sources`."""
     retention: Annotated[
         Literal["limits", "interest", "workqueue"] | None,
         Known(
@@ -90,7 +91,8 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """When messages go: by limits, when all consumers have acknowledged, or when one has. Server: limits."""
+    """When the server removes messages: `limits` when a limit is reached, `interest` also when every consumer has
+    acknowledged them, `workqueue` also when one consumer has."""
     max_consumers: Annotated[
         Count | None,
         Known(
@@ -113,7 +115,8 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """How many consumers there may be. Server: -1, no limit (from 2.15 a server-wide limit of 1000 may hold)."""
+    """How many consumers the stream may have. Left out: no limit (-1); nats-server 2.15 and newer stop at 1000,
+    unless a number stands here or in the account."""
     max_msgs: Annotated[
         Count | None,
         Known(
@@ -122,7 +125,7 @@ class StreamConfig(Terms):
             felt=OF_A_LIMIT,
         ),
     ] = None
-    """How many messages are kept. Server: -1, no limit."""
+    """How many messages the stream keeps; `discard` says what happens beyond."""
     max_bytes: Annotated[
         Bytes | None,
         Known(
@@ -131,7 +134,8 @@ class StreamConfig(Terms):
             felt=OF_A_LIMIT,
         ),
     ] = None
-    """How many bytes are kept, reserved in advance. Server: -1, no limit."""
+    """How many bytes the stream keeps, reserved in the account from the beginning; `discard` says what happens
+    beyond."""
     max_age: Annotated[
         Duration | None,
         Known(
@@ -141,7 +145,7 @@ class StreamConfig(Terms):
             felt=(felt(301, Side.STORED, TIGHTER, REMOVED, "some are older", FOLLOW), MORE_IS_KEPT),
         ),
     ] = None
-    """Age after which messages are removed, at least 100ms; 0 keeps them. Server: 0, nanoseconds."""
+    """Age at which messages expire, at least 100ms; 0 keeps them. Left out: messages never expire (0)."""
     max_msgs_per_subject: Annotated[
         Count | None,
         Known(
@@ -160,7 +164,7 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """How many messages are kept for each subject. Server: -1, no limit."""
+    """How many messages the stream keeps of each subject."""
     max_msg_size: Annotated[
         Bytes | None,
         Known(
@@ -178,7 +182,8 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """Larger messages are refused. Server: -1, no limit but the connection's."""
+    """The largest message that the stream stores, with its headers. Left out: no limit (-1) but that of the
+    connection."""
     discard: Annotated[
         Literal["old", "new"] | None,
         Known(
@@ -196,7 +201,7 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """At a limit, remove old messages or refuse new ones. Server: old."""
+    """What happens at a limit: `old` removes the oldest messages, `new` refuses new ones."""
     discard_new_per_subject: Annotated[
         bool | None,
         Known(
@@ -216,16 +221,16 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """Refuse new messages per subject; needs `discard: new` and `max_msgs_per_subject`. Server: false. Since 2.10."""
+    """Refuse new messages on each subject that is full. Needs `discard: new` and `max_msgs_per_subject`."""
     storage: Annotated[
         Literal["file", "memory"] | None,
         Known(
             default="file", update=Update.FIXED, err_code=INVALID, says="can not change storage type", felt=fixed(101)
         ),
     ] = None
-    """Where messages are kept; memory is lost at a restart. Server: file."""
+    """Where messages are stored: `file` on disk, `memory` only until the server restarts."""
     num_replicas: Annotated[Count | None, Known(unit="count", default=1, felt=NOT_FELT)] = None
-    """On how many servers, 1 to 5. Server: 1."""
+    """How many servers of the cluster hold a copy, 1 to 5."""
     no_ack: Annotated[
         bool | None,
         Known(
@@ -237,7 +242,7 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """Do not confirm publishes. Server: false."""
+    """Do not acknowledge publishes; publishers then never learn whether a message was stored."""
     duplicate_window: Annotated[
         Duration | None,
         Known(
@@ -256,9 +261,10 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """How long message ids are remembered, to refuse duplicates. Server: 2m, or a shorter max_age or server limit."""
+    """How long the server remembers message ids (`Nats-Msg-Id`) to drop duplicates, at least 100ms. Left out: 2m,
+    or less where `max_age` or a limit of the server is shorter."""
     placement: Annotated[Placement | None, Known(unit="mapping", nested_unordered=("tags",), felt=NOT_FELT)] = None
-    """Which servers hold it. Server: any."""
+    """Which servers hold the stream. Left out: any."""
     mirror: Annotated[
         StreamSource | None,
         Known(
@@ -269,7 +275,8 @@ class StreamConfig(Terms):
             felt=(felt(206, Side.COPIES, EVERY, "The stream stops copying its origin, for good."),),
         ),
     ] = None
-    """The stream this is an exact copy of. Removing it (from 2.12) makes this an ordinary stream, for good."""
+    """The stream that this one is an exact, read-only copy of. Removing it makes this an ordinary stream, for good.
+    Left out: this is no mirror."""
     sources: Annotated[
         tuple[StreamSource, ...] | None,
         Known(
@@ -294,13 +301,13 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """Streams whose messages are copied into this one."""
+    """Streams whose messages are copied into this one. Left out: none."""
     compression: Annotated[Literal["none", "s2"] | None, Known(default="none", since=V2_10, felt=NOT_FELT)] = None
-    """Compression of file storage, for new blocks. Server: none. Since 2.10."""
+    """How file storage is compressed: `none` or `s2`. A change is for what is written from then on."""
     first_seq: Annotated[
         SequenceNumber | None, Known(unit="count", since=V2_10, update=Update.INERT, felt=fixed(107))
     ] = None
-    """Sequence of the first message; only a new stream heeds it. Server: 1. Since 2.10."""
+    """Sequence number of the first message. Left out: 1. Updates: no effect on an existing stream."""
     subject_transform: Annotated[
         SubjectTransform | None,
         Known(
@@ -317,7 +324,7 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """Rewrites subjects before messages are stored. Since 2.10."""
+    """Rewrites the subjects of messages before they are stored. Left out: subjects stay."""
     republish: Annotated[
         Republish | None,
         Known(
@@ -328,7 +335,7 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """Publishes stored messages again for plain subscribers."""
+    """Publishes each stored message again, for plain subscribers. Left out: nothing is republished."""
     allow_direct: Annotated[
         bool | None,
         Known(
@@ -344,7 +351,7 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """Any replica may answer reads of single messages. Server: false."""
+    """Let every replica answer reads of single messages (direct get), not only the leader."""
     mirror_direct: Annotated[
         bool | None,
         Known(
@@ -363,7 +370,8 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """Mirrors may answer such reads for their origin. Server: as the origin's `allow_direct` where it can see it."""
+    """Let this mirror answer direct gets of its origin. Left out: as the origin's `allow_direct` where the server
+    sees the origin, else false."""
     sealed: Annotated[
         bool | None,
         Known(
@@ -385,7 +393,7 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """Nothing goes in or out any more; cannot be undone and cannot be set at creation. Server: false."""
+    """Nothing is stored, deleted, purged or expired any more. A new stream cannot be sealed."""
     deny_delete: Annotated[
         bool | None,
         Known(
@@ -397,7 +405,7 @@ class StreamConfig(Terms):
             felt=(felt(206, Side.DELETIONS, SET, "Single messages cannot be deleted, for good."), *fixed(202)),
         ),
     ] = None
-    """Single messages cannot be deleted through the API; cannot be undone. Server: false."""
+    """Refuse requests to delete single messages."""
     deny_purge: Annotated[
         bool | None,
         Known(
@@ -409,7 +417,7 @@ class StreamConfig(Terms):
             felt=(felt(206, Side.DELETIONS, SET, "The stream cannot be purged, for good."), *fixed(203)),
         ),
     ] = None
-    """The stream cannot be purged; cannot be undone. Server: false."""
+    """Refuse requests to purge the stream."""
     allow_rollup_hdrs: Annotated[
         bool | None,
         Known(
@@ -421,7 +429,8 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """A message may replace all earlier ones (`Nats-Rollup`). Server: false; true with delete markers or schedules."""
+    """Let a message replace all earlier ones of its subject or of the stream, by its header `Nats-Rollup`. Left
+    out: false; true with `subject_delete_marker_ttl` or `allow_msg_schedules`."""
     consumer_limits: Annotated[
         ConsumerLimits | None,
         Known(
@@ -458,7 +467,7 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """Bounds for this stream's consumers, inherited by those that say nothing. Since 2.10."""
+    """Upper bounds for this stream's consumers; those that say nothing take them over. Left out: none."""
     allow_msg_ttl: Annotated[
         bool | None,
         Known(
@@ -472,7 +481,8 @@ class StreamConfig(Terms):
             felt=(*fixed(204), ASKED_FOR),
         ),
     ] = None
-    """Messages may carry their own time to live; cannot be undone. Server: false. Since 2.11."""
+    """Let messages have a time to live of their own (`Nats-TTL`). Left out: false; true with
+    `subject_delete_marker_ttl`."""
     subject_delete_marker_ttl: Annotated[
         Duration | None,
         Known(
@@ -495,7 +505,7 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """How long a marker stands for a subject whose last message expired, from 1s. Server: no markers. Since 2.11."""
+    """How long a delete marker stands for a subject whose last message expired, at least 1s. Left out: no markers."""
     allow_msg_counter: Annotated[
         bool | None,
         Known(
@@ -509,7 +519,7 @@ class StreamConfig(Terms):
             felt=fixed(105),
         ),
     ] = None
-    """Every subject is a counter; fixed at creation. Server: false. Since 2.12."""
+    """Make a counter of every subject, which messages increment (`Nats-Incr`)."""
     allow_atomic: Annotated[
         bool | None,
         Known(
@@ -520,7 +530,7 @@ class StreamConfig(Terms):
             felt=(felt(606, Side.PUBLISHERS, UNSET, "Atomic batches are refused."), ASKED_FOR),
         ),
     ] = None
-    """Batches may be published as one. Server: false. Since 2.12."""
+    """Let clients publish several messages as one atomic batch."""
     allow_msg_schedules: Annotated[
         bool | None,
         Known(
@@ -534,7 +544,7 @@ class StreamConfig(Terms):
             felt=(*fixed(205), ASKED_FOR),
         ),
     ] = None
-    """Messages may be scheduled for later; cannot be undone. Server: false. Since 2.12."""
+    """Let messages be scheduled for a later time (`Nats-Schedule`)."""
     persist_mode: Annotated[
         Literal["default", "async"] | None,
         Known(
@@ -547,7 +557,7 @@ class StreamConfig(Terms):
             felt=fixed(106),
         ),
     ] = None
-    """`async` confirms before data is on disk; fixed at creation. Server: default. Since 2.12."""
+    """When a publish is acknowledged: `default` when the message is written, `async` possibly before."""
     allow_batched: Annotated[
         bool | None,
         Known(
@@ -558,6 +568,7 @@ class StreamConfig(Terms):
             felt=(felt(606, Side.PUBLISHERS, UNSET, "Fast batches are refused."), ASKED_FOR),
         ),
     ] = None
-    """Fast batches with flow control may be published. Server: false. Since 2.14."""
+    """Let clients publish fast batches, which have flow control."""
     metadata: Annotated[dict[str, str] | None, Known(unit="mapping", since=V2_10, felt=NOT_FELT)] = None
-    """Labels of your own kept by the server, together at most 128 KiB; `_nats.*` is the server's. Since 2.10."""
+    """Key-value pairs of your own that the server keeps, together at most 128 KiB. Keys that begin with `_nats.`
+    belong to the server. Left out: none."""

@@ -73,7 +73,7 @@ def _rule(field: str, about: Known, words: Fixed, of: str, manner: Manner, lower
         )
         return manner(change, view, refusal)
 
-    what = f"A change of `{field}` of an existing {of}: {_by_version(about)}."
+    what = f"A change of `{field}` of an existing {of}: {about.updatability}."
     judge.__doc__ = "\n\n".join((what, words.why, f"Instead: {words.instead}{words.with_consent}."))
     return rule(
         words.code,
@@ -95,14 +95,6 @@ def _turn(found: FieldChange, about: Known) -> str:
             return f"change to {desired}"
         return f"be added ({desired})" if isinstance(found.desired, str | int) else "be added"
     return f"change from {live} to {desired}"
-
-
-def _by_version(about: Known) -> str:
-    """`fixed at creation`, or `fixed at creation before 2.12, then removable`."""
-    if isinstance(about.update, str):
-        return about.update
-    (_, first), *later = about.update
-    return str(first) + "".join(f" before {since.short}, then {update}" for since, update in later)
 
 
 def _shown(value: Json, found: FieldChange) -> str:
