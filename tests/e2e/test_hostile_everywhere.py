@@ -41,6 +41,7 @@ NOT_HERE = frozenset({"dev", "demo", "schema", "completion", "explain", "rehears
 """Show nothing that others write, or start servers of their own."""
 
 LOOKING: dict[str, tuple[str, ...]] = {
+    "init": ("first", "--topology", "first"),
     "validate": ("t.yaml",), "fmt": ("t.yaml", "--check"), "plan": ("t.yaml", "--verbose"), "drift": ("t.yaml",),
     "history": (), "unlock": (),
     "export": (), "upgrade-check": ("--server-version", "2.14"), "groups": ("list",), "apply": ("t.yaml", "--yes"),
@@ -49,8 +50,9 @@ LOOKING: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 LAST = ("adopt", "apply")
 """After these there is less to look at."""
-SHOW_NOTHING = frozenset({"history", "unlock", "upgrade-check", "groups"})
-"""Runs and leases full of tricks come below; groups and their members can have no such name."""
+SHOW_NOTHING = frozenset({"init", "history", "unlock", "upgrade-check", "groups"})
+"""Runs and leases full of tricks come below; `init` writes what there is, and says how much; groups and their members can
+have no such name."""
 
 
 GROUP = """  JOBS:

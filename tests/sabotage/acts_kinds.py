@@ -62,6 +62,27 @@ FIELDS = (
         seen_by=("tests/cli/test_export_into.py::test_each_owner_has_a_file_whose_plan_is_empty",),
     ),
     Act(
+        name="a first file holds what others own",
+        file="reconciler/journeys/export/first.py",
+        before="    free = [one for one in held.chosen if one not in held.records]",
+        after="    free = [*held.chosen]",
+        seen_by=("tests/cli/test_init.py::test_what_nobody_owns_is_written_and_the_rest_left_to_its_owners",),
+    ),
+    Act(
+        name="a first file is written over one that is there",
+        file="reconciler/cli/files/init.py",
+        before="    write({**files, **fresh}, fix=_ELSEWHERE)",
+        after="    write({**files, **fresh}, overwrite=True, fix=_ELSEWHERE)",
+        seen_by=("tests/cli/test_init.py::test_a_link_that_leads_nowhere_is_in_the_way_too",),
+    ),
+    Act(
+        name="an account that could not be read passes for an empty one",
+        file="reconciler/journeys/export/first.py",
+        before="    if not held.chosen and (wrong := [one for one in held.left_out if one.is_error]):",
+        after="    if not held.chosen and (wrong := []):",
+        seen_by=("tests/cli/test_init.py::test_an_account_that_could_not_be_read_is_not_taken_for_an_empty_one",),
+    ),
+    Act(
         name="a limit of the server's own is taken for somebody's change",
         file="reconciler/model/resource.py",
         before="return isinstance(value, int) and 0 < value <= self.most",

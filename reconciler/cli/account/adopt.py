@@ -16,7 +16,7 @@ from reconciler.cli.account.planning import Made, Selection, making
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.option_groups import takes
-from reconciler.cli.shared.screen import paper, say, tell
+from reconciler.cli.shared.screen import is_agreed, paper, say, tell
 from reconciler.cli.shared.value_option import Values, values
 from reconciler.journeys.adopt import Adoption, adoption
 from reconciler.journeys.plan.plan import Planned
@@ -77,7 +77,7 @@ class _Run:
                 say(f"Nothing to adopt: this topology owns every declared object.{self._later(found)}\n")
                 return exits.FINE
             self._show(made, found.planned)
-            if not self._yes and not typer.confirm(f"\nAdopt {counted(found.count, 'resource')}?", err=True):
+            if not self._yes and not is_agreed(f"\nAdopt {counted(found.count, 'resource')}?"):
                 tell("Nothing was written.\n")
                 return exits.FAILED
             return self._told(await followed(found.planned, js), found)

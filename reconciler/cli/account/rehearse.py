@@ -85,10 +85,9 @@ def rehearse(
         else:
             live = _on(asyncio.run(_look(connection.options(), progress.show)), wanted)
         fetch = partial(_program, tell=progress.show)
-        progress.show(f"rehearsing on nats-server {live.target.version} …")
         options = selection.options(earlier)
         try:
-            found = rehearse_(topology, live, options, fetch, str(then) if then else None)
+            found = rehearse_(topology, live, options, fetch, str(then) if then else None, progress.show)
             if probe:
                 progress.show("letting clients do the same before and after …")
                 found = _probed(found, topology, live, options, fetch)

@@ -14,7 +14,7 @@ import typer
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.option_groups import takes
-from reconciler.cli.shared.screen import emit, paper, tell
+from reconciler.cli.shared.screen import doing, emit, paper, tell
 from reconciler.cli.shared.writing import Overwrite, write
 from reconciler.documents.write.new_files import strangers
 from reconciler.journeys.export.export import Exported, ExportedFolder, Layout, exported, exported_folder
@@ -63,10 +63,12 @@ def export_(
     )  # fmt: skip
     wanted = _Wanted(connection.options(), topology, tuple(only or ()), tuple(exclude or ()))
     if into is not None:
-        folder = asyncio.run(wanted.folder(layout or Layout.OWNER))
+        with doing("reading the account …"):
+            folder = asyncio.run(wanted.folder(layout or Layout.OWNER))
         _write_folder(folder, into, connection, overwrite=overwrite)
         return _ended(folder.left_out)
-    found = asyncio.run(wanted.file())
+    with doing("reading the account …"):
+        found = asyncio.run(wanted.file())
     if output is None:
         emit(found.text)
     else:

@@ -14,7 +14,7 @@ import typer
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, document, reports
-from reconciler.cli.shared.screen import paper
+from reconciler.cli.shared.screen import doing, paper
 from reconciler.cli.shared.value_option import Values, values
 from reconciler.journeys.review.review import Review
 from reconciler.journeys.review.revisions import Reviewed, review_files
@@ -59,7 +59,10 @@ def review(
     """Show what a change of the files would do, without an account: for pull requests, also from forks."""
     where = paths or [Path()]
     server = common.version(for_server)
-    found = review_files(where, base, head, today=datetime.now(UTC).date(), server=server, values=dict(values.given))
+    with doing("comparing revisions …"):
+        found = review_files(
+            where, base, head, today=datetime.now(UTC).date(), server=server, values=dict(values.given)
+        )
     look = paper(verbose=verbose, no_color=no_color)
     reports.say(format_, *_documents(found, where, values, head, look))
     return _code(found, pending=exit_code)

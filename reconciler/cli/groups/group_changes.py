@@ -15,7 +15,7 @@ import typer
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.option_groups import takes
-from reconciler.cli.shared.screen import paper, say, tell
+from reconciler.cli.shared.screen import is_agreed, paper, say, tell
 from reconciler.cli.shared.value_option import Values, values
 from reconciler.documents.read.files import Tree
 from reconciler.journeys.files_and_account import both
@@ -184,4 +184,4 @@ def _confirmed(number: int) -> bool:
     if not sys.stdin.isatty():
         tell("There is no terminal to ask on; add --yes to migrate without being asked. ")
         return False
-    return typer.confirm(f"\nMigrate {counted(number, 'record')}?", default=False, err=True)
+    return is_agreed(f"\nMigrate {counted(number, 'record')}?")

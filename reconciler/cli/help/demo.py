@@ -75,6 +75,7 @@ def _from_here(path: Path) -> str:
 def _theatre() -> Iterator[Path]:
     """Work in a temporary folder, and leave neither its server nor its data behind."""
     home = Path.cwd()
+    os.environ["RECONCILER_PAGER"] = ""  # the story goes on by itself
     with tempfile.TemporaryDirectory(prefix="reconciler-demo-") as name:
         folder = Path(name)
         stage(folder)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from reconciler.cli.shared import common
-from reconciler.cli.shared.screen import tell
+from reconciler.cli.shared.screen import doing, tell
 from reconciler.model.diagnostic import CannotContinue
 
 if TYPE_CHECKING:
@@ -28,6 +28,13 @@ class Connection:
 
     settings: Settings
     dev: bool
+
+    @property
+    def is_chosen(self) -> bool:
+        """A server is named, by an option, a variable or the selected context; else it is the one on this machine."""
+        from reconciler.server.connect.options import is_chosen  # noqa: PLC0415 - only who asks pays for it
+
+        return self.dev or is_chosen(self.settings, os.environ)
 
     def options(self) -> ConnectOptions:
         """Return where and how to dial. With --dev, this starts the embedded server of this folder unless it already
@@ -48,8 +55,10 @@ class Connection:
         """Connect to JetStream of the account for the time of the `async with`."""
         from reconciler.server.connect.session import session  # noqa: PLC0415
 
-        async with session(self.options()) as js:
-            yield js
+        options = self.options()
+        with doing("reading the account …"):
+            async with session(options) as js:
+                yield js
 
     def arguments(self, *others: str, options: Iterable[tuple[str, Iterable[str]]] = ()) -> str:
         """Return what to repeat in a next command line: paths, selection, target; never a login."""
