@@ -20,10 +20,10 @@ BY_SIZE = "its buffer of 40KB, by the average size of its messages,"
 @pytest.mark.parametrize(
     ("limits", "said"),
     [
-        ("", "the queue grows without any limit"),
-        (", max_buffered_msg: 70", "its buffer of 70 messages is full about 1m after"),
-        (", max_buffered_bytes: 40000", f"{BY_SIZE} is full about 30s after"),
-        (", max_buffered_msg: 70, max_buffered_bytes: 40000", f"{BY_SIZE} is full about 30s after"),
+        ("", "the queue grows without limit"),
+        (", max_buffered_msg: 70", "its buffer of 70 messages is full after about 1m"),
+        (", max_buffered_bytes: 40000", f"{BY_SIZE} is full after about 30s"),
+        (", max_buffered_msg: 70, max_buffered_bytes: 40000", f"{BY_SIZE} is full after about 30s"),
     ],
 )
 def test_the_limit_that_is_reached_first_decides(limits: str, said: str, tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_the_limit_that_is_reached_first_decides(limits: str, said: str, tmp_pat
 def test_what_does_not_fit_into_a_smaller_buffer_waits_outside(limits: str, bound: str, tmp_path: Path) -> None:
     messages, costs = told(tmp_path, limits)
     said = (
-        f"begins with what is queued (10 now); it holds no more than {bound} at a time: the rest waits in S, as long as"
+        f"starts with what is queued (10 now); it holds no more than {bound} at a time: the rest waits in S, as long as"
     )
     assert said in costs
     assert any("is full at once" in one for one in messages), messages

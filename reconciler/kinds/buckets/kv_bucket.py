@@ -32,15 +32,16 @@ class KVBucketSpec(Terms):
     ttl: Annotated[Duration | None, Known(unit="duration", default=0)] = None
     """Age at which values expire; 0 keeps them. Left out: values never expire (0)."""
     max_value_size: Annotated[Bytes | None, Known(unit="bytes", default=-1)] = None
-    """The largest value that the bucket stores. Left out: no limit (-1) but that of the connection."""
+    """The largest value that the bucket stores. Left out: no limit (-1) except the connection's."""
     max_bytes: Annotated[Bytes | None, Known(unit="bytes", default=-1)] = None
-    """How many bytes the bucket may hold, reserved in the account from the beginning; beyond, puts are refused."""
+    """How many bytes the bucket may hold, reserved in the account from the start; at that limit the server refuses
+    puts."""
     storage: Annotated[Literal["file", "memory"] | None, Known(default="file")] = None
     """Where values are stored: `file` on disk, `memory` only until the server restarts."""
     num_replicas: Annotated[Count | None, Known(unit="count", default=1)] = None
     """How many servers of the cluster hold a copy, 1 to 5."""
     compression: Annotated[Literal["none", "s2"] | None, Known(default="none", since=V2_10)] = None
-    """How file storage is compressed: `none` or `s2`. A change is for what is written from then on."""
+    """How file storage is compressed: `none` or `s2`. A change applies only to data that is written after it."""
     placement: Annotated[Placement | None, Known(unit="mapping")] = None
     """Which servers hold the bucket. Left out: any."""
     republish: Annotated[Republish | None, Known(unit="mapping")] = None
@@ -51,8 +52,8 @@ class KVBucketSpec(Terms):
     sources: Annotated[tuple[StreamSource, ...] | None, Known(unit="list")] = None
     """Streams (`KV_` and the bucket's name) whose values are copied into this bucket. Left out: none."""
     limit_marker_ttl: Annotated[Duration | None, Known(unit="duration", since=V2_11)] = None
-    """How long a delete marker stands for a key whose last value expired, at least 1s. It also lets values have a
-    time to live. Left out: no markers."""
+    """How long the server keeps a delete marker for a key whose last value expired, at least 1s. It also lets values
+    have a time to live. Left out: no markers."""
     allow_direct: Annotated[bool | None, Known(unit="flag", default=True)] = None
     """Let every replica answer gets, not only the leader. Buckets that nats-py made have false."""
     allow_msg_ttl: Annotated[bool | None, Known(unit="flag", default=False, since=V2_11)] = None

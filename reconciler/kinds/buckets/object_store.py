@@ -1,4 +1,4 @@
-"""Object stores: a stream `OBJ_<name>` holding chunks and what is known about each object (ADR-20)."""
+"""Object stores: a stream `OBJ_<name>` that holds chunks, and the metadata of each object (ADR-20)."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ class ObjectStoreSpec(Terms):
     ttl: Annotated[Duration | None, Known(unit="duration", default=0)] = None
     """Age at which objects expire; 0 keeps them. Left out: objects never expire (0)."""
     max_bytes: Annotated[Bytes | None, Known(unit="bytes", default=-1)] = None
-    """How many bytes the store may hold, reserved in the account from the beginning; beyond, puts are refused."""
+    """How many bytes the store may hold, reserved in the account from the start; at that limit the server refuses
+    puts."""
     storage: Annotated[Literal["file", "memory"] | None, Known(default="file")] = None
     """Where objects are stored: `file` on disk, `memory` only until the server restarts."""
     num_replicas: Annotated[Count | None, Known(unit="count", default=1)] = None
     """How many servers of the cluster hold a copy, 1 to 5."""
     compression: Annotated[Literal["none", "s2"] | None, Known(default="none", since=V2_10)] = None
-    """How file storage is compressed: `none` or `s2`. A change is for what is written from then on."""
+    """How file storage is compressed: `none` or `s2`. A change applies only to data that is written after it."""
     placement: Annotated[Placement | None, Known(unit="mapping")] = None
     """Which servers hold the store. Left out: any."""
     allow_direct: Annotated[bool | None, Known(unit="flag", default=True)] = None

@@ -1,4 +1,5 @@
-"""What a consumer is: how it is recognised, settled, changed and written down. Ephemerals are never ours."""
+"""What a consumer is: how it is recognised, settled, changed and written down. Reconciler never manages ephemeral
+ones."""
 
 from __future__ import annotations
 

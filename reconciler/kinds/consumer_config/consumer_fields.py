@@ -29,18 +29,18 @@ from reconciler.model.resource import Terms, text_like
 from reconciler.model.units import Bytes, Count, Duration, SequenceNumber, number_or
 from reconciler.model.wire.version import Version
 
-LARGER_PULLS = gain(WIDER, "Larger and longer pulls are taken.", Side.READERS)
+LARGER_PULLS = gain(WIDER, "The server accepts larger and longer pulls.", Side.READERS)
 OTHER_MESSAGES = felt(
-    301, Side.POSITIONS, EVERY, "It goes on from where it is, with other messages.", also=(Side.READERS, Side.STORED)
+    301, Side.POSITIONS, EVERY, "It keeps its position and delivers other messages.", also=(Side.READERS, Side.STORED)
 )
 NOT_UPDATABLE = 10012
-"""The err_code of changes a consumer cannot take; the reason is only in the words."""
+"""The err_code of a change that a consumer cannot make; only the words tell why."""
 
 MEM_STORAGE = ((V2_11, Update.FREE), (Version(2, 14, 4), Update.FIXED))
 
 
 def _percent(value: Any) -> Any:
-    """`30`, `"30"` and `"30%"` are one."""
+    """`30`, `"30"` and `"30%"` are the same."""
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if isinstance(text, str) and not re.fullmatch("[0-9]{1,9}%?", text):
         raise PydanticCustomError(
@@ -80,10 +80,10 @@ class ConsumerConfig(Terms):
     opt_start_seq: Annotated[
         SequenceNumber | None, _fixed("start sequence can not be updated", unit="count", felt=fixed(102))
     ] = None
-    """Sequence number of the first message to deliver, with `deliver_policy: by_start_sequence` alone. Left out:
+    """Sequence number of the first message to deliver, only with `deliver_policy: by_start_sequence`. Left out:
     none."""
     opt_start_time: Annotated[Time | None, _fixed("start time can not be updated", unit="time", felt=fixed(103))] = None
-    """Deliver messages stored at or after this time, with `deliver_policy: by_start_time` alone. Left out: none."""
+    """Deliver messages stored at or after this time, only with `deliver_policy: by_start_time`. Left out: none."""
     ack_policy: Annotated[
         Literal["none", "all", "explicit", "flow_control"] | None,
         _fixed(
@@ -100,13 +100,13 @@ class ConsumerConfig(Terms):
         Duration | None,
         Known(
             unit="duration",
-            left_out="30s, where it is acknowledged",
+            left_out="30s, if messages are acknowledged",
             felt=(
                 felt(
                     605,
                     Side.READERS,
                     frozenset({Way.LOWERED}),
-                    "Messages in flight for longer are delivered again, or given up where max_deliver is reached.",
+                    "Messages in flight for longer are redelivered, or never again if max_deliver is reached.",
                     "some are in flight",
                     (Side.POSITIONS,),
                 ),
@@ -115,7 +115,7 @@ class ConsumerConfig(Terms):
         ),
     ] = None
     """How long a client has to acknowledge a message before it is redelivered. Left out: 30s with `ack_policy`
-    `explicit` or `all`; the first of `backoff` where there is one."""
+    `explicit` or `all`; the first of `backoff` if that is set."""
     max_deliver: Annotated[
         Count | None,
         Known(
@@ -126,20 +126,20 @@ class ConsumerConfig(Terms):
                     603,
                     Side.STORED,
                     TIGHTER,
-                    "Messages in flight that were delivered so often are never delivered again.",
+                    "Messages in flight that were already delivered that often are never redelivered.",
                     "some are in flight",
                     (Side.READERS, Side.POSITIONS),
                 ),
-                gain(WIDER, "What failed is delivered again.", Side.READERS, Side.STORED, Side.POSITIONS),
+                gain(WIDER, "Failed messages are redelivered.", Side.READERS, Side.STORED, Side.POSITIONS),
             ),
         ),
     ] = None
-    """How often a message is delivered at most."""
+    """How many times a message may be delivered."""
     backoff: Annotated[
         tuple[Duration, ...] | None,
         Known(
             unit="durations",
-            felt=(felt(608, Side.READERS, EVERY, "Redeliveries come at other times.", "messages are in flight"),),
+            felt=(felt(608, Side.READERS, EVERY, "Redeliveries happen at other times.", "messages are in flight"),),
         ),
     ] = None
     """How long to wait before each redelivery, the last one repeating. It replaces `ack_wait`. Left out: `ack_wait`
@@ -163,19 +163,19 @@ class ConsumerConfig(Terms):
         Literal["instant", "original"] | None,
         _fixed("replay policy can not be updated", default="instant", felt=fixed(105)),
     ] = None
-    """How fast stored messages are delivered: `instant` at once, `original` at the pace at which they came in."""
+    """How fast stored messages are delivered: `instant` at once, `original` at the pace at which they arrived."""
     rate_limit_bps: Annotated[
         Count | None,
         Known(
             unit="count",
             left_out="no limit",
             felt=(
-                felt(608, Side.READERS, TIGHTER, "Messages come more slowly.", "there is more to deliver"),
-                unfelt(WIDER, "Messages come sooner."),
+                felt(608, Side.READERS, TIGHTER, "Messages arrive more slowly.", "messages are pending"),
+                unfelt(WIDER, "Messages arrive sooner."),
             ),
         ),
     ] = None
-    """How many bits per second a push consumer delivers at most."""
+    """How many bits per second a push consumer may deliver."""
     sample_freq: Annotated[SampleFreq | None, Known(felt=NOT_FELT)] = None
     """How many of the acknowledgements the server reports as events, in percent: 30 or 30%. Left out: none."""
     max_waiting: Annotated[
@@ -198,10 +198,10 @@ class ConsumerConfig(Terms):
                     606,
                     Side.READERS,
                     TIGHTER,
-                    "Nothing is delivered until enough is acknowledged.",
-                    "as many messages are in flight",
+                    "Nothing is delivered until enough messages are acknowledged.",
+                    "that many messages are in flight",
                 ),
-                gain(WIDER, "More is delivered at once.", Side.READERS, Side.STORED, Side.POSITIONS),
+                gain(WIDER, "More messages are delivered at once.", Side.READERS, Side.STORED, Side.POSITIONS),
             ),
         ),
     ] = None
@@ -218,8 +218,8 @@ class ConsumerConfig(Terms):
             unit="flag",
             default=False,
             felt=(
-                felt(601, Side.READERS, SET, "Messages come without their payload."),
-                gain(UNSET, "Payloads come again.", Side.READERS),
+                felt(601, Side.READERS, SET, "Messages arrive without their payload."),
+                gain(UNSET, "Messages arrive with their payload again.", Side.READERS),
             ),
         ),
     ] = None
@@ -230,7 +230,9 @@ class ConsumerConfig(Terms):
             unit="count",
             depends="a limit in the server's own settings",
             felt=(
-                felt(602, Side.READERS, TIGHTER, "Pulls for more messages are refused (409).", "clients pull so many"),
+                felt(
+                    602, Side.READERS, TIGHTER, "The server refuses pulls for more messages (409).", "clients pull more"
+                ),
                 LARGER_PULLS,
             ),
         ),
@@ -243,7 +245,11 @@ class ConsumerConfig(Terms):
             left_out="no limit",
             felt=(
                 felt(
-                    602, Side.READERS, TIGHTER, "Pulls that wait for longer are refused (409).", "clients wait so long"
+                    602,
+                    Side.READERS,
+                    TIGHTER,
+                    "The server refuses pulls that wait longer (409).",
+                    "clients wait longer",
                 ),
                 LARGER_PULLS,
             ),
@@ -256,7 +262,7 @@ class ConsumerConfig(Terms):
             unit="bytes",
             left_out="no limit",
             felt=(
-                felt(602, Side.READERS, TIGHTER, "Pulls for more bytes are refused (409).", "clients ask for so many"),
+                felt(602, Side.READERS, TIGHTER, "The server refuses pulls for more bytes (409).", "clients pull more"),
                 LARGER_PULLS,
             ),
         ),
@@ -273,14 +279,14 @@ class ConsumerConfig(Terms):
                     607,
                     Side.READERS,
                     SWITCHED,
-                    "Subscribers of the old subject hear nothing more, and what is in flight is delivered again at once.",
+                    "Subscribers of the old subject receive nothing more, and messages in flight are redelivered at once.",
                     also=(Side.POSITIONS,),
                 ),
                 felt(
                     109,
                     Side.READERS,
                     SET | UNSET,
-                    "A consumer that pulls becomes one that pushes, or the other way round: it is made anew, or the change is refused.",
+                    "A pull consumer becomes a push consumer, or the other way round: it is recreated, or the change is refused.",
                 ),
             ),
         ),
@@ -303,8 +309,8 @@ class ConsumerConfig(Terms):
     idle_heartbeat: Annotated[
         Duration | None, _fixed("heart beats can not be updated", unit="duration", felt=fixed(108))
     ] = None
-    """How often a push consumer with nothing to deliver says that it is there, at least 100ms. Left out: never; 1s
-    with `ack_policy: flow_control`."""
+    """How often a push consumer with nothing to deliver sends a heartbeat, at least 100ms. Left out: never; 1s with
+    `ack_policy: flow_control`."""
     inactive_threshold: Annotated[
         Duration | None,
         Known(
@@ -315,16 +321,16 @@ class ConsumerConfig(Terms):
                     604,
                     Side.POSITIONS,
                     TIGHTER,
-                    "The consumer is deleted with its position when it is idle for so long; from an interest stream, the messages "
-                    "that only it wanted.",
+                    "The server deletes the consumer with its position once it has been idle for that long; on an interest stream, "
+                    "it also deletes the messages that only this consumer wanted.",
                     also=(Side.READERS, Side.STORED),
                 ),
-                gain(WIDER, "It is kept for longer.", Side.POSITIONS, Side.READERS),
+                gain(WIDER, "The server keeps the consumer longer.", Side.POSITIONS, Side.READERS),
             ),
         ),
     ] = None
     """How long the consumer may have no client before the server deletes it, durable or not. Left out: what
-    `consumer_limits` of the stream says, else it stays."""
+    `consumer_limits` of the stream says, else the server keeps it."""
     num_replicas: Annotated[Count | None, Known(unit="count", default=0, left_out="as its stream", felt=NOT_FELT)] = (
         None
     )
@@ -340,7 +346,7 @@ class ConsumerConfig(Terms):
             felt=fixed(110),
         ),
     ] = None
-    """Keep the consumer's state in memory, also where the stream is stored in files."""
+    """Keep the consumer's state in memory, even if the stream is stored in files."""
     metadata: Annotated[dict[str, str] | None, Known(unit="mapping", since=V2_10, felt=NOT_FELT)] = None
     """Key-value pairs of your own that the server keeps, together at most 128 KiB. Keys that begin with `_nats.`
     belong to the server. Left out: none."""
@@ -353,7 +359,7 @@ class ConsumerConfig(Terms):
             update=Update.INERT,
             felt=(
                 felt(609, Side.READERS, SET | SWITCHED, "Nothing is delivered until then.", "it lies in the future"),
-                gain(UNSET, "What is pending is delivered.", Side.READERS, Side.STORED, Side.POSITIONS),
+                gain(UNSET, "Pending messages are delivered.", Side.READERS, Side.STORED, Side.POSITIONS),
             ),
         ),
     ] = None
@@ -368,7 +374,10 @@ class ConsumerConfig(Terms):
             values_since={"prioritized": V2_12},
             felt=(
                 felt(
-                    121, Side.READERS, EVERY, "Clients of the old policy are refused, and an old pin blocks the others."
+                    121,
+                    Side.READERS,
+                    EVERY,
+                    "The server refuses clients of the old policy, and an old pin blocks the others.",
                 ),
             ),
         ),
@@ -402,7 +411,7 @@ class ConsumerConfig(Terms):
                     608,
                     Side.READERS,
                     EVERY,
-                    "Another client takes over sooner or later from one that is pinned and silent.",
+                    "Another client takes over from a pinned and silent one, earlier or later than before.",
                     "clients are pinned",
                 ),
             ),

@@ -1,4 +1,4 @@
-"""What an elastic group is: record and work-queue stream as one resource. Its membership alone changes in place."""
+"""What an elastic group is: record and work-queue stream as one resource. Only its membership changes in place."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ PARTITIONED = r"^([^.]+\.)*(\*(\.[^.]+)*|>)$"
 
 
 class PartitioningFilter(Spec):
-    """Which subjects are partitioned, and by which of their tokens."""
+    """Which subjects are partitioned, and which of their tokens decide."""
 
     filter: Annotated[str, text_like(PARTITIONED, "subjects with a `*`, or with `>` at the end"), Known()]
     """Subjects of the stream that are partitioned, for example `orders.*.*`."""
@@ -63,10 +63,10 @@ class ElasticGroupSpec(GroupSpec):
     """An elastic partitioned consumer group divides a stream among members that may come and go."""
 
     max_members: Annotated[Count, Known(unit="count", update=Update.FIXED, felt=MADE_ANEW)]
-    """Number of partitions, and so of the members that can work at most."""
+    """Number of partitions, and the maximum number of members that can work."""
     members: Annotated[tuple[Member, ...] | None, Known(unit="list", ordered=False, felt=MEMBERS)] = None
     """Names of the members, among whom the partitions are spread evenly. Excludes `member_mappings`. Left out: as
-    `member_mappings` says; without them, whoever runs the group decides."""
+    `member_mappings` says; without them, the file does not manage the membership."""
     member_mappings: Annotated[tuple[MemberMapping, ...] | None, Known(unit="mapping", felt=MEMBERS)] = None
     """Which member owns which partitions, each partition exactly once. Excludes `members`. Left out: as `members`
     says."""
@@ -79,11 +79,11 @@ class ElasticGroupSpec(GroupSpec):
     max_buffered_msg: Annotated[Count | None, Known(unit="count", default=-1, update=Update.FIXED, felt=MADE_ANEW)] = (
         None
     )
-    """How many messages the work queue holds at most."""
+    """How many messages the work queue may hold."""
     max_buffered_bytes: Annotated[
         Bytes | None, Known(unit="bytes", default=-1, update=Update.FIXED, felt=MADE_ANEW)
     ] = None
-    """How many bytes the work queue holds at most."""
+    """How many bytes the work queue may hold."""
 
 
 def _recognise(snapshot: Snapshot) -> Iterable[Resource]:
@@ -96,10 +96,10 @@ def _recognise(snapshot: Snapshot) -> Iterable[Resource]:
 
 
 def _odd_queue(group: Resource, snapshot: Snapshot) -> str | None:
-    """A queue that is missing can be made, and one that has resumed can be settled; any other that differs is never
-    edited, only reported (EG320)."""
+    """A missing queue can be created, and a resumed one can be settled. Any other difference is only reported, never
+    edited (EG320)."""
     if group.state["broken"] or group.state["legacy"]:
-        return None  # nothing can be said about what such a record wants
+        return None  # nobody knows what such a record wants
     name = derived.stream_name(*group.address.names)
     if (info := snapshot.streams.get(name)) is None:
         return None if snapshot.unknown_stream(name) else "missing"
@@ -139,8 +139,8 @@ def _steps(change: Change, view: View) -> Sequence[Step]:
 
 
 def _create(change: Change, view: View) -> Sequence[Step]:
-    """Record first, as the reference does; if the stream is then refused, the record goes again: it would block a
-    corrected create for ever."""
+    """The record first, as the reference does it. If the server then refuses the stream, the record is deleted again:
+    it would block every corrected create."""
     config = change.desired.config if change.desired else {}
     put = group_steps.put(change, BUCKET, group_record.write(config, elastic=True), view)
     queue = _create_queue(change, view, after=(put.id,))
@@ -151,7 +151,7 @@ def _create(change: Change, view: View) -> Sequence[Step]:
         address=put.address,
         undoes=queue.id,
         after=(put.id,),
-        effect="take the record back, since its stream was refused",
+        effect="delete the record again, since the server refused its stream",
     )
     return (put, queue, undo)
 
@@ -180,8 +180,8 @@ def _update(change: Change, view: View) -> Iterable[Step]:
 
 
 def _delete(change: Change, view: View) -> Sequence[Step]:
-    """The marker ends the members; their consumers go when they let go; the queue goes last. A group that was being
-    made anew may be without its record already."""
+    """The marker ends the members; their consumers disappear when they end; the queue is deleted last. A group that was
+    being recreated may already be without its record."""
     marker = (group_steps.delete_record(change, BUCKET),) if change.live else ()
     name = derived.stream_name(*change.address.names)
     if name not in view.snapshot.streams:
@@ -191,7 +191,8 @@ def _delete(change: Change, view: View) -> Sequence[Step]:
 
 
 def _remains(address: Address, snapshot: Snapshot) -> bool:
-    """Its queue is, when the record was deleted and the run cut off then; it would go on taking messages in."""
+    """Its queue still exists if a run was interrupted after it deleted the record; the queue would continue to copy
+    messages."""
     info = snapshot.streams.get(derived.stream_name(*address.names))
     config = info["config"] if info else {}
     origins = [origin["name"] for origin in config.get("sources") or ()]

@@ -27,15 +27,15 @@ class MemberMapping(Spec):
 
 
 class GroupSpec(Terms):
-    """The part of a partitioned consumer group that both types have."""
+    """What both types of partitioned consumer groups have."""
 
     max_members: Annotated[Count, Known(unit="count", update=Update.FIXED, felt=fixed(101))]
-    """Number of partitions, and so of the members that can work at most."""
+    """Number of partitions, and the maximum number of members that can work."""
     members: Annotated[
         tuple[Member, ...] | None, Known(unit="list", ordered=False, update=Update.FIXED, felt=fixed(101))
     ] = None
     """Names of the members, among whom the partitions are spread evenly. Excludes `member_mappings`. Left out: as
-    `member_mappings` says; without them, whoever runs the group decides."""
+    `member_mappings` says; without them, the file does not manage the membership."""
     member_mappings: Annotated[
         tuple[MemberMapping, ...] | None, Known(unit="mapping", update=Update.FIXED, felt=fixed(101))
     ] = Field(default=None)
@@ -47,14 +47,16 @@ OURS = frozenset(Terms.model_fields)
 
 
 def with_membership_left(spec: Terms) -> Terms:
-    """A membership nobody declared belongs to an autoscaler or an operator: it is unmanaged, without being said so."""
+    """A membership that nobody declared belongs to an autoscaler or an operator: it is unmanaged, even if the file does
+    not say so."""
     if spec.model_fields_set & set(MEMBERSHIP):
         return spec
     return spec.model_copy(update={"unmanaged": (*spec.unmanaged, *MEMBERSHIP)})
 
 
 def render_mappings(config: Config) -> dict[str, Json]:
-    """As it stands in files: mappings are a list there, like in the record; a membership left out would not be managed."""
+    """The configuration as files hold it: mappings are a list there, as in the record. A membership left out would be
+    unmanaged."""
     rendered = dict(config)
     if not config.keys() & set(MEMBERSHIP):
         rendered["members"] = []

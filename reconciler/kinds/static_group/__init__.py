@@ -1,6 +1,7 @@
-"""Static groups: a KV record that divides a stream, already partitioned by subject, among a fixed set of members.
+"""Static groups: a KV record that divides a stream, whose subjects are already partitioned, among a fixed set of
+members.
 
-Any change of the record ends every running instance and deletes its consumer; so nothing of it changes in place.
+Any change of the record ends every running instance and deletes its consumer, so nothing in it changes in place.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def _recognise(snapshot: Snapshot) -> Iterable[Resource]:
 
 
 def _claims(snapshot: Snapshot) -> Iterable[Raw]:
-    """The members' durables: exactly the recorded ones, never anything by prefix."""
+    """The members' durables: exactly those of the record, never any by prefix."""
     for group in _recognise(snapshot):
         stream, name = group.address.names
         for member in _members(group.config):
@@ -88,10 +89,10 @@ def _steps(change: Change, view: View) -> Sequence[Step]:
 
 @rule("SG101", "static-group-change", on=(Action.UPDATE,), needs=("live",))
 def static_group_change(change: Change, _view: View) -> Iterator[Finding]:
-    """Anything about a static group changes.
+    """A static group changes in any way.
 
-    Every running instance of the reference deletes its durable consumer and ends as soon as the record differs, and the
-    next one starts from the beginning of the stream: progress is lost.
+    Every running instance of the reference deletes its durable consumer and ends as soon as the record differs. The
+    next instance starts from the beginning of the stream, so all progress is lost.
 
     Instead: declare a second group, or use an elastic group, whose membership may change.
     """
@@ -101,14 +102,15 @@ def static_group_change(change: Change, _view: View) -> Iterator[Finding]:
             path=item.path,
             to=item.desired,
             message=f"{item.path} of a static group cannot change: every running instance would delete its consumer and end, "
-            "and the group would replay the stream from its start",
+            "and the group would process the stream again from its start",
             fix="declare a second group, or an elastic one, whose membership may change",
         )
 
 
 @rule("SG102", "group-type-change", on=(Action.CREATE,), needs=("neighbours",))
 def group_type_change(change: Change, view: View) -> Found:
-    """An elastic group of this name is live: a static one is a different thing with other consumers and no queue.
+    """An elastic group of this name is live. A static group has other consumers and no queue, so the one cannot become
+    the other.
 
     Instead: declare the static group under another name, and remove the elastic one when its queue is empty.
     """

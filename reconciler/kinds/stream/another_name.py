@@ -1,4 +1,4 @@
-"""A stream by another name, which no server gives it: by steps that lose nothing, for what each shape of stream allows."""
+"""How to rename a stream, which no server does itself: the steps that lose nothing, for each shape of stream."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def recipe(asked: Renaming) -> list[str]:
 
 
 def _stream(asked: Renaming) -> list[str]:
-    """A source stamps messages anew and numbers them anew, so no old position means anything in the copy: consumers work
-    off the old stream, and those on the new one start behind all that was copied. So do copies."""
+    """A source writes and numbers messages again, so an old position means nothing in the copy. Clients therefore
+    finish on the old stream, and consumers of the new one start after everything that was copied. So do copies."""
     old, new = asked.old.name, asked.new.name
     later = [name for name in DONE_ONCE if asked.live.get(name)]
     given = listed([*(["subjects"] if asked.live.get("subjects") else []), *later])
@@ -37,42 +37,42 @@ def _stream(asked: Renaming) -> list[str]:
         *_sourced(asked, "Wait", " with `opt_start_seq:` N + 1, and apply. Nothing is copied twice"),
         *_mirrored(asked, f", with consumers that start at N + 1 as those of {new} do. {_EMPTIED}"),
         *_grouped(
-            asked, f"It begins with everything that {new} holds, so what its members have worked off comes again"
+            asked, f"It starts at the first message of {new}, so its members process again what they processed in {old}"
         ),
         _worked_off(asked),
     ]
 
 
 def _queue(asked: Renaming) -> list[str]:
-    """What is stored there is worked off where it is."""
+    """Clients process the stored messages in the old queue."""
     old, new = asked.old.name, asked.new.name
     return [
         _left_out(asked),
         f"Declare {new} with {_own(asked)}and with consumers like those of {old}, and apply.{_goes_on(asked)}",
         *_scheduled(asked),
         *_sourced(asked, "Wait", ", and apply. Nothing is copied twice"),
-        *_mirrored(asked, f", with consumers like those it has. {_EMPTIED}"),
-        *_grouped(asked, f"Let its members work off what {old} holds before they serve {new}"),
+        *_mirrored(asked, f", with consumers like those of the old one. {_EMPTIED}"),
+        *_grouped(asked, f"Let its members process what is left in {old} before they serve {new}"),
         _worked_off(asked),
     ]
 
 
 def _mirror(asked: Renaming) -> list[str]:
-    """Mirrors of one origin have the same messages under the same numbers, and so have mirrors of these."""
+    """Mirrors of one origin hold the same messages under the same numbers, and so do mirrors of these."""
     old, new = asked.old.name, asked.new.name
     return [
-        f"Declare {new} with the same `mirror` as {old}; apply, and wait until `nats stream info {new}` shows "
-        f"no lag. What its origin holds no more stays in {old} alone.",
-        f"Stop the clients of each consumer of {old}, and declare one like it on {new}, {_where_it_stood(old)}; apply, and "
-        f"start them with {new}. What was acknowledged out of order comes again.",
+        f"Declare {new} with the same `mirror` as {old}, apply, and wait until `nats stream info {new}` shows "
+        f"no lag. Messages that its origin no longer holds stay in {old} only.",
+        f"Stop the clients of each consumer of {old}, declare a consumer like it on {new} {_where_it_stood(old)}, apply, and "
+        f"start the clients on {new}. Messages that were acknowledged out of order are delivered again.",
         *_sourced(
             asked,
             f"Note the last sequence S of {old}, wait",
-            " with `opt_start_seq:` S + 1, and apply. What was copied after S comes twice",
+            " with `opt_start_seq:` S + 1, and apply. Messages that were copied after S arrive twice",
         ),
         *_mirrored(asked, f". Its clients and consumers move like those of {old}"),
         *_grouped(
-            asked, f"It begins with everything that {new} holds, so what its members have worked off comes again"
+            asked, f"It starts at the first message of {new}, so its members process again what they processed in {old}"
         ),
     ]
 
@@ -118,7 +118,7 @@ def _scheduled(asked: Renaming) -> Iterator[str]:
 
 
 def _sourcing(asked: Renaming) -> str:
-    """Its own sources go on in the new stream."""
+    """The new stream carries on the old one's own sources."""
     if asked.live.get("sources"):
         left_out = "the sources that were left out" if asked.live.get("subjects") else "sources that were left out"
         return f"{left_out}, each with `opt_start_seq:` S + 1 (what was copied after S comes twice)"
@@ -135,28 +135,28 @@ def _where_it_stood(stream: str) -> str:
 def _worked_off(asked: Renaming) -> str:
     old = asked.old.name
     return (
-        f"Let the clients of {old} work off what it holds, until `nats consumer report {old}` shows nothing "
+        f"Let the clients of {old} process what is left in it, until `nats consumer report {old}` shows nothing "
         f"unprocessed; then let them use {asked.new.name}."
     )
 
 
 def _sourced(asked: Renaming, first: str, closing: str) -> Iterator[str]:
     if asked.sourcing:
-        who = listed([*asked.sourcing])
+        who, them = listed([*asked.sourcing]), "it" if len(asked.sourcing) == 1 else "them"
         yield (
-            f"{first} until `nats stream info` shows no lag for {who}, then let each source {asked.new.name} in place of "
+            f"{first} until `nats stream info` shows no lag for {who}, then let {them} source {asked.new.name} instead of "
             f"{asked.old.name}{closing}."
         )
 
 
-_EMPTIED = "Let its clients work off what the old mirror holds, then let them use the new one"
+_EMPTIED = "Let its clients process what is left in the old mirror, then let them use the new one"
 
 
 def _mirrored(asked: Renaming, closing: str) -> Iterator[str]:
     if asked.mirrors:
         yield (
-            f"No server redirects a mirror: in place of {listed([*asked.mirrors])} declare another one, of {asked.new.name}"
-            f"{closing}. What {asked.old.name} holds no more stays in the old mirror alone."
+            f"No server redirects a mirror: declare a new mirror of {asked.new.name} in place of {listed([*asked.mirrors])}"
+            f"{closing}. Messages that {asked.old.name} no longer holds stay in the old mirror only."
         )
 
 

@@ -23,8 +23,8 @@ class StreamSpec(StreamConfig):
     """A stream stores the messages that are published on its subjects."""
 
     external: bool = False
-    """Another owner manages this stream. Only its consumers, its groups, and what you expect of `subjects` and
-    `retention` stand here; nothing else of it is sent to a server. Left out: false."""
+    """Another owner manages this stream. The file may state only its consumers, its groups, and what you expect of
+    `subjects` and `retention`; nothing else of it is sent to a server. Left out: false."""
 
 
 OURS = frozenset({*Terms.model_fields, "external"})

@@ -33,19 +33,20 @@ from reconciler.model.units import Bytes, Count, Duration, SequenceNumber
 from reconciler.model.wire.version import Version
 
 INVALID = 10052
-"""The err_code of most refusals of a stream configuration; the reason is only in the words."""
+"""The err_code of most refusals of a stream configuration; only the words tell why."""
 
 MAY_REMOVE_MIRROR = ((V2_11, Update.FIXED), (V2_12, Update.REMOVABLE))
 MAX_CONSUMERS = ((V2_11, Update.FIXED), (Version(2, 12, 5), Update.FREE))
 
-REMOVED = "The oldest messages are removed."
-REFUSED = "Publishes are refused."
-KEEPS_NEW, KEEPS_OLD = "more is stored, with discard old", "as much is stored, with discard new"
+REMOVED = "The server deletes the oldest messages."
+REFUSED = "The server refuses publishes."
+KEEPS_NEW, KEEPS_OLD = "more is stored, with discard old", "that much is stored, with discard new"
 FOLLOW = (Side.READERS, Side.DIRECT_GETS, Side.POSITIONS, Side.COPIES, Side.PUBLISHERS)
-"""Who else feels it when messages are removed; publishers where the server restarts and knows the ids of what is stored alone."""
-MORE_IS_KEPT = gain(WIDER, "More is kept, for longer.", Side.STORED, *FOLLOW)
+"""Others that notice when messages are deleted; publishers do if the server restarts and then knows only the ids of
+what is stored."""
+MORE_IS_KEPT = gain(WIDER, "The stream keeps more messages, for longer.", Side.STORED, *FOLLOW)
 ASKED_FOR = gain(
-    SET, "Publishers that ask for it get it, and readers what comes of it.", Side.PUBLISHERS, Side.STORED, Side.READERS
+    SET, "Publishers that ask for it get it, and readers get the result.", Side.PUBLISHERS, Side.STORED, Side.READERS
 )
 OF_A_LIMIT = (
     felt(301, Side.STORED, TIGHTER, REMOVED, KEEPS_NEW, FOLLOW),
@@ -69,8 +70,8 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """Subjects whose messages the stream stores; `*` and `>` are wildcards. Left out: the stream's own name; none
-    for a mirror, or where there are `sources`."""
+    """Subjects whose messages the stream stores; `*` and `>` are wildcards. Left out: the stream's own name; none for
+    a mirror, or with `sources`."""
     retention: Annotated[
         Literal["limits", "interest", "workqueue"] | None,
         Known(
@@ -84,7 +85,7 @@ class StreamConfig(Terms):
                     302,
                     Side.STORED,
                     EVERY,
-                    "Messages that every consumer has acknowledged are removed.",
+                    "The server deletes messages that every consumer has acknowledged.",
                     "it becomes interest",
                     FOLLOW,
                 ),
@@ -102,14 +103,14 @@ class StreamConfig(Terms):
             err_code=INVALID,
             says="can not change MaxConsumers",
             felt=(
-                felt(609, Side.READERS, TIGHTER, "Clients cannot make another consumer (10026).", "as many are there"),
-                unfelt(WIDER, "Clients may make more consumers."),
+                felt(609, Side.READERS, TIGHTER, "Clients cannot create another consumer (10026).", "that many exist"),
+                unfelt(WIDER, "Clients may create more consumers."),
                 felt(
                     557,
                     Side.POSITIONS,
                     TIGHTER,
-                    "Consumers beyond it stay, and none of them can be made again.",
-                    "there are more",
+                    "Consumers beyond it stay, and none of them can be recreated.",
+                    "more exist",
                     (Side.READERS,),
                 ),
             ),
@@ -135,7 +136,7 @@ class StreamConfig(Terms):
             felt=OF_A_LIMIT,
         ),
     ] = None
-    """How many messages the stream keeps; `discard` says what happens beyond."""
+    """How many messages the stream keeps; `discard` says what happens at that limit."""
     max_bytes: Annotated[
         Bytes | None,
         Known(
@@ -157,7 +158,7 @@ class StreamConfig(Terms):
                     601,
                     Side.PUBLISHERS,
                     TIGHTER,
-                    "Publishes on full subjects are refused.",
+                    "The server refuses publishes on full subjects.",
                     "discard_new_per_subject is set",
                 ),
                 MORE_IS_KEPT,
@@ -175,15 +176,15 @@ class StreamConfig(Terms):
                     601,
                     Side.PUBLISHERS,
                     TIGHTER,
-                    "Publishes of larger messages are refused.",
-                    "messages are that large",
+                    "The server refuses larger messages.",
+                    "publishers send such messages",
                 ),
-                unfelt(WIDER, "Larger messages are stored."),
+                unfelt(WIDER, "The server accepts larger messages."),
             ),
         ),
     ] = None
-    """The largest message that the stream stores, with its headers. Left out: no limit (-1) but that of the
-    connection."""
+    """The largest message that the stream stores, with its headers. Left out: no limit (-1) except the
+    connection's."""
     discard: Annotated[
         Literal["old", "new"] | None,
         Known(
@@ -194,7 +195,7 @@ class StreamConfig(Terms):
                     603,
                     Side.STORED,
                     SWITCHED,
-                    "Each publish removes the oldest messages.",
+                    "Each publish deletes the oldest messages.",
                     "it becomes old and a limit is reached",
                     FOLLOW,
                 ),
@@ -209,12 +210,12 @@ class StreamConfig(Terms):
             default=False,
             since=V2_10,
             felt=(
-                felt(601, Side.PUBLISHERS, SET, "Publishes on full subjects are refused.", "a subject is full"),
+                felt(601, Side.PUBLISHERS, SET, "The server refuses publishes on full subjects.", "a subject is full"),
                 felt(
                     603,
                     Side.STORED,
                     UNSET,
-                    "Each publish on a full subject removes its oldest message.",
+                    "Each publish on a full subject deletes its oldest message.",
                     "a subject is full",
                     FOLLOW,
                 ),
@@ -238,7 +239,7 @@ class StreamConfig(Terms):
             default=False,
             felt=(
                 felt(602, Side.PUBLISHERS, SET, "Publishers get no answer."),
-                gain(UNSET, "Publishers are answered.", Side.PUBLISHERS),
+                gain(UNSET, "Publishers get an answer.", Side.PUBLISHERS),
             ),
         ),
     ] = None
@@ -253,16 +254,18 @@ class StreamConfig(Terms):
                     604,
                     Side.PUBLISHERS,
                     frozenset({Way.LOWERED}),
-                    "A message that is published again after the new window is stored twice.",
+                    "The server stores a message twice that is published again after the new window.",
                     "publishers repeat message ids",
                     also={Side.STORED},
                 ),
-                gain(frozenset({Way.RAISED, Way.SET}), "Ids are remembered for longer.", Side.PUBLISHERS, Side.STORED),
+                gain(
+                    frozenset({Way.RAISED, Way.SET}), "The server remembers ids longer.", Side.PUBLISHERS, Side.STORED
+                ),
             ),
         ),
     ] = None
-    """How long the server remembers message ids (`Nats-Msg-Id`) to drop duplicates, at least 100ms. Left out: 2m,
-    or less where `max_age` or a limit of the server is shorter."""
+    """How long the server remembers message ids (`Nats-Msg-Id`) to drop duplicates, at least 100ms. Left out: 2m, or
+    less if `max_age` or a limit of the server is shorter."""
     placement: Annotated[Placement | None, Known(unit="mapping", nested_unordered=("tags",), felt=NOT_FELT)] = None
     """Which servers hold the stream. Left out: any."""
     mirror: Annotated[
@@ -272,11 +275,11 @@ class StreamConfig(Terms):
             update=MAY_REMOVE_MIRROR,
             err_code=10055,
             says="stream mirror configuration can not be updated",
-            felt=(felt(206, Side.COPIES, EVERY, "The stream stops copying its origin, for good."),),
+            felt=(felt(206, Side.COPIES, EVERY, "The stream stops copying its origin permanently."),),
         ),
     ] = None
-    """The stream that this one is an exact, read-only copy of. Removing it makes this an ordinary stream, for good.
-    Left out: this is no mirror."""
+    """The stream that this one is an exact, read-only copy of. Removing it makes this an ordinary stream, which cannot
+    be undone. Left out: this is no mirror."""
     sources: Annotated[
         tuple[StreamSource, ...] | None,
         Known(
@@ -286,7 +289,7 @@ class StreamConfig(Terms):
                     304,
                     Side.COPIES,
                     EVERY,
-                    "Messages of an origin are copied again.",
+                    "The server copies messages of an origin again.",
                     "one is added or changes",
                     (Side.READERS, Side.POSITIONS),
                 ),
@@ -294,8 +297,8 @@ class StreamConfig(Terms):
                     305,
                     Side.COPIES,
                     EVERY,
-                    "The other messages of an origin never come.",
-                    "one is taken off that is behind",
+                    "The stream never gets the other messages of an origin.",
+                    "one is removed that is behind",
                     (Side.READERS,),
                 ),
             ),
@@ -303,7 +306,7 @@ class StreamConfig(Terms):
     ] = None
     """Streams whose messages are copied into this one. Left out: none."""
     compression: Annotated[Literal["none", "s2"] | None, Known(default="none", since=V2_10, felt=NOT_FELT)] = None
-    """How file storage is compressed: `none` or `s2`. A change is for what is written from then on."""
+    """How file storage is compressed: `none` or `s2`. A change applies only to data that is written after it."""
     first_seq: Annotated[
         SequenceNumber | None, Known(unit="count", since=V2_10, update=Update.INERT, felt=fixed(107))
     ] = None
@@ -330,8 +333,8 @@ class StreamConfig(Terms):
         Known(
             unit="mapping",
             felt=(
-                felt(607, Side.COPIES, OTHER, "Subscribers of the old destination hear nothing more."),
-                gain(SET, "Whoever subscribes hears what is stored.", Side.COPIES),
+                felt(607, Side.COPIES, OTHER, "Subscribers of the old destination receive nothing more."),
+                gain(SET, "Subscribers receive what is stored.", Side.COPIES),
             ),
         ),
     ] = None
@@ -345,7 +348,7 @@ class StreamConfig(Terms):
                 felt(605, Side.DIRECT_GETS, UNSET, "Direct gets have no responders."),
                 gain(
                     SET,
-                    "Direct gets are answered, also of what a mirror that answered alone does not hold.",
+                    "Direct gets are answered, even for messages that a mirror which answered alone does not hold.",
                     Side.DIRECT_GETS,
                 ),
             ),
@@ -370,8 +373,8 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """Let this mirror answer direct gets of its origin. Left out: as the origin's `allow_direct` where the server
-    sees the origin, else false."""
+    """Let this mirror answer direct gets of its origin. Left out: as the origin's `allow_direct` if the server sees
+    the origin, else false."""
     sealed: Annotated[
         bool | None,
         Known(
@@ -386,7 +389,7 @@ class StreamConfig(Terms):
                     206,
                     Side.PUBLISHERS,
                     SET,
-                    "Nothing is stored, deleted or purged any more, for good.",
+                    "Nothing can ever be stored, deleted or purged again.",
                     also=(Side.DELETIONS, Side.COPIES),
                 ),
                 *fixed(201),
@@ -402,7 +405,7 @@ class StreamConfig(Terms):
             update=Update.ONE_WAY,
             err_code=INVALID,
             says="can not cancel deny message deletes",
-            felt=(felt(206, Side.DELETIONS, SET, "Single messages cannot be deleted, for good."), *fixed(202)),
+            felt=(felt(206, Side.DELETIONS, SET, "Single messages can never again be deleted."), *fixed(202)),
         ),
     ] = None
     """Refuse requests to delete single messages."""
@@ -414,7 +417,7 @@ class StreamConfig(Terms):
             update=Update.ONE_WAY,
             err_code=INVALID,
             says="can not cancel deny purge",
-            felt=(felt(206, Side.DELETIONS, SET, "The stream cannot be purged, for good."), *fixed(203)),
+            felt=(felt(206, Side.DELETIONS, SET, "The stream can never again be purged."), *fixed(203)),
         ),
     ] = None
     """Refuse requests to purge the stream."""
@@ -424,7 +427,7 @@ class StreamConfig(Terms):
             unit="flag",
             default=False,
             felt=(
-                felt(606, Side.PUBLISHERS, UNSET, "Messages with Nats-Rollup are refused."),
+                felt(606, Side.PUBLISHERS, UNSET, "The server refuses messages with Nats-Rollup."),
                 ASKED_FOR,
             ),
         ),
@@ -441,25 +444,25 @@ class StreamConfig(Terms):
                     609,
                     Side.READERS,
                     SET | SWITCHED,
-                    "Consumers that clients make with more are refused.",
-                    "clients make such",
+                    "The server refuses consumers that clients create with more.",
+                    "clients create such consumers",
                 ),
                 felt(
                     554,
                     Side.POSITIONS,
                     EVERY,
-                    "Consumers that ask for more are refused, and those that say nothing take it over.",
+                    "The server refuses consumers that ask for more, and consumers that leave it out inherit it.",
                 ),
                 felt(
                     610,
                     Side.COPIES,
                     SET | SWITCHED,
-                    "Mirrors, sources and groups take in nothing more after the next restart.",
-                    "the consumer that feeds them would not keep the limits",
+                    "After its next restart the server copies nothing more to mirrors, sources and groups.",
+                    "the consumer that feeds them does not keep to the limits",
                 ),
                 gain(
                     OTHER,
-                    "Consumers that clients make may ask for more, and copies go on that a limit kept from copying.",
+                    "Consumers that clients create may ask for more, and copies that a limit had stopped continue.",
                     Side.READERS,
                     Side.POSITIONS,
                     Side.COPIES,
@@ -467,7 +470,7 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """Upper bounds for this stream's consumers; those that say nothing take them over. Left out: none."""
+    """Upper bounds for this stream's consumers; consumers that leave them out inherit them. Left out: none."""
     allow_msg_ttl: Annotated[
         bool | None,
         Known(
@@ -494,18 +497,19 @@ class StreamConfig(Terms):
                     607,
                     Side.STORED,
                     UNSET,
-                    "Watchers are not told when the last message of a subject expires.",
+                    "Watchers get no marker when the last message of a subject expires.",
                     also=(Side.READERS, Side.COPIES),
                 ),
                 unfelt(
                     frozenset({Way.RAISED, Way.LOWERED}),
-                    "Markers stand for longer or shorter, and watchers are told all the same.",
+                    "The server keeps markers longer or shorter, and watchers still get them.",
                 ),
                 ASKED_FOR,
             ),
         ),
     ] = None
-    """How long a delete marker stands for a subject whose last message expired, at least 1s. Left out: no markers."""
+    """How long the server keeps a delete marker for a subject whose last message expired, at least 1s. Left out: no
+    markers."""
     allow_msg_counter: Annotated[
         bool | None,
         Known(
@@ -527,7 +531,7 @@ class StreamConfig(Terms):
             default=False,
             since=V2_12,
             level=2,
-            felt=(felt(606, Side.PUBLISHERS, UNSET, "Atomic batches are refused."), ASKED_FOR),
+            felt=(felt(606, Side.PUBLISHERS, UNSET, "The server refuses atomic batches."), ASKED_FOR),
         ),
     ] = None
     """Let clients publish several messages as one atomic batch."""
@@ -565,7 +569,7 @@ class StreamConfig(Terms):
             default=False,
             since=V2_14,
             level=4,
-            felt=(felt(606, Side.PUBLISHERS, UNSET, "Fast batches are refused."), ASKED_FOR),
+            felt=(felt(606, Side.PUBLISHERS, UNSET, "The server refuses fast batches."), ASKED_FOR),
         ),
     ] = None
     """Let clients publish fast batches, which have flow control."""

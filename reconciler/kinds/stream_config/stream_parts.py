@@ -14,7 +14,7 @@ from reconciler.model.units import Count, Duration, SequenceNumber
 
 
 class Placement(Spec):
-    """Where in a cluster or super-cluster the replicas are. A single server accepts it, and does nothing."""
+    """Where in a cluster or super-cluster the replicas are. A single server accepts this and ignores it."""
 
     cluster: Annotated[str | None, Known()] = None
     """Name of the cluster that holds the replicas. Left out: any cluster."""
@@ -29,7 +29,7 @@ class SubjectTransform(Spec):
     """Rewrites subjects that match `src` to `dest`."""
 
     src: Annotated[Subject | None, Known()] = None
-    """Subjects to rewrite; wildcards are welcome. Left out: `>`, all of them."""
+    """Subjects to rewrite; wildcards are allowed. Left out: `>`, all of them."""
     dest: Annotated[Subject | None, Known()] = None
     """What they become, with functions such as `{{wildcard(1)}}` and `{{partition(8,1)}}`. Left out: the subject
     stays."""
@@ -54,14 +54,14 @@ class SourceConsumer(Spec):
 
 
 class StreamSource(Spec):
-    """A stream that messages are copied from."""
+    """A stream from which messages are copied."""
 
     name: Annotated[Name, Known(), Field(min_length=1)]
     """Name of the stream that messages are copied from, its origin."""
     filter_subject: Annotated[Subject | None, Known()] = None
     """Copy only messages whose subjects match. Excludes `subject_transforms`. Left out: all."""
     opt_start_seq: Annotated[SequenceNumber | None, Known(unit="count")] = None
-    """Sequence number of the first message to copy. Left out: the first there is."""
+    """Sequence number of the first message to copy. Left out: the first one stored."""
     opt_start_time: Annotated[Time | None, Known(unit="time")] = None
     """Copy messages that were stored at or after this time. Left out: all."""
     subject_transforms: Annotated[tuple[SubjectTransform, ...] | None, Known(unit="list", since=V2_10)] = None
@@ -74,7 +74,7 @@ class StreamSource(Spec):
 
 
 class Republish(Spec):
-    """Publishes every stored message again, for plain subscribers."""
+    """Republishes every stored message, for plain subscribers."""
 
     src: Annotated[Subject | None, Known(default=">")] = None
     """Which stored subjects are published again. Left out: `>`, all of them."""
@@ -86,10 +86,10 @@ class Republish(Spec):
 
 
 class ConsumerLimits(Spec):
-    """Upper bounds for the stream's consumers. A consumer that says nothing takes them over."""
+    """Upper bounds for the stream's consumers. A consumer that leaves them out inherits them."""
 
     inactive_threshold: Annotated[Duration | None, Known(unit="duration", since=V2_10)] = None
-    """How long a consumer may have no client before the server deletes it; durable consumers take it over too. Left
-    out: no bound."""
+    """How long a consumer may have no client before the server deletes it; durable consumers inherit it too. Left out:
+    no bound."""
     max_ack_pending: Annotated[Count | None, Known(unit="count", since=V2_10)] = None
     """How many messages of a consumer may be delivered and not yet acknowledged. Left out: no bound."""
