@@ -148,9 +148,10 @@ bench-fleet: setup  ## the same for the fleet at its full size, which takes minu
 curve: setup  ## what every command costs an object among 6,000 and among 60,000: it may not grow
 	@$(BIN)/python -m tests.bench.curve
 
-schemas: $(VENV)/.dev  ## write schemas/ anew, with the reference of all rules
+schemas: $(VENV)/.dev  ## write schemas/ anew, with the reference of all rules, and the words that shells complete
 	@$(BIN)/reconciler schema --write schemas
 	@$(BIN)/reconciler explain --all --format markdown > schemas/rules.md
+	@$(BIN)/python -m reconciler.cli.completing.table > reconciler/cli/completing/words.json
 
 docs: $(VENV)/.docs  ## the site, in .cache/site
 	@$(BIN)/zensical build --clean --strict

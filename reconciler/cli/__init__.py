@@ -1,1 +1,1 @@
-"""The command line: one module a command, each turning arguments into a workflow, a report and an exit code."""
+"""The command line, one module a command. A command turns arguments into a journey, a report and an exit code."""

@@ -1,4 +1,4 @@
-"""The commands by name. Each one's module is imported only when it is the one that runs."""
+"""The commands by name. A command's module is imported only when it runs."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from reconciler.cli.shared import exits
 
 
 class Command(NamedTuple):
-    """Where its module is, in a room of `reconciler.cli`, and what it does in one sentence."""
+    """Where a command's module is, in a room of `reconciler.cli`, and what it does in one sentence."""
 
     room: str
     about: str
 
 
 COMMANDS = {
+    "init": Command("files", "Write a first file, of what an account holds, or a small one to begin with."),
     "validate": Command("files", "Check files, without a server."),
+    "fmt": Command("files", "Put files into form, or show what that would change."),
     "plan": Command("account", "Show what an apply would change, what is refused, and why."),
     "apply": Command("account", "Show the plan, ask, and carry it out."),
     "drift": Command("drift", "Show what was changed since the last apply, and who changed it."),
@@ -52,7 +54,7 @@ def _module(name: str) -> Any:
 
 
 class _Modules(MutableMapping[str, Any]):
-    """Commands made from their modules when somebody asks for them."""
+    """Makes commands from their modules when somebody asks for them."""
 
     def __init__(self) -> None:
         self._made: dict[str, Any] = {}
@@ -80,14 +82,14 @@ class _Modules(MutableMapping[str, Any]):
 
 
 class Commands(TyperGroup):
-    """The root: knows names and one sentence each, so that `--help` imports nothing."""
+    """The root: it knows names and one sentence each, so that `--help` imports nothing."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**{**attributes, "commands": {}})
         self.commands = _Modules()
 
     def format_commands(self, _ctx: Any, formatter: Any) -> None:
-        """Writes the commands of `--help` from COMMANDS, so that it imports no module of theirs."""
+        """Write the commands of `--help` from COMMANDS, so that no module of theirs is imported."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, command.about) for name, command in COMMANDS.items()])
 

@@ -1,6 +1,6 @@
-"""How a command ends that could not do its work: a sentence for people, and a document in the format it was asked for in.
+"""How a command ends that could not work: with a sentence for people, and a document in the requested format.
 
-Whatever keeps a command from its work arrives here, wrong usage too, so that no command has to think of it.
+Every failure of a command arrives here, wrong usage too, so that no command has to think of it.
 """
 
 from __future__ import annotations
@@ -28,39 +28,40 @@ CANNOT_WRITE = "XX902"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """Why a command ended without its work done."""
+    """Why a command could not do its work."""
 
     code: int
-    """It exits with this."""
+    """The exit code."""
     text: str
-    """What people read."""
+    """The text for people."""
     diagnostics: tuple[Diagnostic, ...]
     topology: str = ""
 
     @classmethod
     def of(cls, problem: CannotContinue, code: int) -> Failure:
-        """The failure for a problem that was raised; tools get its diagnostics as they are."""
+        """Return the failure for a problem that was raised; tools get its diagnostics as they are."""
         return cls(code=code, text=_said(problem), diagnostics=problem.diagnostics, topology=problem.topology)
 
     @classmethod
     def because(
         cls, reason: str, name: str, text: str, *, fix: str | None = None, message: str = "", code: int
     ) -> Failure:
-        """A failure without a diagnostic of its own: people read `text`, and tools read `message` if there is one."""
+        """Return a failure without a diagnostic of its own: people read `text`, and tools read `message` if there is
+        one."""
         said = message or text.strip()
         error = Diagnostic(severity=Severity.ERROR, code=reason, name=name, message=said, fix=fix)
         return cls(code=code, text=text, diagnostics=(error,))
 
 
 def end(failure: Failure, arguments: Sequence[str]) -> int:
-    """The exit code, once everything is said: what people read on stderr, and the document on stdout, unless the command
-    had begun to print its own."""
+    """Report the failure on stderr for people and on stdout as a document, unless the command had begun to print its
+    own; return the exit code."""
     unwritten = ""
     try:
         _report(failure, arguments)
     except NobodyReads:
         pass
-    except CannotContinue as problem:  # which may be why the command ended
+    except CannotContinue as problem:  # this may be why the command ended
         unwritten = "" if {one.code for one in failure.diagnostics} == {CANNOT_WRITE} else _said(problem)
     tell(failure.text + unwritten)
     return failure.code
@@ -89,8 +90,8 @@ def _report(failure: Failure, arguments: Sequence[str]) -> None:
 
 
 def _asked(arguments: Sequence[str]) -> Context | None:
-    """The command that was meant and what was said to it, however wrong the rest of the line is."""
-    with suppress(Exception):  # an error of ours may be one of finding commands
+    """Return the command that was meant and its arguments, however wrong the rest of the line is."""
+    with suppress(Exception):  # our own error may be one of finding commands
         lenient: dict[str, Any] = {"resilient_parsing": True, "ignore_unknown_options": True}
         context = typer.main.get_command(app).make_context("reconciler", list(arguments), **lenient)
         while isinstance(context.command, TyperGroup) and (left := [*context._protected_args, *context.args]):
@@ -103,7 +104,7 @@ def _asked(arguments: Sequence[str]) -> Context | None:
 
 
 def _format(asked: Context) -> str | None:
-    """One that tools read; people read stderr."""
+    """The requested format, if it is one for tools; people read stderr."""
     said = asked.params.get("format_")
     return str(said) if said in FORMATS and said != "text" else None
 

@@ -1,4 +1,4 @@
-"""Runs one command line and turns whatever happens into one clear message and the right exit code."""
+"""Runs one command line, and turns every outcome into one clear message and the right exit code."""
 
 from __future__ import annotations
 
@@ -10,31 +10,27 @@ from pathlib import Path
 
 import typer
 from typer._click.exceptions import ClickException, NoArgsIsHelpError, UsageError  # typer has no public names for them
-from typer._completion_classes import completion_init
 
 from reconciler.cli.app import app
 from reconciler.cli.failures import Failure, end
 from reconciler.cli.shared import exits
 from reconciler.cli.shared.common import Interrupted
 from reconciler.cli.shared.screen import NobodyReads
+from reconciler.cli.shared.status_line import LINE
 from reconciler.model.diagnostic import CannotContinue
-
-COMPLETING = "_RECONCILER_COMPLETE"
-"""Set by the script of `reconciler completion`."""
 
 
 def run(arguments: Sequence[str]) -> int:
-    """The exit code. Never a traceback, unless RECONCILER_DEBUG asks for it."""
+    """Run the command line, and return the exit code. A traceback appears only if RECONCILER_DEBUG asks for it."""
     _open_what_is_closed()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    if COMPLETING in os.environ:
-        completion_init()
-    return _command(arguments)
+    with LINE.kept():
+        return _command(arguments)
 
 
 def _open_what_is_closed() -> None:
-    """Python has no stream where a shell closed one (`>&-`), and a socket would be given its number."""
+    """Open streams that the shell closed (`>&-`): otherwise a socket would get their numbers."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - until the end
@@ -56,7 +52,7 @@ def _failure(error: BaseException) -> Failure:
     if isinstance(error, CannotContinue):
         return Failure.of(error, exits.INTERRUPTED if isinstance(error, Interrupted) else exits.FAILED)
     if isinstance(error, KeyboardInterrupt | typer.Abort):
-        # Whoever had begun to change something has said what of it is done.
+        # A command that had begun to change something has already said what of it is done.
         return Failure.because("XX923", "interrupted", "Interrupted.\n", code=exits.INTERRUPTED)
     return _internal(error)
 
@@ -71,13 +67,13 @@ def _wrong_usage(error: ClickException) -> Failure:
 
 
 def _internal(error: BaseException) -> Failure:
-    """An error of ours must not look like one of theirs."""
+    """Report a bug of this tool so that it does not look like the user's mistake."""
     if os.environ.get("RECONCILER_DEBUG"):
         traceback.print_exception(error)
     where = traceback.extract_tb(error.__traceback__)[-1]
     said = f" in {where.name}, {os.path.basename(where.filename)}:{where.lineno}"  # noqa: PTH119 - a name, not a file
     text = (
-        f"internal error: {type(error).__name__}{said}. This is a mistake in reconciler; please report it with what "
+        f"internal error: {type(error).__name__}{said}. This is a bug in reconciler; please report it with what "
         "RECONCILER_DEBUG=1 prints.\n"
     )
     return Failure.because("XX922", "internal-error", text, code=exits.FAILED)

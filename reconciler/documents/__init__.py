@@ -1,1 +1,1 @@
-"""Files: YAML into resources that know where every key stands, and back; every problem at its line and column."""
+"""Files: YAML into resources that know the place of every key, and back; every problem at its line and column."""

@@ -1,1 +1,1 @@
-"""EDGE: Spark. Many accounts at once: what is live, what strayed, how it developed, as DataFrames."""
+"""Many accounts at once, on Spark: what they hold, what drifted, and how it developed, as DataFrames."""

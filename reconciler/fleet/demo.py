@@ -1,4 +1,4 @@
-"""The story `reconciler demo --fleet` tells: accounts on several servers, three nights, and what people do by day."""
+"""The story of `reconciler demo --fleet`: accounts on several servers, three nights, and what people do by day."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ VARIABLE, PASSWORD = "SHOP_PASSWORD", "shop"
 
 
 def accounts(names: Sequence[str]) -> str:
-    """Of a server's own file: an account with JetStream for each name; one user is ours, the other is Anna's."""
+    """Return a server's own configuration: an account with JetStream for each name; one user is ours, the other is
+    Anna's."""
 
     def account(name: str) -> dict[str, Any]:
         return {
@@ -44,14 +45,14 @@ def accounts(names: Sequence[str]) -> str:
 
 
 def servers(program: Path) -> dict[str, Node]:
-    """By region; they end with us."""
+    """Run servers by region; they end with the block."""
     own = {region: [f"{region}-{number}" for number in range(1, SHOPS + 1)] for region in REGIONS}
     own["lab"] = [LOST]
     return {region: Node(program, accounts(names), name=f"shops-{region}").start() for region, names in own.items()}
 
 
 def fleet_yaml(nodes: Mapping[str, Node]) -> str:
-    """JSON is YAML, and needs no care about quoting."""
+    """Return fleet.yaml as JSON, which is YAML and needs no care about quoting."""
     targets = {name: _target(name, region, node) for region, node in nodes.items() for name in _names(region)}
     defaults = {
         "topology": "shop.yaml",
@@ -79,21 +80,22 @@ def _target(name: str, region: str, node: Node) -> dict[str, Any]:
 
 
 async def apply_to(target: FleetTarget) -> Finished:
-    """What `reconciler apply` does, for one target."""
+    """Apply to one target, as `reconciler apply` does."""
     async with both(target.topology, target.options(), Filled(values=target.values)) as here:
         made = await planned(here.topology, here.snapshot, here.js, RunOptions())
         return [event async for event in apply(made, here.js) if isinstance(event, Finished)][-1]
 
 
 async def apply_to_all(targets: Sequence[FleetTarget]) -> None:
-    """Applies to all targets at once. Raises CannotContinue with the first failure of each target where a step failed."""
+    """Apply to all targets at once. Raises CannotContinue with the first failure of each target where a step failed."""
     failed = [one.failed[0].reason for one in await asyncio.gather(*map(apply_to, targets)) if one.failed]
     if failed:
         raise CannotContinue(*failed)
 
 
 async def sell(targets: Sequence[FleetTarget], orders: int, seed: int) -> None:
-    """Orders and payments of forty customers each, more in some shops than in others; dispatch works on some of them."""
+    """Publish orders and payments of forty customers each, more in some shops than in others; dispatch works on some of
+    them."""
     await asyncio.gather(
         *(_sell(target, orders * (1 + number % 3), seed + number) for number, target in enumerate(targets))
     )
@@ -118,7 +120,7 @@ async def _sell(target: FleetTarget, orders: int, seed: int) -> None:
 
 
 Ask = Callable[..., Awaitable[dict[str, Any]]]
-"""One request to the JetStream API, as somebody with the nats CLI makes it."""
+"""One request to the JetStream API, as somebody with the nats CLI sends it."""
 Deed = Callable[[Ask], Awaitable[None]]
 
 
@@ -128,12 +130,12 @@ async def _update(ask: Ask, stream: str, **fields: object) -> None:
 
 
 def shorter(ask: Ask) -> Awaitable[None]:
-    """Somebody makes room where orders are many."""
+    """Somebody makes room where there are many orders."""
     return _update(ask, "ORDERS", max_age=3 * 86_400 * 10**9)
 
 
 def drops(ask: Ask) -> Awaitable[None]:
-    """Somebody wants publishing to go on when PAYMENTS is full."""
+    """Somebody wants publishing to continue when PAYMENTS is full."""
     return _update(ask, "PAYMENTS", discard="old")
 
 
@@ -148,20 +150,20 @@ async def loses_audit(ask: Ask) -> None:
 
 
 async def is_made_anew(ask: Ask) -> None:
-    """The configuration is the same; the messages are gone."""
+    """Somebody recreates a stream with the same configuration; its messages are gone."""
     config = (await ask("STREAM.INFO.PAYMENTS"))["config"]
     await ask("STREAM.DELETE.PAYMENTS")
     await ask("STREAM.CREATE.PAYMENTS", config)
 
 
 async def gets_a_helper(ask: Ask) -> None:
-    """Nobody declares it, and no other shop has one."""
+    """Somebody adds a consumer that nobody declares and no other shop has."""
     await ask("STREAM.CREATE.DEBUG", {"name": "DEBUG", "subjects": ["debug.>"], "storage": "memory"})
 
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """What people did, told before the night in which it is found."""
+    """What people did during a day, told before the night in which it is found."""
 
     told: str
     deeds: Mapping[str, Deed]
@@ -176,14 +178,14 @@ DAYS = (
         700,
     ),
     Day(
-        "The third day: one shop is repaired, two more stray, and a server is gone.",
+        "The third day: one shop is repaired, two more drift, and a server is gone.",
         {"eu-2": as_before, "us-1": drops, "ap-3": drops}, 1_100,
     ),
 )  # fmt: skip
 
 
 async def live(day: Day, targets: Mapping[str, FleetTarget], number: int) -> None:
-    """Plays one day: every shop sells, then people do their deeds. `number` makes each day's orders differ."""
+    """Play one day: every shop sells, then people do their deeds. `number` makes each day's orders differ."""
     await sell([*targets.values()], day.orders, seed=100 * number)
     await asyncio.gather(*(_do(targets[name], deed) for name, deed in day.deeds.items()))
 

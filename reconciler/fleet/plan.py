@@ -1,4 +1,4 @@
-"""Plans of many targets, several at a time: what one of them lacks never keeps the others from theirs. Needs no Spark."""
+"""Plans many targets, several at a time: a failure of one never stops the others. Needs no Spark."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def plans(
     at_once: int = AT_ONCE,
     done: Callable[[int], None] = lambda _: None,
 ) -> list[TargetPlan]:
-    """In the order of the targets. Those without a topology have nothing to be planned."""
+    """Plan in the order of the targets. Targets without a topology have nothing to plan."""
     gate, requests, finished = asyncio.Semaphore(at_once), asyncio.Semaphore(REQUESTS), 0
 
     async def one(target: FleetTarget) -> TargetPlan:
@@ -65,11 +65,11 @@ async def _within(
 
 def _late(target: FleetTarget) -> Diagnostic:
     message = f"{target.name} was not read within {target.deadline:g} s. Nothing was changed."
-    fix = "Raise its `deadline`, or see why it is slow with `reconciler plan`."
+    fix = "Raise its `deadline`, or find out with `reconciler plan` why it is slow."
     return Diagnostic(severity=Severity.ERROR, code="FL110", name="deadline", message=message, fix=fix)
 
 
 def _failed(target: FleetTarget, error: Exception) -> Diagnostic:
     message = f"{target.name} could not be planned ({type(error).__name__}: {error}). Nothing was changed."
-    fix = "See with `reconciler plan` whether it is so alone; then please report this as a mistake in reconciler."
+    fix = "Run `reconciler plan` for this target alone; if it fails as well, please report this as a bug in reconciler."
     return Diagnostic(severity=Severity.ERROR, code="FL114", name="plan-failed", message=message, fix=fix)

@@ -1,6 +1,6 @@
-"""The Spark session, made here and nowhere else: small, quiet, in UTC, with the data source `jetstream` known to it.
+"""The Spark session, made here and nowhere else: small, quiet, in UTC, with the data source `jetstream`.
 
-Local unless a master is named; what spark-submit has started is used as it is.
+It is local unless a master is named; a session started by spark-submit is used as it is.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ Say = Callable[[str], None]
 
 
 def silently(_text: str) -> None:
-    """For callers without anybody who waits."""
+    """Say nothing, for callers without anybody who waits."""
 
 
 def session(
     master: str | None = None, *, say: Say = silently, settings: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """Running and ready. `settings` go over ours; `say` hears what takes its time."""
+    """Return the running session. `settings` override the defaults; `say` hears what takes its time."""
     _needs_packages()
     submitted = SUBMITTED in os.environ
     wanted = {**_everywhere(), **({} if submitted else _here(master or LOCAL)), **(settings or {})}
@@ -71,22 +71,22 @@ def _everywhere() -> dict[str, str]:
     return {
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
-        # Else each operation on a column asks Python where it was written, and tells the JVM: most of all that is said.
+        # Otherwise each operation on a column asks Python where it was written, and tells the JVM, which is most of the talk.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
-        # Short rows come in larger batches, which they are cheaper in; long ones still in a few megabytes.
+        # Short rows come in larger batches, where they are cheaper; long ones still in a few megabytes.
         "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
         "spark.sql.execution.arrow.maxBytesPerBatch": str(16 << 20),
     }
 
 
 def _here(master: str) -> dict[str, str]:
-    """For a JVM of our own: nothing on the screen, nothing listening to others."""
+    """Settings for our own JVM: nothing on the screen, no port open to others."""
     quiet = {
         "spark.master": master,
         "spark.app.name": "reconciler fleet",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}",
-        # A few cores that sort and hand on rows: throughput counts, and no pause does.
+        # A few cores that sort and hand on rows: throughput counts, and pauses do not.
         "spark.driver.defaultJavaOptions": "-XX:+UseParallelGC",
     }
     if not master.startswith("local"):
@@ -114,14 +114,14 @@ def _started(settings: Mapping[str, str]) -> SparkSession:
     except (PySparkException, Py4JError) as error:
         why = error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else str(error)
         message = f"Spark did not start: {why.splitlines()[0]}"
-        fix = "See what it wrote above; less memory (spark.driver.memory) or another Java (JAVA_HOME) may help."
+        fix = "See what Spark wrote above; less memory (spark.driver.memory) or another Java (JAVA_HOME) may help."
         raise CannotContinue(_failure("FL103", "spark-failed", message, fix)) from error
 
 
 @contextmanager
 def reasons() -> Iterator[None]:
-    """A store that cannot be written, a catalog that is not there, a file of something else: why Spark cannot do what it
-    was asked. An error of ours in one of its workers stays one."""
+    """Explain why Spark cannot do what it was asked: a store that cannot be written, a missing catalog, a file of
+    another kind. Our own error in one of its workers stays an error."""
     from py4j.protocol import Py4JError  # noqa: PLC0415
     from pyspark.errors import PySparkException, PythonException  # noqa: PLC0415
 
@@ -132,13 +132,13 @@ def reasons() -> Iterator[None]:
     except (PySparkException, Py4JError) as error:
         if isinstance(error, PySparkException) and error.getCondition() == "PYTHON_DATA_SOURCE_ERROR":
             raise
-        fix = "See whether --store, --master and the files that were named are what was meant."
+        fix = "Check that --store, --master and the named files are what you meant."
         message = f"Spark could not do it: {_deepest(error)}"
-        raise CannotContinue(_failure("FL105", "spark-could-not", message, fix)) from error
+        raise CannotContinue(_failure("FL105", "spark-error", message, fix)) from error
 
 
 def _deepest(error: Exception) -> str:
-    """What began it, in one line: Java wraps a reason many times over."""
+    """The first cause, in one line: Java wraps a reason many times over."""
     from py4j.protocol import Py4JJavaError  # noqa: PLC0415
 
     if not isinstance(error, Py4JJavaError):

@@ -1,1 +1,1 @@
-"""What a user does, one file or folder each; the only place where edges are joined."""
+"""What a user does, one file or folder each. Only here do files, servers and reports meet."""

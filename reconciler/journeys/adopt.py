@@ -1,4 +1,5 @@
-"""Live objects become ours without being touched: of a plan only what is written down about them, and no step at all."""
+"""Adoption: this topology records that it owns live objects, and changes none of them. The plan has records and no
+steps."""
 
 from __future__ import annotations
 
@@ -15,28 +16,29 @@ from reconciler.model.records import Owned
 from reconciler.model.resource import Address, Config, Resource
 
 OWNERSHIP = frozenset({"XX101", "XX102", "XX541", "XX543", "XX552"})
-"""What is refused of an object that is somebody else's, or part of something else; all other rules are about changes, and
-none is made."""
+"""The rules that apply to an adoption: those about objects that others own or that are part of something else. All
+other rules judge changes, and an adoption makes none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adoption:
-    """A plan of records alone, and what keeps others from being written."""
+    """A plan that only writes records, and what stops it."""
 
     planned: Planned
     differing: Planned
-    """What is not live as the file says, or is somebody else's."""
+    """Objects that differ from the file, or that somebody else owns."""
     later: int = 0
-    """Changes of what is ours already, and removals: `apply` does those."""
+    """Changes of objects that are owned already, and removals: `apply` makes those."""
 
     @property
     def count(self) -> int:
-        """How many live objects become ours."""
+        """Count the live objects that this topology takes ownership of."""
         return len(self.planned.plan.changes)
 
 
 def adoption(found: Planned, *, as_is: bool = False) -> Adoption:
-    """`as_is`: what differs is adopted as it is live; what the file says otherwise is pending from then on."""
+    """Reduce a plan to its adoptions. With `as_is`, an object that differs is adopted as it is live; its differences
+    from the file are pending from then on."""
     live = recognised(found.snapshot, REGISTRY, [Address.parse(change.address) for change in found.plan.changes])
     adopted: list[PlannedChange] = []
     differing: list[PlannedChange] = []
@@ -59,7 +61,7 @@ def adoption(found: Planned, *, as_is: bool = False) -> Adoption:
 
 
 def _is_to_be_adopted(change: PlannedChange) -> bool:
-    """Declared, and not ours yet."""
+    """Is it declared, but not owned yet?"""
     if change.action in (Action.ADOPT, Action.UNKNOWN) or _is_somebody_elses(change):
         return True
     return change.record is not None and change.record.revision == 0 and change.action.writes
@@ -76,12 +78,12 @@ def _untouched(change: PlannedChange, verdicts: tuple[Verdict, ...] = ()) -> Pla
 
 
 def _standing(change: PlannedChange) -> tuple[Verdict, ...]:
-    """Warnings of what is there and stays as it is."""
+    """Keep the warnings about what exists and stays as it is."""
     return tuple(one for one in change.verdicts if one.outcome is Outcome.WARNS)
 
 
 def _as_live(record: Owned, live: Resource) -> Owned:
-    """As if what is live had been applied."""
+    """Record the object as if its live configuration had been applied."""
     managed = dict(_managed(record, live.config))
     filled = {name: value for name, value in record.filled.items() if managed.get(name) == value}
     return replace(record, fields={n: value for n, value in managed.items() if n not in filled}, filled=filled)

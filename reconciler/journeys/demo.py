@@ -1,4 +1,4 @@
-"""The story `reconciler demo` tells, as data: what is edited, which command line is run, what it should end with."""
+"""The story of `reconciler demo` as data: what is edited, which command runs, and how it should end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from reconciler.server.wire.api import JetStream
 
 FILE = "orders/orders.yaml"
 PATIENCE = 60.0
-"""Seconds that the copying may take; of servers that are not busy it takes a moment."""
+"""How many seconds the copying may take; on an idle server it takes a moment."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,25 +31,27 @@ class DemoStep:
     expected: int = 0
     """The exit code that is part of the story."""
     edit: tuple[str, str] | None = None
-    """What is replaced by what in FILE before the command."""
+    """Replacements in FILE before the command."""
     orders: int = 0
-    """So many messages are published before the command."""
+    """How many messages are published before the command."""
 
 
 DISPATCH = "        priority_policy: pinned_client"
 STORY = (
-    DemoStep(heading="An account with nothing in it. What would be made?", command=("plan", "orders", "--dev")),
-    DemoStep(heading="Make it so.", command=("apply", "orders", "--dev", "--yes")),
-    DemoStep(heading="Everything is as the files say: a plan of one line.", command=("plan", "orders", "--dev")),
+    DemoStep(heading="The account is empty. What would an apply create?", command=("plan", "orders", "--dev")),
+    DemoStep(heading="Apply it.", command=("apply", "orders", "--dev", "--yes")),
+    DemoStep(heading="Everything is as the files say, so the plan is one line.", command=("plan", "orders", "--dev")),
     DemoStep(
-        heading="600 orders come in. Then billing gets a fourth member: which partitions move, and what waits on them?",
+        heading=(
+            "600 orders come in. Then billing gets a fourth member: which partitions move, and what is queued on them?"
+        ),
         orders=600,
         edit=("members: [b1, b2, b3]", "members: [b1, b2, b3, b4]"),
         command=("plan", "orders", "--dev"),
     ),
-    DemoStep(heading="That is fine. Apply it.", command=("apply", "orders", "--dev", "--yes")),
+    DemoStep(heading="That looks fine. Apply it.", command=("apply", "orders", "--dev", "--yes")),
     DemoStep(
-        heading="Now something harmful: the server would accept this switch, and clients would stand still.",
+        heading="Now something harmful: the server would accept this switch, and clients would get no more messages.",
         edit=(DISPATCH, DISPATCH.replace("pinned_client", "overflow")),
         command=("plan", "orders", "--dev"),
         expected=4,
@@ -59,7 +61,7 @@ STORY = (
 
 
 def stage(folder: Path) -> None:
-    """Copies the example into `folder`, so that the story may edit it."""
+    """Copy the example into `folder`, so that the story may edit it."""
     target = folder / "orders"
     target.mkdir()
     for file in sorted(example("orders").glob("*.yaml")):
@@ -67,18 +69,18 @@ def stage(folder: Path) -> None:
 
 
 def example(name: str) -> Path:
-    """Beside the package in a checkout, inside it when installed."""
+    """Return the folder of the example: beside the package in a checkout, inside the package when it is installed."""
     package = Path(reconciler.__file__).parent
     for folder in (package / "examples" / name, package.parent / "examples" / name):
         if folder.is_dir():
             return folder
-    message = "The example this demo uses is not part of this installation."
+    message = "The example that this demo uses is not part of this installation."
     fix = "Clone the repository and run `make demo` there."
     raise CannotContinue(Diagnostic(severity=Severity.ERROR, code="XX903", name="no-example", message=message, fix=fix))
 
 
 def edited(folder: Path, scene: DemoStep) -> Iterator[str]:
-    """Edits the file, and gives the difference as lines."""
+    """Edit the file, and return the difference as lines."""
     if scene.edit is None:
         return
     path = folder / FILE
@@ -89,7 +91,8 @@ def edited(folder: Path, scene: DemoStep) -> Iterator[str]:
 
 
 async def publish(options: ConnectOptions, count: int) -> None:
-    """Orders of forty customers in three regions, always the same ones; back when they wait in the group's queue."""
+    """Publish orders of forty customers in three regions, the same ones every time, and return when they are in the
+    group's queue."""
     chance = random.Random(7)
     async with connection(options) as nc, session(options) as js:
         for number in range(count):

@@ -1,4 +1,4 @@
-"""Reads the files while the account is read: each takes about as long, and neither needs the other until both are there."""
+"""Reads the files and the account at the same time: both take about as long, and neither needs the other."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from reconciler.server.wire.pipeline import Window
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Both:
-    """What is wanted, what is live, and the connection to go on with."""
+    """What is declared, what is live, and the open connection."""
 
     loaded: Loaded
     topology: Topology
@@ -35,7 +35,8 @@ class Both:
 async def both(
     paths: Sequence[Path], options: ConnectOptions, tree: Tree = DISK, window: Window = 64
 ) -> AsyncIterator[Both]:
-    """Open until the block is left. What is wrong with the files is said first, whatever the server does meanwhile."""
+    """Read both, and keep the connection open until the block is left. Errors in the files are reported first, whatever
+    the server does."""
     async with AsyncExitStack() as stack:
         looking = asyncio.create_task(_look(stack, options, window))
         try:
@@ -45,7 +46,9 @@ async def both(
                 js, snapshot = await looking
         except BaseException:
             looking.cancel()
-            await asyncio.gather(looking, return_exceptions=True)  # whatever became of it, this is what is said
+            await asyncio.gather(
+                looking, return_exceptions=True
+            )  # the error in the files comes first, whatever became of this
             raise
         with about(topology.name):
             yield Both(loaded=loaded, topology=topology, js=js, snapshot=snapshot)

@@ -1,4 +1,5 @@
-"""The use cases as plain calls, for programs that are not asynchronous: each opens its own connection and closes it."""
+"""The journeys as plain calls, for programs that are not asynchronous. Each call opens its own connection and closes
+it."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ from reconciler.server.wire.api import JetStream
 
 
 def plan(topology: Topology, server: str | ConnectOptions, options: RunOptions) -> Planned:
-    """The plan for a topology on this server. Raises CannotContinue where it cannot connect."""
+    """Plan a topology on this server. Raises CannotContinue where it cannot connect."""
 
     async def work() -> Planned:
         async with session(_options(server)) as js:
@@ -35,7 +36,7 @@ def plan(topology: Topology, server: str | ConnectOptions, options: RunOptions) 
 
 
 def drift(topology: Topology, server: str | ConnectOptions, options: RunOptions) -> Drift:
-    """What strayed from what was last applied, with who changed it as far as an audit trail tells."""
+    """Return what drifted since the last apply, and who changed it as far as an audit trail shows."""
 
     async def work() -> Drift:
         async with session(_options(server)) as js:
@@ -45,7 +46,8 @@ def drift(topology: Topology, server: str | ConnectOptions, options: RunOptions)
 
 
 def apply(planned: Planned | Saved, server: str | ConnectOptions, *, partial: bool) -> Finished:
-    """Applies a plan and tells what became of its steps. Raises CannotContinue where it is blocked, unless `partial`."""
+    """Apply a plan, and return what became of its steps. Raises CannotContinue where the plan is blocked, unless
+    `partial`."""
     if planned.plan.blocked and not partial:
         found = (
             verdict.diagnostic() for change in planned.plan.blocked for verdict in change.verdicts if verdict.blocks
@@ -64,19 +66,19 @@ async def _apply(what: Planned | SavedReview, js: JetStream) -> Finished:
 
 
 async def _apply_here(planned: Planned, js: JetStream) -> Finished:
-    """Where it was made."""
+    """Apply a plan on the connection it was made on."""
     await saving.check_same_place(planned, js)
     return await _apply(planned, js)
 
 
 async def _apply_saved(saved: Saved, js: JetStream) -> Finished:
-    """As far as it still fits."""
+    """Apply a saved plan as far as it still fits."""
     reviewed = await saving.review(saved, js)
     return Finished() if reviewed.outlook.is_done else await _apply(reviewed, js)
 
 
 def export(server: str | ConnectOptions, topology: str) -> str:
-    """The account as one topology file. Raises CannotContinue where a part of it could not be read."""
+    """Export the account as one topology file. Raises CannotContinue where a part of it could not be read."""
 
     async def work() -> str:
         async with session(_options(server)) as js:

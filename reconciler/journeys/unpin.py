@@ -1,4 +1,4 @@
-"""Ends the pin of a consumer's client, so that another one that pulls is served."""
+"""Ends the pin of a consumer's client, so that another client that pulls is served."""
 
 from __future__ import annotations
 
@@ -16,24 +16,25 @@ LOOK = "Look at it with `nats consumer info`."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unpinned:
-    """Whose pin was ended."""
+    """The client whose pin was ended."""
 
     consumer: str
     groups: tuple[str, ...]
-    """Its priority groups: servers keep one pin for all of them, and report it with the first."""
+    """The priority groups. Servers keep one pin for all of them, and report it with the first."""
     client: str | None
-    """None: nobody was pinned, and nothing was asked of the server."""
+    """None: no client was pinned, and the server was not asked to unpin one."""
 
 
 async def unpin(js: JetStream, wanted: str) -> Unpinned:
-    """`wanted`: STREAM/CONSUMER. Raises where there is nothing that could be pinned."""
+    """End the pin of the consumer `wanted`, written STREAM/CONSUMER. Raises CannotContinue where no client can be
+    pinned."""
     stream, _, consumer = wanted.partition("/")
     info = await _info(js, stream, consumer)
     groups, client = _groups(wanted, info.get("config") or {}), _pinned(info)
     if client:
         said = await js.write(f"CONSUMER.UNPIN.{stream}.{consumer}", {"group": groups[0]})
         if not isinstance(said, Mapping):
-            raise _cannot(f"{wanted}: client {client} was not unpinned: {said}.", LOOK)
+            raise _cannot(f"{wanted}: the server did not unpin client {client}: {said}.", LOOK)
     return Unpinned(consumer=wanted, groups=groups, client=client)
 
 
@@ -43,12 +44,14 @@ async def _info(js: JetStream, stream: str, consumer: str) -> Mapping[str, Any]:
         return said
     if isinstance(said, Refusal) and said.err_code == NO_STREAM:
         names = await _names(js, "STREAM.NAMES", "streams")
-        raise _cannot(f"There is no stream {stream}{_meant(stream, names)}", "Name one that is there.")
+        raise _cannot(f"There is no stream {stream}{_meant(stream, names)}", "Name an existing stream.")
     if isinstance(said, Refusal) and said.err_code == NO_CONSUMER:
         names = await _names(js, f"CONSUMER.NAMES.{stream}", "consumers")
         message = f"Stream {stream} has no consumer {consumer}{_meant(consumer, names)}"
-        raise _cannot(message, "Name one that is there.")
-    raise _cannot(f"{stream}/{consumer} could not be looked at: {said}.", "Try again, or as a user who may read it.")
+        raise _cannot(message, "Name an existing consumer.")
+    raise _cannot(
+        f"{stream}/{consumer} could not be read: {said}.", "Try again, or as a user who may read the consumer."
+    )
 
 
 def _meant(word: str, choices: Sequence[str]) -> str:
@@ -56,7 +59,7 @@ def _meant(word: str, choices: Sequence[str]) -> str:
 
 
 async def _names(js: JetStream, endpoint: str, key: str) -> list[str]:
-    """Those of the first page, to guess what was meant; none where nobody says."""
+    """The names on the first page, to guess what was meant; none where they cannot be read."""
     said = await js.read(endpoint)
     return list(said.get(key) or ()) if isinstance(said, Mapping) else []
 
@@ -64,7 +67,9 @@ async def _names(js: JetStream, endpoint: str, key: str) -> list[str]:
 def _groups(wanted: str, config: Mapping[str, Any]) -> tuple[str, ...]:
     policy = config.get("priority_policy") or "none"
     if policy != PINNED:
-        raise _cannot(f"{wanted} pins nobody: its priority_policy is {policy}.", f"Only {PINNED} pins a client.")
+        raise _cannot(
+            f"{wanted} never pins a client: its priority_policy is {policy}.", f"Only {PINNED} pins a client."
+        )
     return tuple(config["priority_groups"])
 
 

@@ -1,1 +1,1 @@
-"""Readers of plans and outcomes, one module per format; each is data → text and prints nothing itself."""
+"""Formats of plans and outcomes, one module each. A format turns data into text and prints nothing itself."""

@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A document in, its text out."""
+    """A format turns a document into text."""
 
     name: str
     about: str
-    """For whom, in a few words."""
+    """Its readers, in a few words."""
     module: str
-    """In `reconciler.report`: renders one document, and joins the texts of several."""
+    """The module in `reconciler.report` that renders one document, and joins the texts of several."""
     made_safe: Callable[[str], str] = str
-    """Goes over every text, also over those that a report has in a form of its own."""
+    """Cleans every text, including texts that a report renders itself."""
 
     def __call__(self, document: Document) -> str:
         render = document.own.get(self.name) or self._module.render
         return self.made_safe(render(document))
 
     def several(self, documents: Sequence[Document]) -> str:
-        """Reports of one command about several topologies, as one text."""
+        """Join the reports of one command about several topologies into one text."""
         if len(documents) == 1:
             return self(documents[0])
         return self.made_safe(self._module.joined(documents))

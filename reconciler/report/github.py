@@ -1,6 +1,6 @@
 """Workflow commands that GitHub shows beside the lines they name: `::error file=…,line=…,col=…,title=…::…`.
 
-A runner obeys every line that begins with `::`, so nothing that others wrote may ever begin one.
+A runner obeys every line that begins with `::`, so no text from others may ever begin one.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from reconciler.report.words.visible import inert, visible
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 MOST = 4_000
-"""Characters of one message; GitHub cuts what is longer than 4 KiB or so, and nobody reads it."""
+"""The most characters of one message; GitHub cuts messages longer than about 4 KiB, and nobody reads them."""
 
 
 def render(document: Document) -> str:
-    """The worst first, since GitHub shows only the first ten of each severity of a step."""
+    """Render the worst findings first, because GitHub shows only the first ten of each severity of a step."""
     return "\n".join([*map(_annotation, findings(document)), inert(f"{heading(document)}: {totals(document)}")]) + "\n"
 
 
 def joined(documents: Sequence[Document]) -> str:
-    """The annotations of all reports, one report after another."""
+    """Join the annotations of all reports, one report after another."""
     return "".join(map(render, documents))
 
 

@@ -1,7 +1,8 @@
-"""JUnit XML, which every CI shows: a test case per resource and per finding in files.
+"""JUnit XML, which every CI shows: a test case per resource, and per finding in files.
 
-A case fails where something is refused or lacks consent, is an error where nobody can say what is live, is skipped where it
-waits for another, and passes otherwise. Names hold still from one run to the next, so that viewers can follow them.
+A case fails where something is refused or lacks consent, is an error where the live state is unknown, is skipped where
+it waits for another, and passes otherwise. Names stay the same from one run to the next, so that viewers can follow
+them.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ class Case:
 
 
 def render(document: Document) -> str:
-    """One report as JUnit XML with a single suite."""
+    """Render one report as JUnit XML with a single suite."""
     return joined([document])
 
 
 def joined(documents: Sequence[Document]) -> str:
-    """A suite for each."""
+    """Join several reports, with a suite for each."""
     suites = [(one, _told_apart(sorted(_cases(one), key=lambda case: (case.group, case.name)))) for one in documents]
     every = [case for _, cases in suites for case in cases]
     root = Element("testsuites", {"name": f"reconciler {documents[0].command}", **_counts(every)})
@@ -65,7 +66,7 @@ def _suite(document: Document, cases: Sequence[Case], root: Element) -> None:
 
 
 def _told_apart(cases: Sequence[Case]) -> list[Case]:
-    """Viewers take cases of one name for one case."""
+    """Tell cases of one name apart, because viewers take them for one case."""
     seen: Counter[tuple[str, str]] = Counter()
     apart = []
     for case in cases:
@@ -94,7 +95,7 @@ def _write(case: Case, suite: Element) -> None:
 
 
 def _cases(document: Document) -> Iterator[Case]:
-    """A resource has one case, with everything found about it; what is about no resource has one of its own."""
+    """Make one case per resource, with everything found about it, and one for each finding about no resource."""
     about: dict[str, list[ReportedFinding]] = {}
     for one in findings(document):
         about.setdefault(one.address, []).append(one)
@@ -109,7 +110,7 @@ def _cases(document: Document) -> Iterator[Case]:
 
 
 def _declared(document: Document) -> dict[str, SourceSpan | None]:
-    """What is declared and has nothing to change passes. With a selection, nobody looked at what it leaves out."""
+    """A declared resource without a change passes. A selection leaves out what nobody looked at."""
     if document.declared is None or (document.plan and document.plan.hidden):
         return {}
     return {str(one.address): document.place(one.where("")) for one in document.declared.resources}
@@ -175,11 +176,11 @@ def _said(one: ReportedFinding) -> str:
 
 
 def _line(text: str) -> str:
-    """An attribute is one line."""
+    """Put a text on one line, for an attribute."""
     return _text(visible(text))
 
 
 def _text(text: str) -> str:
-    """No character that XML cannot hold, and nothing that a terminal would obey."""
+    """Remove characters that XML cannot hold, and anything that a terminal would obey."""
     lines = (shortened(visible(line), 2_000) for line in inert(text).split("\n"))
     return _NO_XML.sub("\N{REPLACEMENT CHARACTER}", "\n".join(lines))

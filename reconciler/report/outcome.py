@@ -1,4 +1,4 @@
-"""What an apply did: done, failed and why, in doubt, not tried; what is half-made; what to run next."""
+"""The outcome of an apply: done, failed and why, in doubt, not tried; what is half-made; what to run next."""
 
 from __future__ import annotations
 
@@ -13,23 +13,26 @@ from reconciler.report.words import diagnostics
 from reconciler.report.words.commands import CommandLines, of_plan
 from reconciler.report.words.names import named
 from reconciler.report.words.paper import Paper
+from reconciler.report.words.status import cut
 from reconciler.report.words.table import table
 from reconciler.report.words.values import counted, show_seconds, show_side
-from reconciler.report.words.visible import columns, inert, visible
+from reconciler.report.words.visible import inert, visible
 
 _DEEDS = {
-    Call.STREAM_CREATE: "create stream", Call.STREAM_UPDATE: "update stream", Call.STREAM_DELETE: "delete stream",
-    Call.CONSUMER_CREATE: "create consumer", Call.CONSUMER_UPDATE: "update consumer",
-    Call.CONSUMER_DELETE: "delete consumer", Call.CONSUMER_PAUSE: "pause consumer",
-    Call.CONSUMER_UNPIN: "unpin consumer", Call.ENTRY_PUT: "write record", Call.ENTRY_DELETE: "delete record",
-    Call.CONSUMER_RESET: "start over with consumer",
-    Call.GATE_CONSUMERS_GONE: "wait until the consumers are gone on",
-    Call.GATE_REPLICAS_CURRENT: "wait until the replicas are current of stream",
-    Call.GATE_CONSUMER_EVERYWHERE: "wait until it is on every server, consumer",
-    Call.GATE_IN_FLIGHT_DONE: "wait until what is in flight is acknowledged on",
-    Call.GATE_MIRROR_CAUGHT_UP: "wait until it has caught up, mirror",
-    Call.GATE_MEMBERS_BACK: "wait until the members consume again from",
-    Call.QUEUE_READ: "read how far it has come, stream", Call.QUEUE_SETTLE: "take the start sequence off stream",
+    Call.STREAM_CREATE: "create stream {}", Call.STREAM_UPDATE: "update stream {}",
+    Call.STREAM_DELETE: "delete stream {}", Call.CONSUMER_CREATE: "create consumer {}",
+    Call.CONSUMER_UPDATE: "update consumer {}", Call.CONSUMER_DELETE: "delete consumer {}",
+    Call.CONSUMER_PAUSE: "pause consumer {}", Call.CONSUMER_UNPIN: "unpin consumer {}",
+    Call.ENTRY_PUT: "write record {}", Call.ENTRY_DELETE: "delete record {}",
+    Call.CONSUMER_RESET: "reset consumer {}",
+    Call.GATE_CONSUMERS_GONE: "wait until the consumers of {} are gone",
+    Call.GATE_REPLICAS_CURRENT: "wait until all replicas of stream {} are current",
+    Call.GATE_CONSUMER_EVERYWHERE: "wait until consumer {} is on every server",
+    Call.GATE_IN_FLIGHT_DONE: "wait until the messages in flight of {} are acknowledged",
+    Call.GATE_MIRROR_CAUGHT_UP: "wait until mirror {} has caught up",
+    Call.GATE_MEMBERS_BACK: "wait until the members consume again from {}",
+    Call.QUEUE_READ: "read the position of stream {}",
+    Call.QUEUE_SETTLE: "remove the start sequence of stream {}",
 }  # fmt: skip
 _NOUNS = {Call.ENTRY_PUT: "record", Call.ENTRY_DELETE: "record deletion"} | {c: "wait" for c in Call if c.waits}
 
@@ -45,9 +48,9 @@ def outcome_text(
     later: bool = False,
     commands: CommandLines | None = None,
 ) -> str:
-    """The summary after the last event, ending in a newline. `left`: changes that were not to be applied; `backup`:
-    where what is at stake was to be written down, which the next apply is to do as well; `later`: the
-    plan was made some time before, so that nobody knows what another one would find; `commands`: where the next one is no
+    """Return the summary after the last event, ending in a newline. `left` counts changes that were not to be applied.
+    `backup` is the folder for backups, which the next apply needs as well. `later` means that the plan was made some
+    time before, so that nobody knows what another plan would find. `commands` gives the next command where it is not
     `apply`."""
     paper = paper or Paper()
     took = f" in {show_seconds(seconds)}" if seconds is not None else ""
@@ -71,48 +74,50 @@ def outcome_text(
 
 
 def progress(done: int, total: int, step: Step, width: int) -> str:
-    """One line for a terminal, never wider than it."""
-    return waiting(done, total, deed(step), width)
+    """One line for a terminal, never wider than it. What a gate waits for is said by itself."""
+    return so_far(done, total) if step.call.waits else cut(f"{so_far(done, total)}  {deed(step)}", width)
 
 
-def waiting(done: int, total: int, what: str, width: int) -> str:
-    """The same, of what a gate waits for."""
-    line = f"{done:_} of {total:_} steps  {visible(what)}"[:width]
-    while columns(line) >= width:
-        line = line[:-2] + "…"
-    return line
+def begun(total: int) -> str:
+    """Before the first step, when leases and the bucket are seen to; of records alone there are no steps."""
+    return so_far(0, total) if total else "writing down what is ours …"
+
+
+def so_far(done: int, total: int) -> str:
+    """`3 of 10 steps`"""
+    return f"{done:_} of {total:_} steps"
 
 
 def deed(step: Step) -> str:
-    """`create consumer ORDERS/dispatch`"""
+    """Return `create consumer ORDERS/dispatch`."""
     if step.effect:
         return visible(step.effect)
-    return f"{_DEEDS[step.call]} {visible('/'.join(step.on))}"
+    return _DEEDS[step.call].format(visible("/".join(step.on)))
 
 
 def _written(finished: Finished) -> Iterator[str]:
-    """What the ledger says anew of resources that had no step."""
+    """Say what the ledger records about resources without steps."""
     if finished.adopted:
-        yield f"{counted(finished.adopted, 'resource')} {'is' if finished.adopted == 1 else 'are'} ours now"
+        yield f"{counted(finished.adopted, 'resource')} now {'belongs' if finished.adopted == 1 else 'belong'} to this topology"
     if finished.recorded:
-        yield f"{counted(finished.recorded, 'record')} {'is' if finished.recorded == 1 else 'are'} written anew"
+        yield f"{counted(finished.recorded, 'record')} {'is' if finished.recorded == 1 else 'are'} updated"
     if finished.let_go:
         yield f"{counted(finished.let_go, 'record')} {'is' if finished.let_go == 1 else 'are'} removed"
 
 
 def _deed_at_rest(finished: Finished) -> str:
-    """The one word for a run that wrote records alone."""
+    """Return one word for a run that only wrote records."""
     if finished.adopted:
         return "Adopted"
     return "Recorded" if finished.recorded else "Forgotten"
 
 
 def _deeds(finished: Finished, took: str) -> str:
-    """`7 steps (4 creates, 2 updates, 1 record)`"""
+    """Return `7 steps (4 creates, 2 updates, 1 record)`."""
     counts = Counter(_NOUNS.get(done.step.call, done.step.call.value.split(".")[1]) for done in finished.done)
     said = ", ".join(counted(count, deed) for deed, count in counts.items())
     return (
-        f"{counted(len(finished.done), 'step')} ({said}){took}" if said else f"nothing{took}: no object was to change"
+        f"{counted(len(finished.done), 'step')} ({said}){took}" if said else f"nothing{took}: no object had to change"
     )
 
 
@@ -132,7 +137,7 @@ def _troubles(finished: Finished, paper: Paper) -> list[str]:
 
 
 def strayed_lines(strayed: Sequence[Strayed], indent: int = 6) -> list[str]:
-    """Three columns: what the plan was made from, what is live now, and what is wanted."""
+    """Return three columns: what the plan was made from, what is live now, and what is wanted."""
     if not strayed:
         return []
     rows = [
@@ -184,7 +189,7 @@ def _counts(finished: Finished) -> str:
 
 
 def _half_made(finished: Finished, paper: Paper) -> list[str]:
-    """Resources of which some steps were carried out and others not; the next apply completes them."""
+    """Find resources of which some steps were carried out and others not; the next apply completes them."""
     done = {one.step.address for one in finished.done}
     open_: dict[str, list[Step]] = {}
     unfinished: tuple[Settled, ...] = (*finished.failed, *finished.skipped, *finished.not_started)

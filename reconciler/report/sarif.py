@@ -1,7 +1,7 @@
-"""SARIF 2.1.0, which code scanning reads: a result per finding, a rule per code with its page as help.
+"""SARIF 2.1.0, which code scanning reads: a result per finding, and a rule per code with its page as help.
 
-Fingerprints are made of what a finding is about and never of where it stands or what it counts, so that one alert stays
-one alert while lines move. Paths count from the root of the repository (`%SRCROOT%`), columns in characters.
+A fingerprint depends on what a finding is about, never on its place or its numbers, so that one alert stays one alert
+while lines move. Paths count from the root of the repository (`%SRCROOT%`), columns in characters.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from reconciler.report.words.visible import visible
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
 _ROOT = "%SRCROOT%"
 _FIRST_SENTENCE = 200
-"""Characters of a page that viewers show in a list."""
+"""The most characters of a page that viewers show in a list."""
 
 Data = dict[str, Any]
 
 
 def render(document: Document) -> str:
-    """One report as a SARIF log with a single run."""
+    """Render one report as a SARIF log with a single run."""
     return joined([document])
 
 
 def joined(documents: Sequence[Document]) -> str:
-    """A run for each."""
+    """Join several reports, with a run for each."""
     runs = [_run(document, findings(document)) for document in documents]
     return json_text({"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": runs})
 
@@ -75,7 +75,7 @@ def _rule(one: ReportedFinding, document: Document) -> Data:
 
 
 def _pascal(name: str) -> str:
-    """`limit-lowered` → `LimitLowered`, which SARIF asks of names."""
+    """Turn `limit-lowered` into `LimitLowered`, as SARIF wants names."""
     return "".join(word.capitalize() for word in name.split("-"))
 
 
@@ -115,7 +115,7 @@ def _message(one: ReportedFinding) -> str:
 
 
 def _location(one: ReportedFinding, place: SourceSpan) -> Data:
-    """GitHub takes no file in which one result has no place."""
+    """Return a location in any case: GitHub refuses a file in which one result has no place."""
     location: Data = {"physicalLocation": {"artifactLocation": _artifact(place.file), "region": _region(place)}}
     if one.address:
         name = visible(one.address)
@@ -124,7 +124,7 @@ def _location(one: ReportedFinding, place: SourceSpan) -> Data:
 
 
 def _artifact(file: str) -> Data:
-    """A path outside of the repository is absolute, and has no base."""
+    """Return a path; one outside the repository is absolute, and has no base."""
     file = visible(file)
     if file.startswith("/"):
         return {"uri": f"file://{quote(file)}"}
@@ -141,7 +141,8 @@ def _region(span: SourceSpan) -> Data:
 
 
 def _fingerprint(one: ReportedFinding) -> str:
-    """Messages count things that change by themselves; without an address they are all there is to tell two apart."""
+    """Return the fingerprint. Messages contain numbers that change by themselves, so they count only for findings
+    without an address."""
     file = one.place.file if one.place else ""
     about = [one.code, one.address, one.path] if one.address else [one.code, file, one.message]
     text = json.dumps(about, ensure_ascii=True)

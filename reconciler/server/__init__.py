@@ -1,1 +1,1 @@
-"""The edge to NATS, in verbs: connect, read, run, remember, over the wire. Knows primitives, never kinds."""
+"""The edge to NATS, in verbs: connect, read, run, remember, over the wire. It knows primitives, never kinds."""

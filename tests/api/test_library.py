@@ -121,5 +121,5 @@ def test_an_altered_plan_is_not_loaded(account: Account, tmp_path: Path) -> None
     file = tmp_path / "plan.json"
     reconciler.save_plan(reconciler.plan(topology, where(account)), file)
     file.write_text(file.read_text().replace("dispatch", "despatch"))
-    with pytest.raises(CannotContinue, match="not as it was saved"):
+    with pytest.raises(CannotContinue, match="changed this plan after it was saved"):
         reconciler.load_plan(file)

@@ -60,13 +60,21 @@ def test_review_of_forks_has_no_secret_in_reach() -> None:
     assert "environment:" not in text
 
 
-def test_the_pre_commit_hook_runs_what_it_says(tmp_path: Path) -> None:
-    (hook,) = loaded(ROOT / "examples" / "ci" / "pre-commit-config.yaml")["repos"][0]["hooks"]
+HOOKS = loaded(ROOT / "examples" / "ci" / "pre-commit-config.yaml")["repos"][0]["hooks"]
+WRONG = {
+    "reconciler validate": ("subjectz", "reconciler: 1\ntopology: t\nstreams: {S: {subjectz: [s]}}\n"),
+    "reconciler fmt": ("-topology: t", "topology: t\nreconciler: 1\nstreams: {}\n"),
+}
+
+
+@pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook["name"])
+def test_the_pre_commit_hooks_run_what_they_say(hook: dict[str, str], tmp_path: Path) -> None:
+    said, text = WRONG[hook["name"]]
     (tmp_path / "streams").mkdir()
-    (tmp_path / "streams" / "o.yaml").write_text("reconciler: 1\ntopology: t\nstreams: {S: {subjectz: [s]}}\n")
+    (tmp_path / "streams" / "o.yaml").write_text(text)
     done = subprocess.run(
         [sys.executable, "-m", *hook["entry"].split()], cwd=tmp_path, env={"PYTHONPATH": str(ROOT)},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 1
-    assert "subjectz" in done.stdout + done.stderr
+    assert said in done.stdout + done.stderr

@@ -119,7 +119,7 @@ def test_what_works_on_one_says_which_there_are(tree: Shell, account: Account, s
     assert ran.code == 1
     text = " ".join(ran.err.split())
     assert "works on one: audit (audit), bills (bills), chat (chat.yaml)" in text
-    assert "name the files of one of them, for example audit" in text
+    assert "name the files of one topology, for example audit" in text
 
 
 def test_what_two_of_them_declare_is_refused_at_both_places(tree: Shell, account: Account) -> None:

@@ -79,7 +79,7 @@ def test_groups_of_one_consumer_share_a_pin_which_ends_for_all_of_them(shell: Sh
 def test_where_nobody_is_pinned_nothing_is_done(shell: Shell, account: Account) -> None:
     talk(account, make)
     ran = unpin(shell, account, "ORDERS/dispatch")
-    assert (ran.code, ran.out) == (0, "ORDERS/dispatch: nobody is pinned (group jobs); nothing was done.\n")
+    assert (ran.code, ran.out) == (0, "ORDERS/dispatch: no client is pinned (group jobs); nothing was done.\n")
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_where_nobody_is_pinned_nothing_is_done(shell: Shell, account: Account) 
     [
         (("ORDER/dispatch",), "There is no stream ORDER; did you mean `ORDERS`?"),
         (("ORDERS/dispach",), "Stream ORDERS has no consumer dispach; did you mean `dispatch`?"),
-        (("ORDERS/plain",), "ORDERS/plain pins nobody: its priority_policy is none."),
+        (("ORDERS/plain",), "ORDERS/plain never pins a client: its priority_policy is none."),
     ],
     ids=["stream", "consumer", "policy"],
 )

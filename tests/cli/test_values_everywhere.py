@@ -37,7 +37,7 @@ def test_what_is_live_is_adopted_as_the_filled_file_has_it(shell: Shell, account
     file, said = shell.write(TEXT), ("--value", "region=eu")
     assert shell("apply", file, *said, "--yes", *login).code == 0
     ran = shell("adopt", file, *said, "--yes", *login)
-    assert (ran.code, ran.out) == (0, "Nothing to adopt: what is declared is ours. "
+    assert (ran.code, ran.out) == (0, "Nothing to adopt: this topology owns every declared object. "
                                       f"Next: reconciler plan --value region=eu topology.yaml --server {account.url}\n")  # fmt: skip
     assert shell("unlock", file, *said, *login).out == "Nobody is applying here: no lease is held.\n"
     shown = shell("groups", "plan-members", "ORDERS_eu/g", file, *said, "--add", "b", *login)
@@ -49,7 +49,7 @@ def test_what_is_live_is_adopted_as_the_filled_file_has_it(shell: Shell, account
 ])  # fmt: skip
 def test_values_without_files_are_wrong_usage(shell: Shell, arguments: tuple[str, ...]) -> None:
     ran = shell(*arguments, "--value", "region=eu", "--server", "nats://127.0.0.1:1")
-    assert (ran.code, "--value says what stands in files, and none are named" in ran.err) == (64, True)
+    assert (ran.code, "--value fills in files, but none are named" in ran.err) == (64, True)
 
 
 def test_a_preview_does_not_write_one_accounts_values_into_the_file_of_all(shell: Shell) -> None:

@@ -48,7 +48,7 @@ def test_a_value_that_no_file_mentions_is_an_error(shell: Shell) -> None:
     ran = shell("validate", shell.write(TEXT), "--value", "region=eu", "--value", "regoin=us")
     assert (
         ran.code,
-        "value `regoin` is given and no file mentions `${regoin}`; did you mean `region`?" in ran.out,
+        "value `regoin` is given, but no file mentions `${regoin}`; did you mean `region`?" in ran.out,
     ) == (1, True)
 
 

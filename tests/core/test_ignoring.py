@@ -54,13 +54,13 @@ OVER = date(2026, 5, 31)
 USELESS: dict[str, tuple[IgnoreRule, tuple[Any, ...]]] = {
     "over": (
         rule(path="max_age", until=OVER),
-        ("DR102", "ignore-expired", "ignoring drift of stream/* max_age ended on 2026-05-31",
-         "remove it, or judge anew and date it anew"),
+        ("DR102", "ignore-expired", "the entry that ignores drift of stream/* max_age ended on 2026-05-31",
+         "remove it, or judge the drift again and give it a new date"),
     ),
     "unused": (
         rule(),
-        ("DR101", "ignore-unused", "nothing drifts that ignoring stream/* would cover",
-         "remove it where it is not needed any more"),
+        ("DR101", "ignore-unused", "the entry that ignores drift of stream/* covers nothing now",
+         "remove it if it is no longer needed"),
     ),
 }  # fmt: skip
 
@@ -81,5 +81,5 @@ def test_a_rule_that_covered_something_is_of_use() -> None:
     rules = Rules([rule("stream/A"), rule("stream/B")], TODAY)
     assert rules.why("stream/B", "max_age")
     assert [one.message for one in rules.leftovers(complete=True)] == [
-        "nothing drifts that ignoring stream/A would cover"
+        "the entry that ignores drift of stream/A covers nothing now"
     ]

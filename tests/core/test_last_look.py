@@ -47,7 +47,7 @@ def test_why_it_stays_is_said_with_the_numbers_and_what_to_do() -> None:
     assert (why.name, why.address, why.fix) == ("more-than-consented", "stream/OLD", PLAN_AGAIN)
     assert why.is_error
     assert why.message == (
-        "The plan said that 5 messages go with it, and by now it holds 11; it was left alone."
+        "The plan said that 5 messages go with it, but now it holds 11; it was left alone."
     )  # fmt: skip
 
 
@@ -63,7 +63,7 @@ def test_why_it_stays_is_said_with_the_numbers_and_what_to_do() -> None:
 def test_what_was_made_anew_stays(version: str, now: dict[str, Any], code: str | None) -> None:
     why = judged(version).at(DELETION, now)
     told = (why.code, why.name, why.address, why.message) if why else None
-    words = "Stream OLD was deleted and created again after the plan was made; it was left alone."
+    words = "Stream OLD was deleted and recreated after the plan was made; it was left alone."
     assert told == ((code, "recreated", "stream/OLD", words) if code else None)
 
 

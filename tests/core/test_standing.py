@@ -184,7 +184,7 @@ def test_an_object_that_is_gone_is_not_made_anew_by_a_plan_to_change_it(story: S
     found = story.then(written(consumers={"S": {"c": None}}))
     assert left(found).stopped == {"consumer/S/c": "AP103"}
     [stopped] = found.stopped_changes
-    assert stopped.why is not None and "now one would create it" in stopped.why.message
+    assert stopped.why is not None and "a plan made now would create it" in stopped.why.message
 
 
 def test_an_object_made_anew_is_not_deleted_by_a_plan_for_the_one_before(story: Story) -> None:

@@ -60,7 +60,7 @@ def test_an_alias_inside_its_own_anchor_is_refused(folder: Folder) -> None:
 
 def test_merging_something_else_than_a_mapping_is_refused(folder: Folder) -> None:
     assert folder.in_stream("subjects: &all [a]", "<<: *all") == [
-        "6:5 XX513 `<<` merges mappings, this is a single value"
+        "6:5 XX513 `<<` merges mappings, but this is a single value"
     ]
 
 

@@ -29,7 +29,7 @@ def test_an_entry_names_by_pattern_or_label(folder: Folder) -> None:
     ],
 )
 def test_an_entry_that_names_nothing_is_an_error_at_its_place(folder: Folder, on: str, problem: str) -> None:
-    said = f"XX916 `allow` names `{on}`, and nothing here is called or labelled so"
+    said = f"XX916 `allow` names `{on}`, but no object here has that address or label"
     assert folder.problems(allowing(f"code: ST101, on: {on}, reason: r")) == [
         f"4:23 {said}; {problem}" if problem else f"4:23 {said}"
     ]

@@ -144,7 +144,7 @@ def test_an_unknown_format_version_names_the_one_that_is_read(folder: Folder) ->
     loaded = folder.load("reconciler: 2\ntopology: t\n")
     (problem,) = loaded.diagnostics
     assert (problem.code, problem.fix) == ("XX530", "use the release this file was written for")
-    assert problem.message == "reconciler `2` is a format this release does not read; it reads 1"
+    assert problem.message == "reconciler `2` is a format that this release does not read; it reads 1"
 
 
 def test_the_owner_must_be_named(folder: Folder) -> None:
@@ -161,7 +161,7 @@ def test_removals_and_forgotten_addresses_are_checked(folder: Folder) -> None:
     )
     known = "`stream`, `consumer`, `kv_bucket`, `static_group` or `elastic_group`"
     assert folder.problems(text) == [
-        f"4:13 XX502 removed[0].address `strem/OLD` begins with no kind we know; write {known}; did you mean `stream`?",
+        f"4:13 XX502 removed[0].address `strem/OLD` begins with no known kind; write {known}; did you mean `stream`?",
         "5:3 XX503 removed[1]: missing key `reason`",
         "6:3 XX504 removed[2] is `stream/A`; write a mapping (`key: value`)",
         "7:10 XX502 forget[0] `consumer/x` does not fit its kind; write consumer/STREAM/NAME",
@@ -175,7 +175,7 @@ def test_wildcards_are_no_addresses(folder: Folder) -> None:
         "removed: [{address: stream/*, reason: old}, {address: consumer/A/>, reason: old}]\n"
         "forget: ['consumer/*']\nmoved: [{from: consumer/A/old*, to: consumer/A/b, reason: r}]\n"
     )
-    way_out = "names many at once; write an entry for each of them"
+    way_out = "names many objects; write an entry for each of them"
     stream, consumer = "stream/NAME without `*` or `>`", "consumer/STREAM/NAME without `*` or `>`"
     assert folder.problems(text) == [
         f"3:21 XX502 removed[0].address `stream/*` {way_out}, {stream}",

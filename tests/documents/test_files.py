@@ -71,8 +71,8 @@ def test_files_of_one_topology_may_repeat_its_name(folder: Folder) -> None:
 def test_files_of_two_topologies_are_refused(folder: Folder) -> None:
     loaded = folder.load_all(a=HEAD + "expect: {cluster: eu}\n", b="topology: other\nexpect: {cluster: us}\n")
     assert folder.lines(loaded) == [
-        "1:11 XX505 topology differs from a.yaml:2:11; files of one topology say the same",
-        "2:9 XX505 expect differs from a.yaml:3:9; files of one topology say the same",
+        "1:11 XX505 topology differs from a.yaml:2:11; all files of one topology must say the same",
+        "2:9 XX505 expect differs from a.yaml:3:9; all files of one topology must say the same",
     ]
 
 
@@ -114,7 +114,7 @@ def test_a_folder_that_leads_back_into_itself_is_told(folder: Folder) -> None:
     (folder.path / "loop").symlink_to(folder.path)
     loaded = load([folder.path], REGISTRY)
     assert [problem.message.replace(f"{folder.path}/", "") for problem in loaded.diagnostics] == [
-        "`loop` leads back into a folder around it"
+        "`loop` leads back into a folder that contains it"
     ]
 
 
@@ -124,8 +124,8 @@ def test_what_cannot_be_read_is_told(folder: Folder) -> None:
     os.mkfifo(folder.path / "pipe.yaml")
     loaded = load([folder.path], REGISTRY)
     assert [problem.message.replace(f"{folder.path}/", "") for problem in loaded.diagnostics] == [
-        "`gone.yaml` is no regular file",
-        "`pipe.yaml` is no regular file",
+        "`gone.yaml` is not a regular file",
+        "`pipe.yaml` is not a regular file",
     ]
 
 

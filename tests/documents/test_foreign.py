@@ -91,13 +91,13 @@ def test_nack_says_its_own_defaults_and_what_it_never_sent(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("{", "not JSON"), ("[]", ""), ("7: [", "expected"), ('{"name": "x"}', "nothing we know"),
+        ("{", "not JSON"), ("[]", ""), ("7: [", "expected"), ('{"name": "x"}', "this is nothing known"),
         ('{"config": {"name": "S", "retention": "sometimes"}}', "retention"),
-        ('{"config": {"name": "S", "subjects": 7}}', "not a configuration"),
-        ('{"config": {"name": "S", "metadata": ["a"]}}', "not a configuration"),
+        ('{"config": {"name": "S", "subjects": 7}}', "no server knows such a configuration"),
+        ('{"config": {"name": "S", "metadata": ["a"]}}', "no server knows such a configuration"),
         ('{"version": 3, "terraform_version": "0.11"}', "version 4"),
         (AGED, "max_age"),
-        ("apiVersion: jetstream.nats.io/v1beta2\nkind: Stream\nspec: {name: S, maxAge: 1d}\n", "`1d` is no duration"),
+        ("apiVersion: jetstream.nats.io/v1beta2\nkind: Stream\nspec: {name: S, maxAge: 1d}\n", "`1d` is not a duration"),
         ("apiVersion: jetstream.nats.io/v1\nkind: Stream\nspec: {name: S}\n", "v1beta2"),
         ("apiVersion: jetstream.nats.io/v1beta2\nkind: Stream\nspec: {name: S, sources: 7}\n", "sources"),
         (f"[{foreign.INFO}, {foreign.INFO}]", "described here and at"),

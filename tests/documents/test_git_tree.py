@@ -86,7 +86,7 @@ def test_outside_of_a_repository(tmp_path: Path) -> None:
 
 def test_without_git(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(CannotContinue, match="which is not installed"):
+    with pytest.raises(CannotContinue, match="but is not installed"):
         GitTree.at("HEAD", Path())
 
 

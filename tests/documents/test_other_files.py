@@ -23,58 +23,58 @@ spec: {name: orders, subjects: [orders.>]}
 FILES = {
     "fleet": (
         "reconciler: 1\nfleet: accounts\ntargets: {eu: {context: eu}}\n",
-        "this is a fleet file: it names accounts, and a topology says what one of them holds",
+        "this is a fleet file: it names accounts, while a topology says what one of them holds",
         "reconciler fleet plan {file}",
     ),
-    "NACK": (NACK, "this is a manifest of NACK, and no topology", "reconciler import {file}"),
-    "several of NACK": (f"{NACK}---\n{NACK}", "this is a manifest of NACK, and no topology", "reconciler import {file}"),
+    "NACK": (NACK, "this is a manifest of NACK, not a topology", "reconciler import {file}"),
+    "several of NACK": (f"{NACK}---\n{NACK}", "this is a manifest of NACK, not a topology", "reconciler import {file}"),
     "list of NACK": (
         f"apiVersion: v1\nkind: List\nitems:\n- {NACK.replace(chr(10), chr(10) + '  ')}",
-        "this is a manifest of NACK, and no topology",
+        "this is a manifest of NACK, not a topology",
         "reconciler import {file}",
     ),
     "Terraform": (
         '{"version": 4, "terraform_version": "1.9.0", "serial": 3, "resources": []}',
-        "this is a Terraform state, and no topology",
+        "this is a Terraform state, not a topology",
         "reconciler import {file}",
     ),
     "stream info": (
         '{"config": {"name": "ORDERS", "subjects": ["orders.>"]}, "created": "2026-01-01T00:00:00Z", "state": {}}',
-        "this is what the `nats` CLI tells of a stream or consumer, and no topology",
+        "this is the `nats` CLI's description of a stream or consumer, not a topology",
         "reconciler import {file}",
     ),
     "consumer infos": (
         '[{"stream_name": "ORDERS", "name": "c", "config": {"durable_name": "c", "ack_policy": "explicit"}}]',
-        "this is what the `nats` CLI tells of a stream or consumer, and no topology",
+        "this is the `nats` CLI's description of a stream or consumer, not a topology",
         "reconciler import {file}",
     ),
     "stream configuration": (
         '{"name": "ORDERS", "subjects": ["orders.>"], "retention": "limits"}',
-        "this is a stream's configuration for the `nats` CLI, and no topology",
+        "this is a stream's configuration for the `nats` CLI, not a topology",
         "reconciler import {file}",
     ),
     "Kubernetes": (
         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n",
-        "this is a Kubernetes manifest (kind Deployment), and no topology",
+        "this is a Kubernetes manifest (kind Deployment), not a topology",
         "",
     ),
     "Docker Compose": (
         "services:\n  web:\n    image: nginx:${TAG}\n",
-        "this is a file for Docker Compose, and no topology",
+        "this is a file for Docker Compose, not a topology",
         "",
     ),
     "GitHub": (
         "name: CI\non: push\njobs: {test: {runs-on: ubuntu-latest}}\n",
-        "this is a GitHub workflow, and no topology",
+        "this is a GitHub workflow, not a topology",
         "",
     ),
     "something": (
         "colour: red\nsize: 3\nprice: 5\nweight: 7\n",
-        "this is a file with `colour`, `size` and `price` and others, and no topology",
+        "this is a file with `colour`, `size` and `price` and others, not a topology",
         "",
     ),
 }  # fmt: skip
-APART = "keep it apart from the files of a topology, or name those files"
+APART = "keep it out of the topology's folder, or name the files to read"
 
 
 @pytest.mark.parametrize(("text", "message", "fix"), FILES.values(), ids=FILES)

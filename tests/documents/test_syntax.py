@@ -6,7 +6,9 @@ import pytest
 
 from tests.documents.reading import HEAD, STREAM, Folder
 
-NO_KEY_HERE = "no `key:` can stand here; check the indentation of this line, or put a value that holds `: ` in quotes"
+NO_KEY_HERE = (
+    "`key:` cannot stand here; check the indentation of this line, or put a value that contains `: ` in quotes"
+)
 
 
 @pytest.mark.parametrize(
@@ -16,19 +18,19 @@ NO_KEY_HERE = "no `key:` can stand here; check the indentation of this line, or 
         ("a:\n  b: 1\n\tc: 2\n", "3:1 XX510 a tab indents this line; YAML allows only spaces there"),
         ("a: b: c\n", f"1:5 XX510 {NO_KEY_HERE}"),
         ("a:\n b: 1\n  c: 2\n", f"3:4 XX510 {NO_KEY_HERE}"),
-        ("a: - b\n", "1:4 XX510 no `- item` can stand here; begin the list on its own line under the key"),
+        ("a: - b\n", "1:4 XX510 `- item` cannot stand here; begin the list on its own line under the key"),
         ("a: [1\nb: 2\n", "2:2 XX510 the list opened with `[` at 1:4 is not closed, or a `,` is missing"),
         ("a: {b: c\n", "2:1 XX510 the mapping opened with `{` at 1:4 is not closed, or a `,` is missing"),
-        ("a:\n  - b\n c: d\n", "3:2 XX510 this line's indentation fits nothing above it"),
+        ("a:\n  - b\n c: d\n", "3:2 XX510 the indentation of this line matches nothing above it"),
         ("- a\nb: c\n", "2:1 XX510 a `- item` was expected here, as on the lines above"),
         ("a: 'x\n", "1:4 XX510 the quote opened here is never closed"),
-        ('a: "\\q"\n', "1:5 XX510 `\\q` is no escape in double quotes; write `\\\\`, or use single quotes"),
+        ('a: "\\q"\n', "1:5 XX510 `\\q` is not an escape in double quotes; write `\\\\`, or use single quotes"),
         ("a: @x\n", "1:4 XX510 `@` is reserved in YAML; put the value in quotes"),
         ("a: `x`\n", "1:4 XX510 ``` is reserved in YAML; put the value in quotes"),
         ("a: %x\n", "1:4 XX510 `%` begins a directive in YAML; put the value in quotes"),
         ("a: [>]\n", "1:5 XX510 `>` begins a folded text in YAML; put the value in quotes"),
         ("a: &.x\n", "1:4 XX510 `&` names an anchor in YAML; put the value in quotes"),
-        ("a: {b: 8:00}\n", "1:9 XX510 inside `[…]` and `{…}` a value that holds `:` needs quotes"),
+        ("a: {b: 8:00}\n", "1:9 XX510 inside `[…]` and `{…}` a value that contains `:` needs quotes"),
         ("a: 1\nb\n", "2:1 XX510 this is neither `key: value` nor `- item`"),
     ],
 )  # fmt: skip

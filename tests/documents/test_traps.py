@@ -159,13 +159,13 @@ def test_a_tag_is_refused(folder: Folder) -> None:
 
 def test_a_second_document_is_refused(folder: Folder) -> None:
     assert folder.problems(HEAD + "---\nstreams: {}\n") == [
-        "3:1 XX512 a second document begins here; one file holds one document"
+        "3:1 XX512 a second document begins here; write one document per file"
     ]
 
 
 @pytest.mark.parametrize("content", ["", "\n\n", "# only words\n", "\ufeff"])
 def test_an_empty_file_is_said_to_be_empty(folder: Folder, content: str) -> None:
-    assert folder.problems(content) == ["1:1 XX512 this file holds nothing; remove it or fill it"]
+    assert folder.problems(content) == ["1:1 XX512 this file is empty; remove it or fill it"]
 
 
 @pytest.mark.parametrize(
@@ -183,4 +183,4 @@ def test_what_would_nest_without_end_is_stopped(folder: Folder) -> None:
 
 
 def test_a_key_that_is_a_list_is_refused(folder: Folder) -> None:
-    assert folder.in_stream("? [a, b]", ": 1") == ["5:7 XX510 a key must be a single value, this is a list"]
+    assert folder.in_stream("? [a, b]", ": 1") == ["5:7 XX510 a key must be a single value, but this is a list"]

@@ -63,7 +63,7 @@ def test_a_doubled_dollar_is_the_text_itself() -> None:
 
 def test_a_value_of_several_lines_is_refused() -> None:
     _, problems = filled("f", "a: ${x}", {"x": "1\nb: 2"})
-    assert "holds a line break" in problems[0].message
+    assert "contains a line break" in problems[0].message
 
 
 @pytest.mark.parametrize("text", ["${name}", "$${name}", "a ${x} b $${y}", "$ {name}", "${"])

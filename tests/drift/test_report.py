@@ -67,7 +67,7 @@ def test_a_field_shows_what_was_applied_what_is_live_and_what_the_file_says_now(
     assert "    max_age   7d → 1d  changed outside; the file now says 9d\n" in text
     assert "    max_msgs  5 → 6    changed outside\n" in text
     assert text.endswith(
-        "To put it back: reconciler drift orders --restore\nTo keep it, in the files: reconciler drift orders --accept\n"
+        "To put it back: reconciler drift orders --restore\nTo keep it and change the files: reconciler drift orders --accept\n"
     )
 
 
@@ -119,7 +119,7 @@ def test_a_partial_look_is_no_clean_bill(tmp_path: Path) -> None:
 def test_what_was_never_applied_differs_from_the_file_and_nobody_is_said_to_have_changed_it(tmp_path: Path) -> None:
     found = by(look(tmp_path, WIDER, owner=None), Attribution(unknown="nobody listened"))
     text = drift_text(found, arguments="orders")
-    assert "differs from the file; nothing is remembered of an apply" in text
+    assert "differs from the file; no record of an apply" in text
     assert "changed outside" not in text
-    assert "To see what an apply adopts and changes: reconciler plan orders" in text
+    assert "To see what an apply would adopt and change: reconciler plan orders" in text
     assert "--restore" not in text

@@ -217,7 +217,7 @@ def test_what_it_says_at_the_end_is_about_what_strayed_and_not_about_a_plan(some
     owner.meddle(("alice", updating("S", description="b")), ("alice", updating("T", description="b")))
     someone.write(HEADER + text.replace("[t.*], description: a", "[t.*], description: b"))
     restored = someone("drift", file, "--restore", "--yes")
-    assert restored.out.endswith("What had strayed of ours is put back.\n"), restored
+    assert restored.out.endswith("Everything that drifted here is put back.\n"), restored
     assert "1 recorded" in someone("plan", file).out
 
 
@@ -228,7 +228,7 @@ def test_where_it_only_writes_a_record_it_says_so(someone: Someone, owner: Owner
         ("alice", asking("STREAM.DELETE.S")), ("alice", asking("STREAM.CREATE.S", {"name": "S", "subjects": ["s.*"]})),
     )  # fmt: skip
     restored = someone("drift", file, "--restore", "--yes")
-    assert "Recorded: 1 record is written anew, and no object was touched" in restored.out, restored
+    assert "Recorded: 1 record is updated, and no object was touched" in restored.out, restored
 
 
 def test_what_someone_else_manages_is_not_for_us_to_put_back(someone: Someone, owner: Owner) -> None:
@@ -238,5 +238,5 @@ def test_what_someone_else_manages_is_not_for_us_to_put_back(someone: Someone, o
     assert (looked_at.code, restored.code) == (3, 3), restored
     assert "--restore" not in looked_at.out
     assert "XX907" not in restored.out
-    assert "someone else manages it, and it is not there" in restored.out
-    assert "someone else manages it, and not as the file expects" in restored.out
+    assert "someone else manages it, and it does not exist" in restored.out
+    assert "someone else manages it, and it differs from what the file expects" in restored.out

@@ -104,7 +104,7 @@ def test_an_export_that_lacks_something_says_so_and_is_no_success(shell: Shell, 
     admin.applied("streams: {L: {subjects: [l], consumers: {c: {}}}}\n")
     ran = listless("export")
     assert (ran.code, "L:" in ran.out) == (1, True)
-    assert ran.err.startswith("consumers/L could not be read, so the file lacks what is there")
+    assert ran.err.startswith("consumers/L could not be read, so the file lacks what it holds")
 
 
 def test_a_server_without_jetstream_is_one_sentence(shell: Shell) -> None:

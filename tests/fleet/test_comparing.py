@@ -144,7 +144,7 @@ def test_where_nobody_knows_what_was_applied_that_is_said_beside_what_differs_fr
     told = [*compared([*kept, unread], wanted(found.desired))]
     (whole,) = (row for row in told if row["standing"] == "unknown")
     assert "address" not in whole
-    assert "compared with the file alone" in whole["reason"]
+    assert "compared with the files alone" in whole["reason"]
     assert "stream/ORDERS" in {row.get("address") for row in told}
 
 

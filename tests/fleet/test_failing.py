@@ -23,7 +23,7 @@ DOWN = {"server": "nats://127.0.0.1:1"}
 @pytest.mark.parametrize(
     ("command", "why"),
     [
-        (("snapshot", "--store", "/proc/nowhere"), "Tables cannot be kept in /proc/nowhere: No such file"),
+        (("snapshot", "--store", "/proc/nowhere"), "Tables cannot be stored in /proc/nowhere: No such file"),
         (("snapshot", "--store", "table:there.is.none"), "Spark could not do it: REQUIRES_SINGLE_PART_NAMESPACE"),
         (("skew", "--stream", "S", "--keys", "KEYS"), "Spark could not do it: CAST_INVALID_INPUT] The value 'many'"),
     ],

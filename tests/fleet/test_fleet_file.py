@@ -93,13 +93,13 @@ def test_what_goes_to_another_machine_holds_no_secret_and_no_file(tmp_path: Path
     ("text", "place", "message"),
     [
         ("targets: {eu: {contxt: a}}", "1:16", "targets.eu: unknown key `contxt`; did you mean `context`?"),
-        ("targets: {eu: {}}", "1:11", "targets.eu says not where it is; write context: NAME or server: URL"),
+        ("targets: {eu: {}}", "1:11", "targets.eu does not say how to reach it; write context: NAME or server: URL"),
         ("targets: {}", "1:10", "targets has 0 entries; write at least 1"),
         ("targets:\n  no: {context: a}", "2:3", '`no` is a boolean to YAML readers; put it in quotes: "no"'),
-        ("targets: {a/b: {context: a}}", "1:11", "`a/b` is no name of a target; it holds something, and no slash"),
+        ("targets: {a/b: {context: a}}", "1:11", "`a/b` cannot be the name of a target; a name is not empty, and has no slash"),
         (
             "targets: {eu: {server: x, user: u}}", "1:33",
-            "targets.eu.user needs `password` beside it",
+            "targets.eu.user also needs `password`",
         ),
         (
             "targets: {eu: {context: a, deadline: soon}}", "1:38",

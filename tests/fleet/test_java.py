@@ -48,7 +48,7 @@ def test_none_at_all_is_one_sentence(tmp_path: Path) -> None:
         java.found(old, package="not_installed")
     (said,) = raised.value.diagnostics
     assert said.message == (
-        "Spark needs Java 17 or newer, and there is none: JAVA_HOME has Java 11, PATH has none, "
+        "Spark needs Java 17 or newer, but there is none: JAVA_HOME has Java 11, PATH has none, "
         "the package not_installed has none."
     )
 

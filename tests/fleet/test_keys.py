@@ -47,4 +47,4 @@ def test_a_file_without_keys_is_told_from_one_that_is_not_there(
         keys.write_text(text)
     assert run(("fleet", "skew", str(fleet(down=NOBODY)), "--stream", "ORDERS", "--keys", str(keys))) == 1
     said = capsys.readouterr().err
-    assert f"Keys cannot come from {keys}: {why}" in said.replace("\n", " ")
+    assert f"Keys cannot be read from {keys}: {why}" in said.replace("\n", " ")

@@ -70,7 +70,7 @@ def test_sequences_that_spark_cannot_count_to_are_told_and_not_read(account: Acc
         found = await lookout.look({}, most=2)
         assert extents(found["east"]) == {"S": (2**63 - 3, 2**63 - 1)}
         beyond = (await lookout.look(found, most=2))["east"]["S"]
-        assert beyond["error"] == "stream S numbers its messages above 2^63 - 1, and Spark does not"
+        assert beyond["error"] == "stream S numbers its messages above 2^63 - 1, which Spark cannot hold"
         assert (beyond["after"], beyond["sequence"]) == (2**63 - 3, 2**63 - 1)
 
     looking(work, reached(account, "east"))
@@ -94,7 +94,7 @@ def test_where_nothing_keeps_events_that_is_said(account: Account) -> None:
     async def work(lookout: Lookout) -> None:
         found = (await lookout.look({}))["east"]
         assert {stream: entry["error"] for stream, entry in found.items()} == {
-            "": "No stream captures $JS.EVENT.>, so nobody can tell what happened."
+            "": "No stream captures $JS.EVENT.>, so it is unknown what happened."
         }
 
     looking(work, reached(account, "east"), wanted=Wanted())

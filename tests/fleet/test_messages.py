@@ -115,7 +115,7 @@ def test_a_stream_that_loses_what_was_promised_is_a_row_and_the_query_goes_on(
     assert {row.error for row in rows if row.error} == {
         "stream S: stream not found (10059) (after message 0)",  # of what was promised
         "stream S: stream not found (10059)",  # as the next look has it
-        "stream S was made anew or set back: it goes on with another message 1",
+        "stream S was recreated or set back: it continues with another message 1",
     }
     found = sorted((row.target, row.sequence, row.data.decode()) for row in rows if row.data)
     assert found == [("east", 1, "new"), ("west", 1, "c"), ("west", 2, "d")]

@@ -49,7 +49,7 @@ def test_an_outage_is_told_when_it_begins_and_not_again() -> None:
 def test_a_stream_made_anew_says_so_before_its_messages() -> None:
     anew = {"after": 0, "sequence": 5, "time": "2026-11-21T07:00:00Z", "anew": True}
     assert between(GOT_TO_5, anew) == [
-        "stream S was made anew or set back: it goes on with another message 1",
+        "stream S was recreated or set back: it continues with another message 1",
         (0, 5),
     ]
 
@@ -110,7 +110,7 @@ def test_what_is_gone_for_good_is_a_row_after_what_was_there(account: Account) -
     talk(account, work)
     one, none = read(StreamPiece(target=reached(account, "east"), stream="S", upto=5), must=True)
     assert (one["sequence"], one["data"]) == (1, b"one")
-    assert (none["sequence"], none["error"]) == (1, "stream S ends at 1, and message 5 had been seen (after message 1)")
+    assert (none["sequence"], none["error"]) == (1, "stream S ends at 1, but message 5 had been seen (after message 1)")
 
 
 def test_whatever_goes_wrong_with_one_piece_is_a_row() -> None:

@@ -156,4 +156,4 @@ def test_a_value_of_a_target_that_its_files_do_not_mention_is_an_error_and_one_o
     slipped = _said(account, tmp_path, keep="7d", kepe="8d")
     made = planned(fleet(defaults=defaults, eu=_said(account, tmp_path, keep="7d"), slipped=slipped))
     assert made["eu"].plan is not None
-    assert "value `kepe` is given and no file mentions `${kepe}`; did you mean `keep`?" in made["slipped"].error
+    assert "value `kepe` is given, but no file mentions `${kepe}`; did you mean `keep`?" in made["slipped"].error

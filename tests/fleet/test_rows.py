@@ -51,4 +51,4 @@ def test_one_row_of_error_makes_the_target_unreadable() -> None:
 
 def test_without_the_account_nothing_is_known() -> None:
     rows = [complete(row) for row in rows_of(ACCOUNT) if row["row"] != "target"]
-    assert snapshot_of(rows) == "there is no row that says which account this is"
+    assert snapshot_of(rows) == "no row says which account this is"

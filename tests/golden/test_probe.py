@@ -59,7 +59,7 @@ FELT = (
 PROBE = Probe(
     operations=216, objects=(ORDERS, DISPATCH, "consumer/ORDERS/billing", CONFIG), messages=100, felt=FELT,
     unshown=(Unshown(address=ORDERS, code="ST301", message="from then on the server deletes messages when they are 3d old"),),
-    unplayed=(Missing("consumer/ORDERS/west", "it is new: no client has used it before"),),
+    unplayed=(Missing("consumer/ORDERS/west", "it is new: no client uses it yet"),),
     consented=(DISPATCH,),
 )  # fmt: skip
 
@@ -91,7 +91,7 @@ def test_every_format_has_a_golden_file() -> None:
 def test_where_nothing_differs_one_line_is_all(folder: Path) -> None:
     quiet = Probe(operations=62, objects=(ORDERS, DISPATCH), messages=100)
     text = FORMATS["text"](document(folder, quiet))
-    assert text.endswith("\nNothing that clients do differs: 62 operations on 2 objects.\n")
+    assert text.endswith("\nNothing changes for clients: 62 operations on 2 objects.\n")
 
 
 def test_what_was_not_foretold_stands_first(folder: Path) -> None:
@@ -104,7 +104,7 @@ def test_a_list_that_is_cut_off_says_how_many_there_are(folder: Path) -> None:
     many = replace(PROBE, unplayed=tuple(Missing(f"stream/S{number}", "it is new") for number in range(30)))
     for name in ("html", "markdown"):
         written = FORMATS[name](document(folder, many))
-        assert "Not played: 30" in written
+        assert "Not tried: 30" in written
         assert "and 10 more" in written
 
 
@@ -112,7 +112,7 @@ def test_what_follows_is_counted_by_difference_as_above(folder: Path) -> None:
     again = replace(FELT[-1], operation="stored again")
     html = FORMATS["html"](document(folder, replace(PROBE, felt=(*FELT, again))))
     assert "2 more only follow from these" in html
-    assert "What follows from these: 2" in html
+    assert "Follows from these: 2" in html
 
 
 @pytest.mark.parametrize(

@@ -140,7 +140,7 @@ def test_stepping_down_ends_the_pin_and_nothing_else(someone: Someone) -> None:
     ("arguments", "helps"),
     [
         (("S/x", "a"), "Did you mean S/h or S/g?"),
-        (("*", "a"), "are several groups"),
+        (("*", "a"), "matches several groups"),
         (("S/g", "z"), "Its members are a, b."),
         (("S/g", "b"), "has no consumer"),
     ],
@@ -221,10 +221,10 @@ def test_one_group_is_shown_with_its_partitions_and_what_waits(someone: Someone)
 
     someone.ask(make)
     said = someone("groups", "show", "S/g").out
-    assert "queue S-g:" in said and "as orbit.go makes it" in said
+    assert "queue S-g:" in said and "in the form that orbit.go creates" in said
     assert "no consumer" in said and "pinned for" in said
     assert [line.split()[0] for line in said.splitlines()[-4:]] == ["partition", "owner", "queued", "stalled,"]
-    assert said.endswith("stalled, with messages and without a client: 2-3\n")
+    assert said.endswith("stalled, with messages but without a client: 2-3\n")
 
 
 def test_what_waits_for_a_static_group_is_what_its_consumers_have_before_them(someone: Someone) -> None:

@@ -185,4 +185,4 @@ def test_files_alone_say_which_partitions_move(tmp_path: Path) -> None:
 
 def test_without_files_nobody_can_be_asked_offline(tmp_path: Path) -> None:
     ran = Here(tmp_path)("groups", "plan-members", "S/g", "--add", "c", "--offline")
-    assert (ran.code, "--offline looks at the files" in ran.err) == (64, True)
+    assert (ran.code, "--offline reads the files" in ran.err) == (64, True)

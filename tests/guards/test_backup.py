@@ -111,7 +111,7 @@ if NATS:  # optional: the same is shown above over the API
 def test_nothing_is_written_over_and_nothing_done(someone: Someone, tmp_path: Path) -> None:
     (tmp_path / "kept" / "S").mkdir(parents=True)
     ran = someone.apply(GONE, "--backup", "kept")
-    assert (ran.code, "none is ever written over" in ran.err, someone.ask(names)) == (1, True, ["S", "T"]), ran
+    assert (ran.code, "backups are never overwritten" in ran.err, someone.ask(names)) == (1, True, ["S", "T"]), ran
     assert listed(tmp_path / "kept" / "S") == []
 
 

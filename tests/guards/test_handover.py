@@ -128,7 +128,7 @@ def test_a_saved_plan_hands_over_what_is_declared_no_more(someone: Someone) -> N
     text = "moved: [{from: topology/t, to: topology/other}]\nkv_buckets: {B: {}}\n"
     assert other(someone, text, "-o", "p.json", command="plan").code == 0
     assert someone("apply", "p.json", "--yes").code == 0
-    assert "already as it wants" in someone("apply", "p.json", "--yes").out
+    assert "is done already" in someone("apply", "p.json", "--yes").out
     removed = other(someone, "kv_buckets: {B: {}}\nremoved: [{address: stream/S, reason: not needed}]\n")
     assert (removed.code, someone.ask(names)) == (0, []), removed
 

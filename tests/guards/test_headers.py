@@ -24,24 +24,27 @@ def complaints(folder: Path, text: str) -> list[str]:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("guards: [{kind: streem, upto: 1, reason: r}]\n", "XX502 3 guards[0].kind `streem` is no kind"),
+        ("guards: [{kind: streem, upto: 1, reason: r}]\n", "XX502 3 guards[0].kind `streem` is not a kind"),
         ("guards: [{kind: stream, upto: 0, reason: r}]\n", "XX502 3 guards[0].upto"),
         ("guards: [{kind: stream, upto: 3}]\n", "XX503 3"),
         ("guards: {stream: 3}\n", "XX504 3 guards is a mapping"),
-        ("moved: [{from: stream/S, to: stream/T}]\n", "XX502 3 `stream/T`, where `stream/S` is to go, is not declared"),
+        (
+            "moved: [{from: stream/S, to: stream/T}]\n",
+            "XX502 3 `stream/T`, the new name of `stream/S`, is not declared",
+        ),
         ("moved: [{from: consumer/S/b, to: stream/S}]\n", "XX502 3 moved[0] moves `consumer/S/b` to `stream/S`"),
         ("moved: [{from: stream/S, to: stream/S}]\n", "XX502 3 moved[0] moves `stream/S` to `stream/S`"),
         (
             "moved: [{from: consumer/S/c, to: consumer/S/c2}]\n",
             "XX505 3 `consumer/S/c` is moved away here but declared",
         ),
-        ("moved: [{from: topology/t, to: topology/u}]\n", "XX502 3 `topology/u`, where `topology/t` is to go, is not"),
+        ("moved: [{from: topology/t, to: topology/u}]\n", "XX502 3 `topology/u`, the new name of `topology/t`, is not"),
         ("moved: [{from: a, to: b}]\n", "XX502 3 moved[0].from"),
         ("moved: [{to: stream/S}]\n", "XX503 3"),
         ("moved: [{from: stream/A, to: stream/S, reason: ''}]\n", "XX502 3 moved[0].reason"),
         (
             "moved: [{from: consumer/S/a, to: consumer/S/c}, {from: consumer/S/b, to: consumer/S/c}]\n",
-            "XX505 3 `consumer/S/c` is where",
+            "XX505 3 `consumer/S/c` is the target of another move",
         ),
     ],
 )

@@ -42,7 +42,7 @@ def test_what_the_reference_alone_created_is_in_good_health(someone: Someone, cg
     members.join("elastic", "JOBS", "g", "a")
     members.wait_for(lambda _: active(someone)["a"]["state"] != "absent", "joining")
     assert someone("groups", "doctor").out == "nothing found\n1 group examined\n"
-    assert "record in the spelling of orbit.go" in someone("groups", "show", "JOBS/g").out
+    assert "record in the form that orbit.go writes" in someone("groups", "show", "JOBS/g").out
 
 
 @sampled_on("2.12")

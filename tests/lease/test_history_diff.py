@@ -93,7 +93,7 @@ def test_what_failed_is_no_difference(someone: Someone) -> None:
         (("diff", "1", "2", "3"), 64, "with numbers"),
         (("1", "2"), 64, "with numbers"),
         (("diff", "4711"), 1, "There is no run 4711"),
-        (("diff",), 1, "is the first that is remembered of topology t"),
+        (("diff",), 1, "is the first remembered run of topology t"),
     ],
 )
 def test_what_cannot_be_shown_is_said(someone: Someone, arguments: tuple[str, ...], code: int, said: str) -> None:

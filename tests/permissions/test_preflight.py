@@ -94,7 +94,7 @@ def test_a_reader_plans_and_is_told_before_an_apply_what_to_allow(people: People
     ran = people.reader.apply(A)
     assert (ran.code, people.admin.ask(names)) == (1, [])
     assert "may not publish to $JS.API.CONSUMER.CREATE.A.c, $JS.API.STREAM.CREATE.A, which this plan needs" in flat(ran)
-    assert 'configuration: "$JS.API.CONSUMER.CREATE.A.c" "$JS.API.STREAM.CREATE.A" All' in flat(ran)
+    assert 'configuration: "$JS.API.CONSUMER.CREATE.A.c" "$JS.API.STREAM.CREATE.A" To print' in flat(ran)
     assert "reconciler explain AP301" in flat(ran)
 
 
@@ -123,7 +123,10 @@ def test_without_the_bucket_creates_updates_and_membership_work_and_what_does_no
         assert ran.code == 0, ran
         said = flat(ran)
         assert said.count("LE102") == 1, ran
-        assert said.count("creating, updating and membership work; replacing, removing and three-way drift do not") == 1
+        assert (
+            said.count("creates, updates and membership changes work; replacement, deletion and three-way drift do not")
+            == 1
+        )
         assert "LE103" not in said
         assert "LE201" not in said
     assert "J-g" in people.admin.ask(names)

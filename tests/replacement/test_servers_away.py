@@ -194,7 +194,7 @@ def test_one_that_begins_behind_what_it_has_to_deliver_is_found_out(clustered_ac
 
     (failed,) = talk(clustered_account, work).failed
     assert failed.reason.code == "AP112"
-    assert "S/c was made behind message 4, but S still holds message 2" in failed.reason.message
+    assert "S/c started after message 4, but S still holds message 2" in failed.reason.message
     assert "nats consumer rm S c" in (failed.reason.fix or "")
 
 

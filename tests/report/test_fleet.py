@@ -86,7 +86,7 @@ def test_a_target_that_nobody_looked_at_in_a_run_is_not_shown_as_well() -> None:
 def test_who_sees_that_something_strayed_is_not_told_that_all_is_well() -> None:
     many = tuple(Count(target=f"eu-{n}", standing="changed", objects=30, drifted=30) for n in range(9))
     said = shown(with_counts(*many, Count(target="us", standing="foreign", objects=1, drifted=1)))
-    assert "Nothing wants attention" not in said
+    assert "Nothing needs attention" not in said
     assert "270 objects were changed outside on eu-0, eu-1, eu-2 and 6 more." in said
     assert "1 object belongs to somebody else on us." in said
 
@@ -95,14 +95,14 @@ def test_what_nobody_could_tell_is_neither_drift_nor_as_it_was_applied() -> None
     found = with_counts(*(Count(target=f"eu-{n}", standing="unknown", objects=1) for n in range(1_000)))
     said = shown(found)
     assert totals(found) == "no drift found · 1_000 unknown · 0 targets as applied"
-    assert "Not everything could be told on eu-0, eu-1, eu-10 and 997 more: 1_000 unknown." in said
+    assert "Not everything could be read on eu-0, eu-1, eu-10 and 997 more: 1_000 unknown." in said
     (tile,) = [one for one in tiles(found) if one.label == "Targets with drift"]
     assert (tile.value, tile.note, tile.tone) == ("0 of 1_000", "1_000 unknown", "odd")
 
 
 def test_an_object_whose_record_cannot_be_used_wants_attention_and_is_no_drift() -> None:
     found = with_counts(Count(target="eu", standing="unremembered", objects=2))
-    assert "What was applied of 2 objects on eu is not known: its record cannot be used." in shown(found)
+    assert "What was applied of 2 objects on eu is unknown: its record cannot be used." in shown(found)
     (tile,) = [one for one in tiles(found) if one.label == "Targets with drift"]
     assert (tile.value, tile.note, tile.tone) == ("0 of 1", "2 unremembered", "odd")
 
@@ -122,7 +122,10 @@ def test_what_was_looked_at_and_is_well_is_no_difference() -> None:
 @pytest.mark.parametrize(
     ("with_peers", "said"),
     [
-        (0, "Nothing was compared: no target here has a peer, another one with the same labels that could be read."),
+        (
+            0,
+            "Nothing was compared: no target here has a peer, which is another target with the same labels that could be read.",
+        ),
         (12, "12 targets were compared with others of the same labels: none differs from most of them."),
     ],
 )

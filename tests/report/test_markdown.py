@@ -124,7 +124,7 @@ def test_reviews_of_any_number_of_topologies_keep_one_comment() -> None:
 
 @pytest.mark.parametrize(
     ("span", "heading"),
-    [(None, "stopped before it began"), (SourceSpan("a.yaml", 1, 1, 1, 1), "files that cannot be read")],
+    [(None, "stopped before it began"), (SourceSpan("a.yaml", 1, 1, 1, 1), "the files cannot be read")],
 )
 def test_files_are_blamed_only_where_a_finding_is_about_one(span: SourceSpan | None, heading: str) -> None:
     wrong = Diagnostic(severity=Severity.ERROR, code="NA101", name="x", message="connection refused", span=span)
@@ -134,7 +134,7 @@ def test_files_are_blamed_only_where_a_finding_is_about_one(span: SourceSpan | N
 def test_refusals_come_before_quantities_and_those_before_folded_changes() -> None:
     text = said(Document(topology="orders", plan=everything()))
     headings = re.findall("^#### (.*)", text, re.MULTILINE)
-    assert headings == ["What stops it", "What it does to messages and clients", "Changes"]
+    assert headings == ["What stops the plan", "Effects on messages and clients", "Changes"]
     assert text.index("CO121") < text.index("ST301") < text.index("6 of 12 partitions") < text.index("<details>")
 
 

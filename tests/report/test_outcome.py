@@ -56,19 +56,19 @@ def test_what_nobody_consented_to_was_not_tried_and_did_not_fail() -> None:
 
 
 def test_where_no_object_changes_it_says_so() -> None:
-    said = "Applied nothing in 0.01 s: no object was to change. Planning again finds nothing to do.\n"
+    said = "Applied nothing in 0.01 s: no object had to change. Planning again finds nothing to do.\n"
     assert outcome_text(Finished(), seconds=0.01) == said
 
 
 def test_where_records_alone_are_written_it_says_so() -> None:
-    said = (
-        "Recorded: 1 record is written anew, and no object was touched in 0.01 s. Planning again finds nothing to do.\n"
-    )
+    said = "Recorded: 1 record is updated, and no object was touched in 0.01 s. Planning again finds nothing to do.\n"
     assert outcome_text(Finished(recorded=1), seconds=0.01) == said
     gone = outcome_text(Finished(let_go=2))
     assert gone.startswith("Forgotten: 2 records are removed, and no object was touched.")
     both = outcome_text(Finished(adopted=2, recorded=3))
-    assert both.startswith("Adopted: 2 resources are ours now, 3 records are written anew, and no object was touched.")
+    assert both.startswith(
+        "Adopted: 2 resources now belong to this topology, 3 records are updated, and no object was touched."
+    )
 
 
 def test_an_interruption_says_what_is_in_doubt_and_what_is_half_made() -> None:
@@ -87,10 +87,10 @@ def test_a_stop_for_another_reason_says_the_reason() -> None:
 def test_what_has_no_step_and_was_left_alone_is_no_success() -> None:
     why = Diagnostic(
         severity=Severity.ERROR, code="AP103", name="changed-since-plan", address="stream/ORDERS",
-        message="Somebody else changed it after the plan was made; it was left alone.", fix="look again",
+        message="Somebody changed it after the plan was made; it was left alone.", fix="look again",
     )  # fmt: skip
     assert outcome_text(Finished(left_alone=(why,)), arguments="streams/") == (
-        "error AP103 stream/ORDERS: Somebody else changed it after the plan was made; it was left alone.\n"
+        "error AP103 stream/ORDERS: Somebody changed it after the plan was made; it was left alone.\n"
         "    Instead: look again\n"
         "Not everything could be applied: 0 of 0 steps done. 1 change left alone.\n"
         "Nothing is half-made.\n"

@@ -73,5 +73,5 @@ def test_how_many_drop_their_oldest_is_told_once() -> None:
     lead = capacity_part(rings(2)).lead
     assert lead == (
         "No stream refuses messages within 14 days at the growth of the last looks. "
-        "Dropping the oldest by then, as is their way: 2 streams."
+        "2 streams will be dropping the oldest messages by then, as configured."
     )

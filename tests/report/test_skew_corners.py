@@ -23,7 +23,7 @@ def test_candidates_that_match_nothing_are_shown_as_such() -> None:
     spread = fleets.spread()
     nothing = {"total": 0, "missed": 800, "mean": None, "largest": None, "where": None, "ratio": None, "p99": None}
     rows = tuple({**one, **nothing} for one in spread.skew or () if one["membership"] is None)
-    assert "nothing falls anywhere" in told(replace(spread, skew=rows, falls=(), moves=()))
+    assert "no partition has anything" in told(replace(spread, skew=rows, falls=(), moves=()))
 
 
 def test_a_target_that_was_cut_off_is_told_beside_what_it_said_before() -> None:
@@ -34,7 +34,7 @@ def test_a_target_that_was_cut_off_is_told_beside_what_it_said_before() -> None:
     said = told(cut)
     assert "only the subjects that were read before the others could not be:\n  timeout" in said
     assert "800 subjects" in said
-    assert "3 candidates for 1 stream · 1 target not read wholly" in said
+    assert "3 candidates for 1 stream · 1 target not read completely" in said
     assert json.loads(as_json(cut))["unread"] == ["eu-1"]
     assert code(cut) == exits.FAILED
 
@@ -43,7 +43,7 @@ def test_what_has_no_room_is_not_passed_over_where_it_could_not_be_read() -> Non
     spread = fleets.spread()
     rows = ({**one, "target": f"t{number}", "error": "timeout" if number == 9 else None}
             for number in range(10) for one in spread.skew or ())  # fmt: skip
-    assert "2 more streams, 1 of them not read wholly; the table skew" in told(replace(spread, skew=tuple(rows)))
+    assert "2 more streams, 1 of them not read completely; the table skew" in told(replace(spread, skew=tuple(rows)))
 
 
 def test_what_nobody_could_be_asked_is_a_failure() -> None:

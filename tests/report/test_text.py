@@ -147,14 +147,14 @@ def test_after_a_refusal_the_last_line_says_to_plan_again() -> None:
 
 def test_adoption_alone_says_that_no_object_changes() -> None:
     text = plan_text(plan(planned("stream/A", Action.ADOPT, adopts=True)))
-    assert "No object changes. To record what is ours: reconciler apply" in text
+    assert "No object changes. To update the records: reconciler apply" in text
 
 
 def test_what_is_ours_already_and_written_down_anew_is_not_called_adopted() -> None:
     text = plan_text(plan(planned("stream/A", Action.ADOPT)))
-    assert "live as declared and left untouched; its record alone is written anew\n\n1 recorded" in text
+    assert "live as declared; an apply updates its record, and leaves the object untouched\n\n1 recorded" in text
     assert "\n1 recorded, 0 unchanged\nNo object changes." in text
-    assert "ours and leaves" not in text
+    assert "owns it, and leaves" not in text
 
 
 def test_a_selection_says_how_many_changes_it_hides() -> None:

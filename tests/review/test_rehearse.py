@@ -130,7 +130,7 @@ def test_what_cannot_be_made_again_says_so(account: Account, tmp_path: Path) -> 
     found = rehearsed(read(tmp_path / "wanted", "streams: {ONE: {subjects: [one], max_age: 1h}}"), strange)
     assert [one.what for one in found.missing] == ["stream/ONE"]
     assert found.lacking == [one.address for one in shown(found)] == ["stream/ONE"]
-    assert "Not rehearsed: what the plan is about could not be made again" in rehearsal_text(found)
+    assert "Not rehearsed: the objects that the plan needs could not be recreated" in rehearsal_text(found)
 
 
 @pytest.mark.parametrize("account", ["2.12"], indirect=True)

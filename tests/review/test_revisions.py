@@ -285,5 +285,5 @@ def test_a_value_is_used_where_either_revision_of_any_topology_mentions_it(repos
     with pytest.raises(CannotContinue) as raised:
         review_files([Path()], "HEAD", None, today=TODAY, values={"region": "eu", "regoin": "us"})
     assert [one.message for one in raised.value.diagnostics] == [
-        "value `regoin` is given and no file mentions `${regoin}`; did you mean `region`?"
+        "value `regoin` is given, but no file mentions `${regoin}`; did you mean `region`?"
     ]

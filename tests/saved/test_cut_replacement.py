@@ -60,4 +60,4 @@ def test_what_somebody_made_anew_before_its_position_was_kept_is_left_alone() ->
     anew = {**live.consumers["S"]["c"], "created": "2030-01-01T00:00:00Z"}
     (stopped,) = cut.again(replace(live, consumers={"S": {"c": anew}})).stopped_changes
     assert stopped.why is not None
-    assert (stopped.why.code, "created again after the plan was made" in stopped.why.message) == ("AP201", True)
+    assert (stopped.why.code, "recreated after the plan was made" in stopped.why.message) == ("AP201", True)

@@ -24,7 +24,11 @@ def refused(someone: Someone) -> str:
     """Why the plan is not applied here, and nothing was changed."""
     ran = someone("apply", "plan.json", "--yes")
     said = " ".join(ran.err.split())
-    assert (ran.code, "This plan is not for this place" in said, "Nothing was changed" in said) == (1, True, True), ran
+    assert (ran.code, "This plan belongs to another account" in said, "Nothing was changed" in said) == (
+        1,
+        True,
+        True,
+    ), ran
     return said
 
 
@@ -41,7 +45,7 @@ def test_a_plan_for_a_cluster_is_not_for_a_single_server(tmp_path: Path, cluster
         other = replace(clustered_account, server=single, cluster=None)
         said = refused(replace(someone, place=other, login=login(other)))
     assert "it was made for cluster" in said
-    assert "a single server answers here" in said
+    assert "but a single server answers here" in said
 
 
 @pytest.fixture(scope="module")
@@ -53,13 +57,13 @@ def both() -> Iterator[tuple[NatsServer, NatsServer]]:
 def test_a_plan_for_the_hub_is_not_for_the_leaf(tmp_path: Path, both: tuple[NatsServer, NatsServer]) -> None:
     leaf, _ = both
     assert user(leaf, tmp_path, *HUB).plan(FILE, "--out", "plan.json").code == 0
-    assert "it was made for domain `hub`, and domain `leaf` answers here" in refused(user(leaf, tmp_path))
+    assert "it was made for domain `hub`, but domain `leaf` answers here" in refused(user(leaf, tmp_path))
 
 
 def test_a_plan_for_the_leaf_is_not_for_the_hub(tmp_path: Path, both: tuple[NatsServer, NatsServer]) -> None:
     leaf, hub = both
     assert user(leaf, tmp_path).plan(FILE, "--out", "plan.json").code == 0
-    assert "it was made for domain `leaf`, and domain `hub` answers here" in refused(user(hub, tmp_path))
+    assert "it was made for domain `leaf`, but domain `hub` answers here" in refused(user(hub, tmp_path))
 
 
 def test_the_hub_is_the_same_place_from_the_leaf_and_from_itself(
@@ -83,7 +87,7 @@ def test_a_plan_for_a_fresh_server_is_for_no_other_one_of_its_name(
         on(production, tmp_path).applied("streams: {LIVE: {subjects: [live]}}\n")
         assert on(fresh, tmp_path).plan(FILE, "--out", "plan.json").code == 0
         assert "the one here is older than the plan" in refused(on(production, tmp_path))
-        assert "made where nothing was yet, on another server" in refused(on(empty, tmp_path))
+        assert "made for an account that held nothing, on another server" in refused(on(empty, tmp_path))
         assert on(fresh, tmp_path)("apply", "plan.json", "--yes").code == 0
 
 

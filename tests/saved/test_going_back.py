@@ -57,8 +57,8 @@ def test_wider_limits_and_subjects_do_not_bring_messages_back(someone: Someone) 
     committed(someone, {"streams/a.yaml": HEADER + NEW.replace("[a]", "[a, b]").replace("3d", "7d")})
     committed(someone, {"streams/a.yaml": HEADER + NEW})
     messages = [one["message"] for one in planned(someone, "streams", "--revision", "HEAD~1")["diagnostics"]]
-    assert "max_age is as wide as it was again, but what has gone meanwhile does not come back" in messages
-    assert "what was published to b meanwhile was not stored here, and does not come back" in messages
+    assert "max_age gets its wider limit back, but what the narrower limit removed does not come back" in messages
+    assert "messages published to b in the meantime were not stored here, and do not come back" in messages
 
 
 def test_the_work_tree_stays_as_it_is(someone: Someone) -> None:
@@ -88,7 +88,7 @@ def test_what_is_to_be_typed_next_goes_back_too(someone: Someone) -> None:
 def test_a_file_that_revision_did_not_have(someone: Someone) -> None:
     someone.shell.write(HEADER, "new.yaml")
     ran = someone("plan", "new.yaml", "--revision", "HEAD~1")
-    assert (ran.code, "`new.yaml` is here now, but does not exist in revision HEAD~1" in ran.err + ran.out) == (1, True)
+    assert (ran.code, "`new.yaml` exists now, but does not exist in revision HEAD~1" in ran.err + ran.out) == (1, True)
 
 
 def test_a_folder_that_is_gone_by_now_is_found(someone: Someone) -> None:
@@ -122,4 +122,4 @@ def test_a_consumer_that_goes_on_by_another_name_and_history_that_is_gone(someon
         for one in planned(someone, "streams", "--revision", "HEAD~1")["diagnostics"]
     }
     assert "moved: [{from: consumer/A/is, to: consumer/A/was, reason: …}]" in found["GB102 consumer/A/was"]["fix"]
-    assert found["GB103 kv_bucket/B"]["message"].startswith("history is as wide as it was again")
+    assert found["GB103 kv_bucket/B"]["message"].startswith("history gets its wider limit back")

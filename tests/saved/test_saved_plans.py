@@ -113,7 +113,7 @@ def test_applying_twice_is_nothing_and_says_so(someone: Someone) -> None:
     assert apply_saved(someone).code == 0
     again = apply_saved(someone)
     assert again.code == 0
-    assert "Everything in this plan is already as it wants; nothing was changed." in again.out
+    assert "Everything in this plan is done already; nothing was changed." in again.out
 
 
 def test_a_file_fits_the_schema_and_tells_what_is_in_it(someone: Someone) -> None:
@@ -127,7 +127,7 @@ def test_an_edited_file_is_refused(someone: Someone) -> None:
     path = someone.shell.folder / "plan.json"
     path.write_text(path.read_text().replace('"subjects": [', '"subjects": ["more", ', 1))
     ran = apply_saved(someone)
-    assert (ran.code, "not as it was saved" in ran.err) == (1, True), ran
+    assert (ran.code, "changed this plan after it was saved" in ran.err) == (1, True), ran
 
 
 def test_a_file_in_another_layout_is_the_same_plan(someone: Someone) -> None:
@@ -162,7 +162,7 @@ def test_another_account_is_refused(someone: Someone, new_account: Callable[...,
     saved(someone, TWO)
     other = new_account()
     ran = apply_saved(replace(someone, place=other, login=login(other)))
-    assert (ran.code, "This plan is not for this place" in ran.err) == (1, True), ran
+    assert (ran.code, "This plan belongs to another account" in ran.err) == (1, True), ran
 
 
 def test_an_account_that_was_emptied_is_another_one(someone: Someone) -> None:
@@ -175,7 +175,7 @@ def test_an_account_that_was_emptied_is_another_one(someone: Someone) -> None:
 
     someone.ask(wipe)
     ran = apply_saved(someone)
-    assert (ran.code, "holds an id, and the one here has none" in " ".join(ran.err.split())) == (1, True), ran
+    assert (ran.code, "holds an id, but the one here has none" in " ".join(ran.err.split())) == (1, True), ran
 
 
 def test_what_somebody_changed_is_left_alone_and_the_rest_goes_on(someone: Someone) -> None:
@@ -367,7 +367,7 @@ def years_later(path: Path) -> None:
 def test_a_selection_belongs_to_the_plan(someone: Someone) -> None:
     saved(someone, TWO)
     ran = apply_saved(someone, "--only", "stream/A")
-    assert (ran.code, "belong to the `plan` that saves it" in ran.err) == (64, True), ran
+    assert (ran.code, "to the `plan` that saves it" in ran.err) == (64, True), ran
 
 
 def test_who_was_logged_in_is_left_out(someone: Someone) -> None:

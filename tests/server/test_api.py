@@ -162,7 +162,7 @@ def test_an_answer_that_is_not_jetstreams_is_shown(account: Account) -> None:
         return await js.request("INFO")
 
     said = talk(account, work, prefix="acme.API")
-    assert str(said) == "somebody answered who is not JetStream: b'hello' (0)"
+    assert str(said) == "something other than JetStream answered: b'hello' (0)"
 
 
 def test_that_an_earlier_creation_was_cleaned_up_is_not_taken_for_the_answer_to_this_one(account: Account) -> None:

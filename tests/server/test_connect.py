@@ -181,7 +181,7 @@ def test_all_servers_are_named_when_none_takes_us(closed_port: int, account: Acc
     assert untimed(said.message) == (
         "Cannot log in to any of 3 servers: "
         f"nats://127.0.0.1:{closed_port}: connection refused after … s; "
-        f"nats://127.0.0.1:{account.server.port}: it asks for a login and none was given (Authorization Violation); "
+        f"nats://127.0.0.1:{account.server.port}: it asks for a login, but none was given (Authorization Violation); "
         "nats://nats.invalid:4222: the name `nats.invalid` cannot be resolved. Nothing was changed."
     )
 
@@ -196,7 +196,7 @@ def test_a_login_that_comes_too_late_is_not_called_wrong() -> None:
     with running(config=hasty) as server, slowly(1, server.port) as port:
         said = refusal(options(f"nats://127.0.0.1:{port}", user="u", password="p"))
     assert said.code == "NA101"
-    assert "took longer than the server waits for one (Authentication Timeout)" in said.message
+    assert "took longer than the server allows (Authentication Timeout)" in said.message
 
 
 def test_expired_credentials_say_since_when(tmp_path: Path) -> None:
@@ -243,7 +243,7 @@ JWT = Operator().user(USER)
         (decorated(JWT, "").replace("SEED", "S"), "it holds no user nkey seed"),
         (decorated("a.b.c", USER.seed), "its user JWT is damaged"),
         (decorated(JWT, damaged(USER.seed)), "its nkey seed is damaged"),
-        (decorated(JWT, Key(0).seed), "its nkey seed is not a user's"),
+        (decorated(JWT, Key(0).seed), "its nkey seed does not belong to a user"),
     ],
 )
 def test_a_creds_file_that_is_none_says_why(text: str, why: str, tmp_path: Path) -> None:
@@ -270,7 +270,7 @@ def test_a_secret_in_place_of_a_path_is_not_repeated(name: str, secret: str, whe
     said = {"tls_first": True} if name == "key" else {}
     told = refusal(options(f"nats://127.0.0.1:{closed_port}", **said, **{name: where + secret}))
     assert told.code == "NA105"
-    assert "the text itself stands where a path belongs" in told.message
+    assert "it is the secret itself, where a path belongs" in told.message
     assert "canary" not in f"{told.message} {told.fix}"
 
 
@@ -351,7 +351,7 @@ def test_tls_first_at_a_server_that_greets_first_is_said(authority: Authority) -
 def test_a_missing_tls_first_is_suggested(authority: Authority) -> None:
     with running(config=tls(authority, "handshake_first: true, timeout: 0.3")) as server:
         said = refusal(options(server.url, ca=str(authority.ca)))
-    assert said.fix == "If the server expects TLS before its greeting, add --tlsfirst; else check the port."
+    assert said.fix == "If the server expects TLS before its greeting, add --tlsfirst; otherwise check the port."
 
 
 def test_an_interrupted_connection_leaves_nothing_open() -> None:

@@ -50,7 +50,7 @@ def test_nothing_said_means_the_local_server_in_five_seconds(tmp_path: Path) -> 
 def test_a_context_in_place_of_its_name_is_not_repeated(tmp_path: Path, text: str) -> None:
     said = refusal(Settings(), tmp_path, NATS_CONTEXT=text)
     assert said.message == (
-        "The context cannot be used: its name or the path of its file belongs there. Nothing was changed."
+        "The context cannot be used: its name or the path of its file belongs there, not its contents. Nothing was changed."
     )
     assert "canary" not in (said.fix or "")
 

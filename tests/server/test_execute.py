@@ -153,7 +153,7 @@ def test_an_update_does_not_touch_what_changed_since_the_plan(account: Account) 
     outcome, live = talk(account, work)
     assert live == 5
     assert outcome.failed[0].reason.message == (
-        "Did not update stream S, since it changed after the plan was made: max_msgs was 4 and is 5 now."
+        "Did not update stream S, because it changed after the plan was made: max_msgs was 4 and is 5 now."
     )
 
 
@@ -178,7 +178,7 @@ def test_an_update_never_creates_a_consumer(account: Account) -> None:
 def test_a_field_dropped_without_a_word_is_noticed(account: Account) -> None:
     (failed,) = talk(account, lambda js: run(js, stream("S", allow_msg_schedules=True))).failed
     assert failed.reason.message == (
-        "The server said ok to create stream S, but allow_msg_schedules is None, not True."
+        "The server confirmed the attempt to create stream S, but allow_msg_schedules is None, not True."
     )
     assert not failed.nothing_done
 
@@ -239,7 +239,7 @@ def test_a_concurrent_write_of_an_entry_is_a_conflict(account: Account) -> None:
 
     (failed,) = talk(account, work).failed
     assert failed.reason.message == (
-        "Did not write entry b/k, since it changed after the plan was made: record was absent and is theirs now."
+        "Did not write entry b/k, because it changed after the plan was made: record was absent and is theirs now."
     )
     assert failed.strayed == (Strayed(path="record", now="theirs", wanted="ours"),)
 
@@ -416,7 +416,7 @@ def test_what_is_in_flight_is_waited_for_until_it_is_acknowledged(account: Accou
 
     seen = talk(account, work)
     assert [event.text for event in seen if isinstance(event, Waiting)] == [
-        "waiting until 1 in flight on S/c are acknowledged"
+        "waiting until the messages in flight on S/c are acknowledged (1 left)"
     ]
     assert [event.step.id for event in seen if isinstance(event, Done)] == ["drain", "AFTER"]
 
@@ -485,7 +485,7 @@ def test_what_cannot_be_found_out_is_in_doubt(account: Account) -> None:
 
     outcome, _ = lossy(account, b"consumer_unpin_response", steps=[unpin], prepare=prepare)
     assert outcome.in_doubt[0].reason.message.startswith(
-        "Nobody knows whether the attempt to unpin consumer S/c succeeded: no answer in time"
+        "It is unknown whether the attempt to unpin consumer S/c succeeded: no answer in time"
     )
 
 
@@ -542,7 +542,7 @@ def test_every_step_is_started_before_it_is_settled(account: Account) -> None:
 
 def test_steps_that_wait_for_one_another_are_named(account: Account) -> None:
     outcome = talk(account, lambda js: run(js, stream("A", "B"), stream("B", "A")))
-    assert {s.because for s in outcome.skipped} == {"its steps wait for one another in a circle"}
+    assert {s.because for s in outcome.skipped} == {"its steps wait for each other in a circle"}
 
 
 def test_a_step_after_one_that_is_not_in_the_plan_is_skipped(account: Account) -> None:
@@ -564,7 +564,7 @@ def test_the_result_is_looked_at_once_more_afterwards(account: Account) -> None:
 
     outcome = talk(account, work)
     assert outcome.failed[0].reason.message == (
-        "The server said ok to create stream S, but a list read afterwards does not have it."
+        "The server confirmed the attempt to create stream S, but a list read afterwards does not have it."
     )
 
 

@@ -145,7 +145,7 @@ def test_a_record_somebody_else_wrote_meanwhile_is_left_and_reported(account: Ac
         return await ledger.write(js, {ORDERS: RECORD}, {}), remembered.read(await observe(js), REGISTRY)
 
     (problem,), found = talk(account, work)
-    assert problem.message == ("applied, but not remembered as ours: expected revision 0, but wrong last sequence: 2")
+    assert problem.message == ("applied, but not recorded as owned: expected revision 0, but wrong last sequence: 2")
     assert found.records[ORDERS].topology == "theirs"
 
 
@@ -156,9 +156,9 @@ def test_a_record_that_could_not_be_dropped_is_told_as_still_there(account: Acco
         return await ledger.write(js, {ORDERS: None, OTHER: RECORD}, {ORDERS: 99, OTHER: 98})
 
     forgotten, made = talk(account, work)
-    assert forgotten.message.startswith("done, but still remembered as ours: expected revision 99, but")
+    assert forgotten.message.startswith("done, but still recorded as owned: expected revision 99, but")
     assert forgotten.fix == "apply again, which forgets it"
-    assert made.message.startswith("applied, but not remembered as ours: expected revision 98, but")
+    assert made.message.startswith("applied, but not recorded as owned: expected revision 98, but")
 
 
 def test_what_keeps_many_records_from_being_written_is_told_once(account: Account) -> None:
@@ -184,7 +184,7 @@ def test_records_that_others_wrote_meanwhile_are_told_as_one(account: Account) -
         return await ledger.write(js, many, {})
 
     (problem,) = talk(account, work)
-    assert problem.message.startswith("applied, but not remembered as ours (nor are 29 others): expected revision 0")
+    assert problem.message.startswith("applied, but not recorded as owned (nor are 29 others): expected revision 0")
 
 
 def test_what_cannot_be_read_is_reported_and_the_rest_is_used(account: Account) -> None:

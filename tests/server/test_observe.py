@@ -291,7 +291,7 @@ def test_a_wrong_domain_is_named_as_such(account: Account) -> None:
         talk(account, observe, domain="nowhere")
     (said,) = caught.value.diagnostics
     assert said.code == "NA104"
-    assert "nobody answers at $js.nowhere.api" in said.message.lower()
+    assert "nothing answers at $js.nowhere.api" in said.message.lower()
 
 
 @pytest.mark.parametrize("clustered_account", ["2.11", "2.15"], indirect=True)

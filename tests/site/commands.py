@@ -69,6 +69,17 @@ def _overview() -> str:
             "Secrets appear in no output. Other users of a machine can read its command lines, so say a password or a token in a variable",
             "or in a context.",
         ],
+        ["## On a terminal"],
+        [
+            "Colours and progress appear on terminals only, and no colours with `NO_COLOR` set or `--no-color`. Whatever takes longer than",
+            "two seconds says there what it waits for, since when, and how long at most.",
+        ],
+        [
+            "A report that is longer than the screen opens in a pager: `RECONCILER_PAGER`, else `PAGER`, else `less -FRX`. There is no",
+            "pager with `--no-pager` or an empty `RECONCILER_PAGER`, in a pipe, where `CI` is set, and in an apply. A long plan names once",
+            "more at its end what stops it. Before `apply` asks, changes without consequences are counted where they do not fit on the",
+            "screen; `-v` shows them.",
+        ],
     )
 
 

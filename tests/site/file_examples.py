@@ -43,31 +43,31 @@ object_stores:
     "allow": """
 reconciler: 1
 topology: orders
-allow:
-  - {code: ST301, to: 7d, on: "stream/TENANT-*", reason: "agreed with all tenants", until: 2027-12-31}
 streams:
   TENANT-1: {subjects: [t1.>], max_age: 7d}
   TENANT-2: {subjects: [t2.>], max_age: 7d}
+allow:
+  - {code: ST301, to: 7d, on: "stream/TENANT-*", reason: "agreed with all tenants", until: 2027-12-31}
 """,
     "guards": """
 reconciler: 1
 topology: orders
-guards:
-  - {kind: stream, upto: 30, reason: "the old region is closed", until: 2027-12-31}
 streams:
   ORDERS: {subjects: [orders.>]}
+guards:
+  - {kind: stream, upto: 30, reason: "the old region is closed", until: 2027-12-31}
 """,
     "moved": """
 reconciler: 1
 topology: orders
-moved:
-  - {from: topology/shop, to: topology/orders}
-  - {from: consumer/ORDERS/old, to: consumer/ORDERS/billing, reason: "named after its team"}
 streams:
   ORDERS:
     subjects: [orders.>]
     consumers:
       billing: {ack_policy: explicit}
+moved:
+  - {from: topology/shop, to: topology/orders}
+  - {from: consumer/ORDERS/old, to: consumer/ORDERS/billing, reason: "named after its team"}
 """,
     "removed": """
 reconciler: 1
@@ -87,10 +87,10 @@ forget: [stream/AUDIT, consumer/ORDERS/temp]
     "ignore_drift": """
 reconciler: 1
 topology: orders
-ignore_drift:
-  - {address: "stream/*", path: placement, reason: "moved by operators", until: 2027-12-31}
 streams:
   ORDERS: {subjects: [orders.>]}
+ignore_drift:
+  - {address: "stream/*", path: placement, reason: "moved by operators", until: 2027-12-31}
 """,
 }
 
@@ -129,10 +129,10 @@ streams:
     subjects: [orders.>]
     consumers:
       billing:                       # clients pull
+        filter_subject: orders.*.paid
         ack_policy: explicit
         ack_wait: 1m
         max_deliver: 5
-        filter_subject: orders.*.paid
       dispatch:                      # one client at a time, the others stand by
         ack_policy: explicit
         priority_policy: pinned_client

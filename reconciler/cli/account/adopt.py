@@ -1,4 +1,4 @@
-"""`reconciler adopt`: what is live becomes ours, and is not touched."""
+"""`reconciler adopt`: records that this topology owns what is live, without touching it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reconciler.cli.account.planning import Made, Selection, making
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.option_groups import takes
-from reconciler.cli.shared.screen import paper, say, tell
+from reconciler.cli.shared.screen import is_agreed, paper, say, tell
 from reconciler.cli.shared.value_option import Values, values
 from reconciler.journeys.adopt import Adoption, adoption
 from reconciler.journeys.plan.plan import Planned
@@ -74,10 +74,10 @@ class _Run:
             if found.differing.plan.changes:
                 return self._refused(made, found)
             if not found.count:
-                say(f"Nothing to adopt: what is declared is ours.{self._later(found)}\n")
+                say(f"Nothing to adopt: this topology owns every declared object.{self._later(found)}\n")
                 return exits.FINE
             self._show(made, found.planned)
-            if not self._yes and not typer.confirm(f"\nAdopt {counted(found.count, 'resource')}?", err=True):
+            if not self._yes and not is_agreed(f"\nAdopt {counted(found.count, 'resource')}?"):
                 tell("Nothing was written.\n")
                 return exits.FAILED
             return self._told(await followed(found.planned, js), found)
@@ -89,9 +89,9 @@ class _Run:
         self._show(made, found.differing)
         number = counted(len(found.differing.plan.changes), "resource")
         tell(
-            f"Nothing was adopted: {number} not live as declared, or not free to be ours, as shown above.\n"
-            "Write the file as things are (`reconciler export --only ADDRESS`), leave them out (--exclude), adopt them "
-            "as they are live (--as-is), or change them (`reconciler apply`).\n"
+            f"Nothing was adopted: {number} not live as declared, or not free to own, as shown above.\nWrite the "
+            "file as things are (`reconciler export --only ADDRESS`), leave them out (--exclude), adopt them as "
+            "they are live (--as-is), or change them (`reconciler apply`).\n"
         )
         return exits.REFUSED
 

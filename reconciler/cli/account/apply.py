@@ -1,4 +1,4 @@
-"""`reconciler apply`: shows the plan, asks, carries it out, and says what was done and what was not."""
+"""`reconciler apply`: shows the plan, asks, carries it out, and reports what was done and what was not."""
 
 from __future__ import annotations
 
@@ -69,7 +69,8 @@ def apply_(
 
 
 def _one_by_one(runs: Iterator[int | CannotContinue], together: Manner) -> int:
-    """Where one failed, those that come after it are not begun: they may stand on it."""
+    """Apply one topology after the other. Once one has failed, none that follows is begun: it may depend on the failed
+    one."""
     codes: list[int] = []
     try:
         for made in runs:
@@ -84,9 +85,9 @@ def _one_by_one(runs: Iterator[int | CannotContinue], together: Manner) -> int:
 
 def _alone(paths: Sequence[Path], selection: Selection) -> None:
     if len(paths) > 1:
-        raise common.Misused(f"{paths[0]} is a saved plan; apply it alone, without files beside it.")
+        raise common.Misused(f"{paths[0]} is a saved plan; apply it alone, without other files.")
     if selection != Selection(only=(), exclude=(), allow=(), take_over=()):
         raise common.Misused(
-            f"{paths[0]} is a saved plan; --only, --exclude, --allow, --take-over, --revision and --value belong to "
+            f"{paths[0]} is a saved plan; give --only, --exclude, --allow, --take-over, --revision and --value to "
             "the `plan` that saves it."
         )

@@ -1,4 +1,4 @@
-"""`reconciler apply plan.json`: exactly what was reviewed, as far as it still fits what is live."""
+"""`reconciler apply plan.json`: applies exactly what was reviewed, as far as it still fits the live state."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class SavedRun:
         self._manner, self._file, self._connection = manner, file, connection
 
     async def through(self) -> int:
-        """The exit code once the saved plan is applied; 1 where it could not be shown, or nobody confirmed it."""
+        """Apply the saved plan, and return the exit code; 1 where it could not be shown, or nobody confirmed it."""
         saved = saving.read(self._file)
         goes_ahead = self._manner.goes_ahead(saved.plan)
         if not self._shown(saved, goes_on=goes_ahead):
@@ -60,10 +60,10 @@ class SavedRun:
         saved, outlook = reviewed.saved, reviewed.outlook
         if outlook.is_done:
             if self._manner.format is common.PlainFormat.TEXT:
-                say("\nEverything in this plan is already as it wants; nothing was changed.\n")
+                say("\nEverything in this plan is done already; nothing was changed.\n")
             return self._manner.nothing_done(saved.plan, outlook.as_wanted)
         if self._manner.format is common.PlainFormat.TEXT and outlook.as_wanted:
-            say(f"\n{counted(len(outlook.as_wanted), 'change')} of this plan already as it wants.\n")
+            say(f"\nAlready done: {counted(len(outlook.as_wanted), 'change')} of this plan.\n")
         if not self._manner.yes and not confirmed(outlook.plan):
             return self._manner.declined(saved.plan)
         agreed = Agreed(
@@ -73,7 +73,7 @@ class SavedRun:
         return await agreed.carried_out(js)
 
     def _again(self, saved: Saved) -> str:
-        """What to give `plan`, to see what is there now."""
+        """Return the arguments of a `plan` that shows the live state."""
         terms = saved.options
         allow = tuple("=".join(pair) for pair in terms.allow)
         options = (

@@ -1,4 +1,4 @@
-"""One apply once it is planned: shown, asked about, carried out, and told."""
+"""One apply after planning: it shows the plan, asks, carries it out, and reports."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-
-import typer
 
 from reconciler.changes.events import REFUSALS, Event, Finished, Started, Waiting
 from reconciler.changes.plan import Plan
@@ -20,7 +18,7 @@ from reconciler.cli.account.backups import backed_up, unused
 from reconciler.cli.account.planning import Made, Selection, making
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.reporting import Reports, carried_out
-from reconciler.cli.shared.screen import NobodyReads, Progress, paper, say, tell
+from reconciler.cli.shared.screen import NobodyReads, Progress, is_agreed, paper, say, tell
 from reconciler.cli.shared.several import stopped
 from reconciler.journeys.apply.apply import apply as run_plan
 from reconciler.journeys.plan.plan import Planned
@@ -30,7 +28,7 @@ from reconciler.report.codec.outcome_json import outcome_json
 from reconciler.report.document.document import Document
 from reconciler.report.document.headline import where
 from reconciler.report.formats import FORMATS
-from reconciler.report.outcome import outcome_text, progress, waiting
+from reconciler.report.outcome import begun, outcome_text, progress, so_far
 from reconciler.report.words.commands import of_plan
 from reconciler.report.words.diagnostics import report
 from reconciler.report.words.paper import Paper
@@ -42,7 +40,7 @@ from reconciler.server.wire.api import JetStream
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manner:
-    """How a run asks, what it leaves out, and how it tells."""
+    """How a run asks, what it leaves out, and how it reports."""
 
     yes: bool
     partial: bool
@@ -50,37 +48,37 @@ class Manner:
     paper: Paper
     reports: Reports
     backup: Path | None = None
-    """Where to write down first what loses something."""
+    """The folder for backups of streams that lose something."""
     data: list[str] | None = None
-    """For tools, where one document tells of several topologies."""
+    """Set for tools, where one document reports on several topologies."""
 
     @property
     def again(self) -> str | None:
-        """The folder of backups, as a next command names it: another one where this run has begun to fill it, since no
-        backup is ever written over."""
+        """Return the folder of backups for a next command: a new one where this run has begun to fill it, because
+        backups are never overwritten."""
         return str(unused(self.backup)) if self.backup else None
 
     def shows(self, document: Document) -> bool:
-        """Before anything is changed; for tools, what was done is all there is to say."""
+        """Show the plan before anything is changed. Tools get only the outcome."""
         self.reports.write(document, so=common.NOTHING_CHANGED)
         if self.format is common.PlainFormat.JSON:
             return True
         try:
-            say(FORMATS["text"](document))
+            say(FORMATS["text"](replace(document, is_asked_about=document.goes_on and not self.yes)))
         except NobodyReads:
             tell("The plan could not be shown, so it was not applied. Nothing was changed.\n")
             return False
         return True
 
     def tools(self, data: str) -> None:
-        """What was done, once."""
+        """Report the outcome to tools, once."""
         if self.data is None:
             say(data)
         else:
             self.data.append(data)
 
     def stopped(self, problem: CannotContinue) -> int:
-        """One of several that could not be planned, or begun."""
+        """Report one of several topologies that could not be planned, or was not begun."""
         told = stopped("apply", problem, self.paper)
         if self.format is common.PlainFormat.JSON:
             self.tools(FORMATS["json"](told))
@@ -89,17 +87,18 @@ class Manner:
         return exits.INTERRUPTED if isinstance(problem, common.Interrupted) else exits.FAILED
 
     def goes_ahead(self, plan: Plan) -> bool:
-        """There is something to apply and nothing stops it; with --partial, what is refused stops only what waits for it."""
+        """Is there something to apply, and nothing that stops it? With --partial, a refusal stops only what depends on
+        it."""
         if plan.exit_code != exits.FINE and not self.partial:
             return False
         return bool(plan.steps or plan.records)
 
     def nothing_done(self, plan: Plan, as_wanted: tuple[str, ...] = ()) -> int:
-        """The plan's exit code; tools are told that no step was done."""
+        """Return the plan's exit code, and tell tools that no step was done."""
         return self._said(Finished(), plan, plan.exit_code, as_wanted)
 
     def declined(self, plan: Plan) -> int:
-        """Tells people and tools that nothing was changed, since nobody confirmed it; the exit code is 1."""
+        """Tell people and tools that nothing was changed, because nobody confirmed it; the exit code is 1."""
         tell("Nothing was changed.\n")
         return self._said(Finished(stopped="not confirmed"), plan, exits.FAILED)
 
@@ -110,7 +109,7 @@ class Manner:
 
 
 class ApplyRun:
-    """One apply from reading the account to the last line."""
+    """One apply, from reading the account to the last line."""
 
     def __init__(self, manner: Manner) -> None:
         self._manner = manner
@@ -118,12 +117,13 @@ class ApplyRun:
     async def through(
         self, paths: Sequence[Path], options: ConnectOptions, chosen: Selection, arguments: Callable[[Selection], str]
     ) -> int:
-        """The exit code of one apply, from reading `paths` on; `arguments` says what the next command line repeats."""
+        """Read `paths` and apply, and return the exit code; `arguments` are those that the next command line
+        repeats."""
         async with making(paths, options, chosen, arguments) as (made, js):
             return await self.offered(made, js)
 
     async def offered(self, made: Made, js: JetStream) -> int:
-        """Shown, asked about, and carried out."""
+        """Show the plan, ask, and carry it out."""
         plan, manner = made.planned.plan, self._manner
         document = made.document(manner.paper, command="apply", goes_on=manner.goes_ahead(plan))
         if not manner.shows(document):
@@ -138,25 +138,25 @@ class ApplyRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreed:
-    """What was shown and agreed to, carried out and told: of a plan just made, and of one that was saved."""
+    """Carries out and reports what was shown and agreed to: a plan just made, or a saved one."""
 
     what: Planned | SavedReview
     plan: Plan
-    """As it was shown."""
+    """The plan as it was shown."""
     shown: Document
     arguments: str
-    """What the next command repeats."""
+    """The arguments that the next command repeats."""
     manner: Manner
     as_wanted: tuple[str, ...] = ()
 
     async def carried_out(self, js: JetStream) -> int:
-        """The exit code, once the plan is applied and its outcome is told. A second Ctrl-C raises Interrupted."""
+        """Apply the plan, report its outcome, and return the exit code. A second Ctrl-C raises Interrupted."""
         began = time.monotonic()
         try:
             finished = await followed(self.what, js, backup=self.manner.backup)
         except asyncio.CancelledError:
             look = (self.shown.commands or of_plan(self.arguments)).look
-            message = "Stopped at once; what was sent may have been done."
+            message = "Stopped at once; requests that were already sent may have been carried out."
             raise common.Interrupted.because("XX923", "interrupted", message, fix=f"Next: {look}") from None
         code = exit_of(finished, self.plan)
         self._tell(finished, code, time.monotonic() - began)
@@ -169,7 +169,7 @@ class Agreed:
             left=len(plan.blocked) + plan.hidden, later=isinstance(self.what, SavedReview), commands=self.shown.commands,
         )  # fmt: skip
         data = outcome_json(finished, topology=plan.topology, exit_code=code, as_wanted=self.as_wanted)
-        with contextlib.suppress(NobodyReads):  # the exit code tells it all the same, and so do the reports
+        with contextlib.suppress(NobodyReads):  # the exit code says it all the same, and so do the reports
             if manner.format is common.PlainFormat.JSON:
                 manner.tools(data)
             else:
@@ -178,7 +178,7 @@ class Agreed:
 
 
 def exit_of(finished: Finished, plan: Plan) -> int:
-    """What only consent is missing for is refused, not failed."""
+    """Return the exit code: a change that only lacks consent counts as refused, not as failed."""
     if finished.stopped == "interrupted":
         return exits.INTERRUPTED
     if finished.is_success:
@@ -191,11 +191,11 @@ def exit_of(finished: Finished, plan: Plan) -> int:
 def confirmed(plan: Plan) -> bool:
     """Asks on the terminal whether to apply the plan; only an explicit yes makes it True."""
     what = counted(len(plan.steps), "step") if plan.steps else "no step, only records of what is ours"
-    return typer.confirm(f"\nApply this ({what}) to {where(plan.topology, plan.target)}?", default=False, err=True)
+    return is_agreed(f"\nApply this ({what}) to {where(plan.topology, plan.target)}?")
 
 
 async def followed(what: Planned | SavedReview, js: JetStream, *, backup: Path | None = None) -> Finished:
-    """The run with a line of progress; Ctrl-C ends it in good order, a second one at once."""
+    """Run the plan with a line of progress. Ctrl-C ends it in good order, a second one at once."""
     plan = what.outlook.plan if isinstance(what, SavedReview) else what.plan
     shown, finished = _ProgressLine(len(plan.steps)), None
     stop = asyncio.Event()
@@ -222,7 +222,7 @@ def _interruptible(stop: asyncio.Event) -> Iterator[None]:
             task.cancel()
         else:
             stop.set()
-            tell("\nInterrupted: waiting for the answers to what was sent …\n")
+            tell("\nInterrupted: waiting for the answers to requests already sent …\n")
 
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, interrupt)
@@ -234,11 +234,12 @@ def _interruptible(stop: asyncio.Event) -> Iterator[None]:
 
 
 class _ProgressLine:
-    """Progress, at most twenty times a second."""
+    """Progress, at most twenty times a second; what is waited for stands beside it."""
 
     def __init__(self, total: int) -> None:
         self._progress, self._total, self._settled, self._next = Progress(), total, 0, 0.0
         self._told: set[str] = set()
+        self._progress.show(begun(total))
 
     def follow(self, event: Event) -> None:
         if isinstance(event, Finished):
@@ -253,9 +254,9 @@ class _ProgressLine:
             self._progress.show(progress(self._settled, self._total, event.step, self._progress.width))
 
     def _wait(self, event: Waiting) -> None:
-        """Whoever reads a log later wants to know what took so long, once for each step."""
+        """Say once for each step what a run waits for, because readers of a log want to know what took so long."""
         if self._progress.is_watched:
-            self._progress.show(waiting(self._settled, self._total, event.text, self._progress.width))
+            self._progress.show(so_far(self._settled, self._total))
         elif event.step.id not in self._told:
             self._told.add(event.step.id)
             tell(f"{visible(event.text)} …\n")

@@ -1,4 +1,4 @@
-"""`apply --backup DIR`: what is at stake is written down first, and said with how to bring it back."""
+"""`apply --backup DIR`: backs up what is at stake first, and says how to bring it back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from reconciler.server.wire.api import JetStream
 
 
 def _named(folder: str | Path | None) -> Path | None:
-    """Most often a variable that is not set: then nobody would know where the backups are."""
+    """Refuse an empty name: most often it comes from an unset variable, and nobody would know where the backups are."""
     if folder == "":
         raise common.Misused("--backup: name a folder, for example --backup backups/today.")
     return Path(folder) if folder is not None else None
@@ -36,14 +36,15 @@ Backup = Annotated[
 
 
 def unused(folder: Path) -> Path:
-    """This one, or `DIR-2` and so on where there is something of that name."""
+    """Return this folder, or `DIR-2` and so on where something of that name exists."""
     named = folder if folder.name else folder / "backup"
     others = (named.with_name(f"{named.name}-{number}") for number in itertools.count(2))
     return next(one for one in itertools.chain([folder], others) if not one.exists())
 
 
 async def backed_up(planned: Planned, js: JetStream, folder: Path) -> None:
-    """Before the first step. Raises CannotContinue where not all of it can be had: then nothing is changed."""
+    """Back up before the first step. Raises CannotContinue where not everything can be backed up; then nothing is
+    changed."""
     if not (streams := to_back_up(planned.plan, planned.snapshot)):
         tell("Nothing here destroys anything, so nothing was backed up.\n")
         return

@@ -1,5 +1,5 @@
 """`reconciler history`: who applied what and when, newest first; with a number, one run in full; `diff`: what changed
-between two. Changes nothing."""
+between two runs. Changes nothing."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def history_(
     words = what or []
     numbers = _numbers(words[1:] if words[:1] == ["diff"] else words, most=2 if words[:1] == ["diff"] else 1)
     if numbers and topology is not None:
-        raise common.Misused("A number says which run it is; leave out --topology.")
+        raise common.Misused("A number already names one run; leave out --topology.")
     look = paper(verbose=verbose, no_color=no_color) if format_ is common.PlainFormat.TEXT else None
     told = _difference(connection, numbers, topology, look) if words[:1] == ["diff"] else None
     say(asyncio.run(told or _said(connection, numbers, topology, look)))
@@ -70,7 +70,7 @@ async def _difference(connection: Connection, numbers: Sequence[int], topology: 
 
 
 async def _said(connection: Connection, numbers: Sequence[int], topology: str | None, look: Paper | None) -> str:
-    """Without paper: for tools."""
+    """Format without paper, for tools."""
     async with connection.open() as js:
         if not numbers:
             runs = await asking.history(js, topology)

@@ -1,4 +1,4 @@
-"""`reconciler permissions`: the least a user needs to plan, apply or watch a topology. Asks no server."""
+"""`reconciler permissions`: prints the least permissions to plan, apply or watch a topology. Asks no server."""
 
 from __future__ import annotations
 

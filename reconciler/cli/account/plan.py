@@ -1,4 +1,4 @@
-"""`reconciler plan`: what would be changed, what is refused and why. Writes nothing, needs to read only."""
+"""`reconciler plan`: shows what would change, what is refused and why. It writes nothing and only needs to read."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ def plan_(
 ) -> int:
     """Show what an apply would change in the account, what is refused, and why. Changes nothing."""
     if out is not None and out.suffix != ".json":
-        raise common.Misused(f"--out {out}: write a name that ends in .json; by that `apply` knows a saved plan.")
+        raise common.Misused(
+            f"--out {out}: write a name that ends in .json, because `apply` recognises a saved plan by that."
+        )
     options, look = connection.options(), paper(verbose=verbose, no_color=no_color)
     applying = connection.arguments(str(out)) if out else None
 
@@ -84,13 +86,13 @@ async def _make(
     chosen: Selection,
     arguments: Callable[[Selection], str],
 ) -> None:
-    """Returns nothing: asyncio writes out the whole of a main task's result while it puts the signals back."""
+    """Returns nothing: asyncio writes out a main task's whole result when it restores the signal handlers."""
     async with making(paths, options, chosen, arguments) as (made, _js):
         into.append(made)
 
 
 def code(plan: Plan, *, pending: bool) -> int:
-    """The exit code of the plan; with `pending`, 2 in place of 0 where there is something to apply."""
+    """Return the exit code of the plan; with `pending`, 2 in place of 0 where there is something to apply."""
     if plan.exit_code == exits.FINE and pending and not plan.is_empty:
         return exits.PENDING
     return plan.exit_code

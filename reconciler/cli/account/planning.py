@@ -1,4 +1,4 @@
-"""What `plan` and `apply` share: files and options in, a plan and its text out."""
+"""Shared by `plan` and `apply`: files and options in, a plan and its text out."""
 
 from __future__ import annotations
 
@@ -38,35 +38,36 @@ from reconciler.server.wire.api import JetStream
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Which part of the files this run is about, and what it may do."""
+    """Which part of the files a run covers, and what it may do."""
 
     only: tuple[str, ...]
     exclude: tuple[str, ...]
     allow: tuple[str, ...]
     take_over: tuple[str, ...]
     revision: str | None = None
-    """Of git: the files as they were then."""
+    """A git revision: the files as they were then."""
     values: Values = NO_VALUES
-    """Of names that stand in them."""
+    """Values of names that stand in the files."""
     given_up: tuple[tuple[Address, str], ...] = ()
-    """What topologies planned before let go of."""
+    """Objects that the topologies planned before give up."""
 
     @property
     def of_one(self) -> tuple[Only, ...]:
-        """Options that name what is in one topology."""
+        """Options that name something in one topology."""
         said = ((self.only, "--only"), (self.exclude, "--exclude"), (self.allow, "--allow"))
         return (*said, (self.take_over, "--take-over"))
 
     def earlier(self, paths: Sequence[Path]) -> Earlier | None:
-        """The commit that --revision names, None without it. Raises CannotContinue where git does not know it."""
+        """Return the commit that --revision names; None without it. Raises CannotContinue where git does not know
+        it."""
         return Earlier.at(self.revision, paths) if self.revision else None
 
     def tree(self, earlier: Earlier | None) -> Filled:
-        """The files as they are on disk, or in that commit, with what --value says filled in."""
+        """Return the files as they are on disk, or in that commit, with the values of --value filled in."""
         return self.values.tree(earlier.tree if earlier else None)
 
     def options(self, earlier: Earlier | None = None) -> RunOptions:
-        """The selection as the planner takes it, with the commit that the files came from, if it was an earlier one."""
+        """Return the selection for the planner, with the commit that the files came from, if it was an earlier one."""
         came_from = earlier.came_from if earlier else None
         allow = common.consents([*self.allow])
         return RunOptions(
@@ -75,22 +76,23 @@ class Selection:
         )  # fmt: skip
 
     def after(self, plan: Plan) -> Selection:
-        """For the topology that comes next: what this plan lets go of is free by then, if it is carried out."""
+        """Return the selection for the next topology: what this plan gives up is free by then, if the plan is carried
+        out."""
         going = (one for one in plan.changes if one.action is Action.FORGET and plan.exit_code == exits.FINE)
         return replace(self, given_up=(*self.given_up, *((Address.parse(one.address), plan.topology) for one in going)))
 
     def of_use(self, plan: Plan) -> Selection:
-        """Without consents to nothing, which no next command is to repeat."""
+        """Return the selection without consents to nothing, which no next command should repeat."""
         verdicts = [verdict for change in plan.changes for verdict in change.verdicts]
         kept = (one for one in self.allow if consent.is_of_use(common.consents([one])[0], verdicts))
         return replace(self, allow=tuple(kept))
 
     def files(self, paths: Sequence[Path]) -> list[str]:
-        """How a command names them."""
+        """Return the files as a command names them."""
         return [*(("--revision", self.revision) if self.revision else ()), *self.values.files(paths)]
 
     def arguments(self, paths: Sequence[Path], connection: Connection) -> str:
-        """What the next command line repeats."""
+        """Return what the next command line repeats."""
         options = (
             ("--only", self.only), ("--exclude", self.exclude), ("--allow", self.allow), ("--take-over", self.take_over),
         )  # fmt: skip
@@ -111,7 +113,8 @@ def selection(
         ),
     ] = None,
 ) -> Selection:
-    """Declares --only, --exclude, --allow, --take-over and --revision. Raises Misused where a consent cannot be read."""
+    """Declares --only, --exclude, --allow, --take-over and --revision. Raises Misused where a consent cannot be
+    read."""
     common.consents(allow)
     if revision == "":
         raise common.Misused("--revision: name a revision of git, for example HEAD~1 or v1.2.")
@@ -123,7 +126,7 @@ def selection(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """A plan, and what is said beside it."""
+    """A plan with the other content of its report."""
 
     planned: Planned
     topology: Topology
@@ -135,7 +138,8 @@ class Made:
     def document(
         self, paper: Paper, *, command: str = "plan", goes_on: bool = False, applying: str | None = None
     ) -> Document:
-        """The report on this plan; `goes_on` if this run applies it at once, `applying` if that takes other arguments."""
+        """Return the report on this plan. `goes_on` says that this run applies it at once, `applying` that an apply
+        takes other arguments."""
         plan = self.planned.plan
         return document(
             command=command, topology=plan.topology, plan=plan, declared=self.topology, arguments=self.arguments,
@@ -144,7 +148,7 @@ class Made:
 
 
 def with_files(plan: Plan, loaded: Loaded, earlier: Earlier | None) -> Plan:
-    """Together with what the files' own warnings say, and what going back does not bring back."""
+    """Add the warnings about the files, and about what going back does not bring back."""
     return replace(plan, diagnostics=(*loaded.diagnostics, *(lasting(plan) if earlier else ()), *plan.diagnostics))
 
 
@@ -152,7 +156,8 @@ def with_files(plan: Plan, loaded: Loaded, earlier: Earlier | None) -> Plan:
 async def making(
     paths: Sequence[Path], options: ConnectOptions, chosen: Selection, arguments: Callable[[Selection], str]
 ) -> AsyncIterator[tuple[Made, JetStream]]:
-    """The plan, and the connection to carry it out over; `arguments` says what a next command line repeats of a selection."""
+    """Make the plan, and keep the connection to carry it out. `arguments` says what a next command line repeats of a
+    selection."""
     progress = Progress()
     progress.show("reading files and account …")
     began = time.monotonic()

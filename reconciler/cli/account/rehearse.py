@@ -1,4 +1,5 @@
-"""`reconciler rehearse`: the plan carried out for real, on throw-away servers that hold the account's configurations."""
+"""`reconciler rehearse`: carries the plan out for real, on throw-away servers that hold the account's
+configurations."""
 
 from __future__ import annotations
 
@@ -84,10 +85,9 @@ def rehearse(
         else:
             live = _on(asyncio.run(_look(connection.options(), progress.show)), wanted)
         fetch = partial(_program, tell=progress.show)
-        progress.show(f"rehearsing on nats-server {live.target.version} …")
         options = selection.options(earlier)
         try:
-            found = rehearse_(topology, live, options, fetch, str(then) if then else None)
+            found = rehearse_(topology, live, options, fetch, str(then) if then else None, progress.show)
             if probe:
                 progress.show("letting clients do the same before and after …")
                 found = _probed(found, topology, live, options, fetch)

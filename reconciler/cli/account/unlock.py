@@ -1,4 +1,4 @@
-"""`reconciler unlock`: shows who holds leases, and removes those that were left behind, after asking."""
+"""`reconciler unlock`: shows who holds leases, and removes abandoned ones after asking."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.option_groups import takes
-from reconciler.cli.shared.screen import say, tell
+from reconciler.cli.shared.screen import is_agreed, say, tell
 from reconciler.cli.shared.value_option import Values, values
 from reconciler.journeys.history import history as asking
 from reconciler.memory.lease import Held
@@ -68,7 +68,7 @@ def _confirmed(one: Held) -> bool:
     if not sys.stdin.isatty():
         raise common.Misused("There is no terminal to ask on; add --yes to remove the lease without being asked.")
     try:
-        return typer.confirm(f"Remove the lease of topology {visible(one.holder.topology)}?", default=False, err=True)
+        return is_agreed(f"Remove the lease of topology {visible(one.holder.topology)}?")
     except typer.Abort:  # another one may be removed already
         tell("\n")
         return False

@@ -1,4 +1,4 @@
-"""`reconciler unpin`: ends the pin of a consumer's client, so that another one that pulls is served."""
+"""`reconciler unpin`: ends the pin of a consumer's client, so that another client that pulls is served."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def _ask(connection: Connection, consumer: str) -> Unpinned:
 def _said(told: Unpinned) -> str:
     groups = f"{'group' if len(told.groups) == 1 else 'groups'} {', '.join(told.groups)}"
     if told.client is None:
-        return f"{told.consumer}: nobody is pinned ({groups}); nothing was done.\n"
+        return f"{told.consumer}: no client is pinned ({groups}); nothing was done.\n"
     shared = "" if len(told.groups) == 1 else ", which share one pin"
     return (
         f"{told.consumer}: client {told.client} is no longer pinned ({groups}{shared}); "

@@ -1,1 +1,1 @@
-"""Commands about what strayed."""
+"""Commands about drift."""

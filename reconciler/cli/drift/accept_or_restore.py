@@ -1,4 +1,4 @@
-"""`drift --accept` and `drift --restore`: what strayed goes into the files, or back to what was applied."""
+"""`drift --accept` and `drift --restore`: write drift into the files, or put back what was applied."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reconciler.cli.account.applying import ApplyRun, Manner
 from reconciler.cli.account.planning import Made
 from reconciler.cli.shared import exits
 from reconciler.cli.shared.common import PlainFormat
-from reconciler.cli.shared.screen import paper, say, tell
+from reconciler.cli.shared.screen import Progress, paper, say, tell
 from reconciler.documents.read.files import Tree
 from reconciler.journeys.drift.accept import accept
 from reconciler.journeys.drift.accepted import accepted_json, accepted_text
@@ -32,7 +32,8 @@ from reconciler.server.connect.options import ConnectOptions
 def accepting(
     found: Looked, paths: Sequence[Path], options: RunOptions, *, look: Paper, arguments: str, as_json: bool
 ) -> int:
-    """0: all of it is in the files now; 3: something is left that no file can take; 1: a file could not be edited."""
+    """Accept the drift, and return 0 if all of it is in the files now, 3 if no file can take the rest, 1 if a file
+    could not be edited."""
     made = accept(found, paths, options)
     if as_json:
         left = made.left.drift
@@ -48,7 +49,8 @@ def restoring(
     paths: Sequence[Path], connecting: ConnectOptions, options: RunOptions, manner: Manner, arguments: str, tree: Tree,
     commands: CommandLines,
 ) -> int:  # fmt: skip
-    """The exit code of `drift --restore`: that of its apply, or 3 where the drift that is left belongs to somebody else."""
+    """Return the exit code of `drift --restore`: that of its apply, or 3 where the drift that is left belongs to
+    somebody else."""
     return asyncio.run(_restored(paths, connecting, options, manner, arguments, tree, commands))
 
 
@@ -56,9 +58,12 @@ async def _restored(
     paths: Sequence[Path], connecting: ConnectOptions, options: RunOptions, manner: Manner, arguments: str, tree: Tree,
     commands: CommandLines,
 ) -> int:  # fmt: skip
-    """As an apply: shown, asked about, carried out. What is not ours to put back stays drift."""
+    """Apply the restoration: show it, ask, carry it out. What this topology may not put back stays drift."""
     began = time.monotonic()
+    progress = Progress()
+    progress.show("reading files and account …")
     async with both(paths, connecting, tree) as here:
+        progress.clear()
         found = look(here.topology, here.snapshot, options)
         theirs = [item for item in found.drift.drifted if not item.is_ours]
         if found.drift.is_partial or len(theirs) == len(found.drift.drifted):

@@ -1,4 +1,4 @@
-"""`reconciler drift`: what is not as it was last applied. Writes nothing, needs to read only."""
+"""`reconciler drift`: shows what differs from the last apply. It writes nothing and only needs to read."""
 
 from __future__ import annotations
 
@@ -46,21 +46,22 @@ EVERY = "15m"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriftScope:
-    """Which addresses this is about."""
+    """The addresses that a run covers."""
 
     only: tuple[str, ...]
     exclude: tuple[str, ...]
     allow: tuple[str, ...] = ()
-    """For what is put back."""
+    """Consents for what --restore changes."""
     values: Values = NO_VALUES
-    """Of names that stand in the files."""
+    """Values of names that stand in the files."""
 
     def options(self) -> RunOptions:
-        """The addresses to look at, and the consents that --restore has."""
+        """Return the addresses to look at, and the consents for --restore."""
         return RunOptions(only=self.only, exclude=self.exclude, allow=common.consents([*self.allow]))
 
     def arguments(self, paths: Sequence[Path], connection: Connection, *, consents: bool = False) -> str:
-        """What the next command line repeats; --allow is among it with `consents` only, since only --restore takes it."""
+        """Return what the next command line repeats; --allow is included only with `consents`, because only --restore
+        takes it."""
         options = (("--only", self.only), ("--exclude", self.exclude), ("--allow", self.allow if consents else ()))
         return connection.arguments(*self.values.files(paths), options=options)
 
@@ -120,18 +121,24 @@ def drift_(
     that is not applied yet is no drift."""
     in_words = format_ in (ReportFormat.TEXT, ReportFormat.JSON) and not reports.wanted
     common.never(
-        (accept + restore + watch > 1, "--accept, --restore and --watch are different things to do; choose one of them."),
+        (accept + restore + watch > 1, "--accept, --restore and --watch do different things; choose one of them."),
         (listen and not watch, "--listen serves metrics while watching; add --watch, or write a file with --metrics."),
-        (every and not watch, "--every says how often --watch looks at everything; add that, or leave it out."),
+        (every and not watch, "--every says how often --watch takes a full look; add --watch, or leave it out."),
         ((accept or restore or watch) and not in_words,
-         "--accept, --restore and --watch tell what happens as text, or with --format json."),
+         "--accept, --restore and --watch report as text, or with --format json."),
         (accept and part.values.given,
-         "--accept writes live values into the files, and these are filled with others elsewhere; edit them by hand."),
-        (part.allow and not restore, "--allow is consent to what --restore changes; add that, or leave it out."),
-        (yes and not restore, "--yes answers what --restore asks; add that, or leave it out."),
-        (partial and not restore, "--partial is about what --restore puts back; add that, or leave it out."),
+         (
+                 "--accept writes live values into the files, but these files have placeholders that other values "
+                 "fill elsewhere; edit them by hand."
+             )),
+        (part.allow and not restore, "--allow is consent to what --restore changes; add --restore, or leave it out."),
+        (yes and not restore, "--yes answers what --restore asks; add --restore, or leave it out."),
+        (partial and not restore, "--partial is about what --restore puts back; add --restore, or leave it out."),
         (metrics and (accept or restore),
-         "--metrics tells what was seen, and --accept and --restore change that; write it by a look afterwards."),
+         (
+                 "--metrics reports what was seen, and --accept and --restore change that; write the metrics with "
+                 "a look afterwards."
+             )),
     )  # fmt: skip
     if restore:
         manner = _manner(yes, partial, format_, paper(verbose=verbose, no_color=no_color))
@@ -172,7 +179,7 @@ def drift_(
 
 @contextmanager
 def _down_where_nothing_is_seen(metrics: Path | None) -> Iterator[None]:
-    """Metrics of an earlier look must not pass for those of now."""
+    """Write the metrics of a failed look, so that those of an earlier one do not pass for current."""
     try:
         yield
     except CannotContinue as problem:
@@ -190,8 +197,8 @@ def _restore(paths: Sequence[Path], part: DriftScope, connection: Connection, ma
     arguments = part.arguments(paths, connection)
     if not manner.yes and not sys.stdin.isatty():
         raise common.Misused(
-            f"There is no terminal to ask on. Look first with `reconciler drift {arguments}`, then add --yes to put it "
-            "back without being asked."
+            f"There is no terminal to ask on. Look first with `reconciler drift {arguments}`, then add --yes to put "
+            "it back without being asked."
         )
     commands = of_restoring(arguments, part.arguments(paths, connection, consents=True))
     return restoring(paths, connection.options(), part.options(), manner, arguments, part.values.tree(), commands)

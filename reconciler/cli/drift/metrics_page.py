@@ -1,4 +1,4 @@
-"""Metrics where others fetch them: a file that is never half written, and a page on a port of this machine."""
+"""Metrics for others to fetch: a file that is never half written, and a page on a port of this machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 
 
 def write_file(path: Path, text: str) -> None:
-    """Whoever reads meanwhile gets the old file or the new one; a collector takes only names that end in `.prom`."""
+    """Replace the file in one step, so that a reader gets the old file or the new one. A collector takes only names
+    that end in `.prom`."""
     try:
         write_whole({path: text.encode()})
     except OSError as error:
@@ -28,7 +29,7 @@ _ADDRESS = re.compile(r"(\[(?P<six>[^\[\]]+)\]|(?P<host>[^:\[\]]*)):(?P<port>[0-
 
 
 def address(said: str) -> tuple[str, int]:
-    """`127.0.0.1:9099`, `:9099`, `[::1]:9099`"""
+    """Parse `127.0.0.1:9099`, `:9099` or `[::1]:9099`."""
     found = _ADDRESS.fullmatch(said)
     if not found or int(found["port"]) > 65_535:
         raise common.Misused(f"--listen {said}: write HOST:PORT, for example 127.0.0.1:9099 or [::1]:9099.")
@@ -37,7 +38,7 @@ def address(said: str) -> tuple[str, int]:
 
 @contextmanager
 def page(at: tuple[str, int], text: Callable[[], str]) -> Iterator[str]:
-    """Served while the block lasts; its URL. Port 0 takes a free one."""
+    """Serve the page while the block lasts, and yield its URL. Port 0 takes a free one."""
 
     class Page(BaseHTTPRequestHandler):
         timeout = 5.0
@@ -56,7 +57,7 @@ def page(at: tuple[str, int], text: Callable[[], str]) -> Iterator[str]:
         do_HEAD = do_GET
 
         def log_message(self, *_: object) -> None:
-            """Who fetches metrics is no news."""
+            """Log nothing: a fetch of metrics is no news."""
 
     class Server(ThreadingHTTPServer):
         address_family = socket.AF_INET6 if ":" in at[0] else socket.AF_INET
@@ -64,7 +65,7 @@ def page(at: tuple[str, int], text: Callable[[], str]) -> Iterator[str]:
 
     try:
         server = Server(at, Page)
-    except (OSError, TypeError) as error:  # the latter for what can be no name of a host
+    except (OSError, TypeError) as error:  # the latter where no host can have the name
         raise CannotContinue(_taken(at, error)) from None
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
     thread.start()
@@ -83,5 +84,5 @@ def _taken(at: tuple[str, int], error: OSError | TypeError) -> Diagnostic:
     return Diagnostic(
         severity=Severity.ERROR, code="DR112", name="cannot-listen",
         message=f"Cannot listen on {_shown(*at)}: {(getattr(error, 'strerror', None) or str(error)).lower()}.",
-        fix="Choose another port, or end what uses it.",
+        fix="Choose another port, or end the process that uses it.",
     )  # fmt: skip

@@ -1,4 +1,5 @@
-"""`reconciler drift --watch`: stays, tells what changes as soon as it does, and keeps metrics up to date."""
+"""`reconciler drift --watch`: keeps running, reports every change as soon as it happens, and keeps metrics up to
+date."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ from reconciler.report.words.diagnostics import report
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outlets:
-    """Where the metrics go."""
+    """The places for metrics."""
 
     file: Path | None = None
     listen: tuple[str, int] | None = None
@@ -33,7 +34,7 @@ class Outlets:
 
 @dataclass(slots=True)
 class Teller:
-    """Says what is different, and keeps the metrics."""
+    """Reports differences, and keeps the metrics."""
 
     as_json: bool
     outlets: Outlets
@@ -44,7 +45,7 @@ class Teller:
     is_lost: bool = False
 
     def __call__(self, what: Happening) -> None:
-        """The metrics first: whoever hears of something finds it there."""
+        """Update the metrics first, so that they are current for anybody who reads the report."""
         lines = [*self._lines(what)]
         if isinstance(what, LookedAtAll):
             self.drift, self.is_lost, self.looks = what.drift, False, self.looks + 1
@@ -64,15 +65,15 @@ class Teller:
                 tell(report(what.drift.diagnostics, paper()))
             yield from changes(self.drift, what.drift)
         elif not self.is_lost:
-            yield WatchLine("lost", f"{what.why.rstrip('.')}; connecting again", {"why": what.why})
+            yield WatchLine("lost", f"{what.why.rstrip('.')}; reconnecting", {"why": what.why})
 
     def _wrong(self, found: Sequence[Diagnostic]) -> Iterator[WatchLine]:
-        """People read it where errors stand."""
+        """Print it on stderr for people, as they expect of errors."""
         if self.as_json:
             yield wrong(found)
 
     def ended(self, problem: CannotContinue) -> None:
-        """Not even the first look succeeded."""
+        """Report that not even the first look succeeded."""
         for line in self._wrong(problem.diagnostics):
             say(line_json(line, time.time()))
 
@@ -91,25 +92,27 @@ class Teller:
             tell(report(problem.diagnostics, paper()))
 
     def write(self) -> None:
-        """Writes the metrics into their file, if one is wanted. Raises CannotContinue where that fails."""
+        """Write the metrics into their file, if there is one. Raises CannotContinue where that fails."""
         if self.outlets.file:
             write_file(self.outlets.file, self.page())
 
     def page(self) -> str:
-        """The metrics as of the last event, in the text format of Prometheus."""
+        """Return the metrics as of the last event, in the text format of Prometheus."""
         return metrics_text(self.gauges)
 
 
 def through(watch: Watch, teller: Teller) -> int:
-    """Until somebody ends it: 130 after Ctrl-C, as ever; 0 after SIGTERM, which is how services are stopped."""
+    """Watch until somebody ends it, and return 130 after Ctrl-C, or 0 after SIGTERM, which is how services are
+    stopped."""
     teller.watch = watch
-    teller.write()  # whoever names a file that cannot be written is to hear it now
+    teller.write()  # report a file that cannot be written right away
     with ExitStack() as open_:
         if teller.outlets.listen:
             url = open_.enter_context(page(teller.outlets.listen, teller.page))
             tell(f"Metrics are at {url}.\n")
         tell(
-            f"Everything is looked at every {show_duration(round(watch.every * 1e9))}, and whenever something changes.\n"
+            f"The watch looks at everything every {show_duration(round(watch.every * 1e9))}, and "
+            "whenever something changes.\n"
         )
         try:
             return asyncio.run(_run(watch))
@@ -126,7 +129,7 @@ async def _run(watch: Watch) -> int:
 
 @contextlib.contextmanager
 def _ending(stop: asyncio.Event) -> Iterator[list[signal.Signals]]:
-    """The first signal ends it in good order, another one at once."""
+    """The first signal ends the watch in good order, another one at once."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     came: list[signal.Signals] = []
 

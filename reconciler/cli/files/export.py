@@ -1,4 +1,4 @@
-"""`reconciler export`: what is live, as YAML whose plan is empty at once."""
+"""`reconciler export`: writes an account as YAML whose plan is empty at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import typer
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.option_groups import takes
-from reconciler.cli.shared.screen import emit, paper, tell
+from reconciler.cli.shared.screen import doing, emit, paper, tell
 from reconciler.cli.shared.writing import Overwrite, write
 from reconciler.documents.write.new_files import strangers
 from reconciler.journeys.export.export import Exported, ExportedFolder, Layout, exported, exported_folder
@@ -57,16 +57,18 @@ def export_(
     """
     common.never(
         (output is not None and into is not None, "--output names one file and --into a folder; give one of them."),
-        (layout and into is None, "--layout is that of a folder; name one with --into, or leave it out."),
+        (layout and into is None, "--layout is about a folder; name one with --into, or leave it out."),
         (overwrite and into is None and output is None,
          "--overwrite is about files; name one with --output or a folder with --into, or leave it out."),
     )  # fmt: skip
     wanted = _Wanted(connection.options(), topology, tuple(only or ()), tuple(exclude or ()))
     if into is not None:
-        folder = asyncio.run(wanted.folder(layout or Layout.OWNER))
+        with doing("reading the account …"):
+            folder = asyncio.run(wanted.folder(layout or Layout.OWNER))
         _write_folder(folder, into, connection, overwrite=overwrite)
         return _ended(folder.left_out)
-    found = asyncio.run(wanted.file())
+    with doing("reading the account …"):
+        found = asyncio.run(wanted.file())
     if output is None:
         emit(found.text)
     else:
@@ -76,7 +78,7 @@ def export_(
 
 
 class _Wanted:
-    """What is to be exported, and from where."""
+    """What to export, and from where."""
 
     def __init__(
         self, options: ConnectOptions, topology: str | None, only: tuple[str, ...], exclude: tuple[str, ...]
@@ -106,8 +108,11 @@ def _write_folder(found: ExportedFolder, into: Path, connection: Connection, *, 
 def _left_over(into: Path, files: Mapping[Path, str]) -> list[Diagnostic]:
     return [
         Diagnostic(
-            severity=Severity.WARNING, code="XX909", name="not-of-this-export",
-            message=f"{path} is in the folder and was not written now; what it says may not be live any more",
+            severity=Severity.WARNING, code="XX909", name="leftover-file",
+            message=(
+                    f"{path} is in the folder, but this export did not write it; it may describe objects that are "
+                    "no longer live"
+                ),
             fix="remove it, or export into a new folder",
         )
         for path in strangers(into, files)
@@ -118,9 +123,12 @@ def _several(found: Exported) -> Iterator[Diagnostic]:
     if found.others:
         yield Diagnostic(
             severity=Severity.WARNING, code="XX910", name="several-owners",
-            message=f"this file is of topology `{found.topology}`, and part of it is owned by {', '.join(found.others)}: in this "
-            "account its plan is refused that",
-            fix=f"write a file for each owner: --into DIR; or plan it with{_taking_over(found)}, which makes all of it its own",
+            message=f"this file is of topology `{found.topology}`, but {', '.join(found.others)} owns part of what "
+                    "it declares, so its plan in this account is refused for that part",
+            fix=(
+                    f"write a file for each owner: --into DIR; or plan it with{_taking_over(found)}, which makes "
+                    "the topology own all of it"
+                ),
         )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""`reconciler import`: files of other tools, as a topology. Asks no server."""
+"""`reconciler import`: turns files of other tools into a topology. Asks no server."""
 
 from __future__ import annotations
 

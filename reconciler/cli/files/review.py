@@ -1,4 +1,5 @@
-"""`reconciler review`: what two revisions of the files come to, without an account and without credentials."""
+"""`reconciler review`: shows what the changes between two revisions of the files would do, without an account or
+credentials."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ import typer
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, document, reports
-from reconciler.cli.shared.screen import paper
+from reconciler.cli.shared.screen import doing, paper
 from reconciler.cli.shared.value_option import Values, values
 from reconciler.journeys.review.review import Review
 from reconciler.journeys.review.revisions import Reviewed, review_files
@@ -23,7 +24,7 @@ from reconciler.report.words.visible import visible
 
 app = common.app()
 SHOWN = 12
-"""Characters of a commit that people read."""
+"""How many characters of a commit are shown."""
 
 
 @app.command(epilog=exits.named(exits.PENDING, exits.REFUSED))
@@ -58,7 +59,10 @@ def review(
     """Show what a change of the files would do, without an account: for pull requests, also from forks."""
     where = paths or [Path()]
     server = common.version(for_server)
-    found = review_files(where, base, head, today=datetime.now(UTC).date(), server=server, values=dict(values.given))
+    with doing("comparing revisions …"):
+        found = review_files(
+            where, base, head, today=datetime.now(UTC).date(), server=server, values=dict(values.given)
+        )
     look = paper(verbose=verbose, no_color=no_color)
     reports.say(format_, *_documents(found, where, values, head, look))
     return _code(found, pending=exit_code)
@@ -89,7 +93,7 @@ def _judged(one: Review) -> str:
 
 
 def _closing(one: Review, paths: Sequence[Path], values: Values) -> str:
-    """What nobody could judge here, and who can."""
+    """Say what was not judged here, and which command judges it."""
     if not one.unjudged:
         return ""
     codes = ", ".join(one.unjudged)

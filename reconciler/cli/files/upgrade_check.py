@@ -1,4 +1,5 @@
-"""`reconciler upgrade-check`: what another nats-server version would make of an account, or of files. Changes nothing."""
+"""`reconciler upgrade-check`: shows what another nats-server version would make of an account, or of files. Changes
+nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ import typer
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.option_groups import takes
-from reconciler.cli.shared.screen import paper, say, tell
+from reconciler.cli.shared.screen import doing, paper, say, tell
 from reconciler.cli.shared.value_option import Values, values
 from reconciler.journeys.upgrade.check import Checked, check_account, check_files
 from reconciler.journeys.upgrade.text import head, upgrade_json, upgrade_text
@@ -53,7 +54,8 @@ def upgrade_check(
     """Show what another server version would lose, refuse or rewrite: of everything live, or of files."""
     after = _version(server_version)
     values.need(paths)
-    found = check_files(paths, after, values.tree()) if paths else asyncio.run(_account(connection, after))
+    with doing("reading files …" if paths else "reading the account …"):
+        found = check_files(paths, after, values.tree()) if paths else asyncio.run(_account(connection, after))
     if found.diagnostics:
         tell(diagnostics.report(found.diagnostics))
     say(
@@ -70,7 +72,7 @@ async def _account(connection: Connection, after: Version) -> Checked:
 
 
 def _version(text: str) -> Version:
-    """A minor stands for the newest of its patches: nobody upgrades to the oldest."""
+    """Take a minor version as the newest of its patches: nobody upgrades to the oldest."""
     try:
         parsed = Version.parse(text)
         return parsed if text.count(".") > 1 else parsed._replace(patch=NEWEST_PATCH)

@@ -1,4 +1,4 @@
-"""`reconciler validate`: what the files alone say, judged for the oldest server they are written for and the newest."""
+"""`reconciler validate`: judges the files alone, for the oldest server they are written for and for the newest."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, document, reports
-from reconciler.cli.shared.screen import paper
+from reconciler.cli.shared.screen import doing, paper
 from reconciler.cli.shared.value_option import Values, values
 from reconciler.documents.read.load import Loaded
 from reconciler.journeys.plan.validate import checked_each, versions
@@ -42,7 +42,8 @@ def validate(
 ) -> int:
     """Check files, without a server: every problem at once, each with its place and what to do about it."""
     server = common.version(for_server)
-    found = checked_each(paths, server, values.tree())
+    with doing("reading files …"):
+        found = checked_each(paths, server, values.tree())
     look = paper(no_color=no_color)
     reports.say(format_, *(_document(one, server, look) for one in found))
     return exits.FINE if all(map(_is_fine, found)) else exits.FAILED

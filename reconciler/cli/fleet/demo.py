@@ -1,4 +1,5 @@
-"""`reconciler demo --fleet`: the fleet commands themselves, on servers with accounts that live as long as the story."""
+"""`reconciler demo --fleet`: runs the fleet commands themselves, on servers with accounts that live as long as the
+story."""
 
 from __future__ import annotations
 
@@ -35,28 +36,28 @@ SKEW = (
 
 
 def play(page: Path) -> int:
-    """`page`: where the report is written."""
+    """Play the story; `page` is where it writes the report."""
     page = page.absolute()
     with _shops() as (nodes, fleet):
         where = f"{counted(len(fleet.targets), 'account')} on {counted(len(nodes), 'nats-server')} of their own"
         say(f"{where}; the files are examples/fleet.\n")
         targets = {one.name: one for one in fleet.targets}
-        codes = [_told("What would be made on each of them? This needs no Spark.", "plan")]
-        _heading("Make it so, on all of them.")
+        codes = [_told("What would be created on each of them? This needs no Spark.", "plan")]
+        _heading("Apply it on all of them.")
         asyncio.run(story.apply_to_all(fleet.targets))
-        say(f"{counted(len(targets), 'account')} applied, as `reconciler apply` does it for one.\n")
+        say(f"{counted(len(targets), 'account')} applied, as `reconciler apply` does for one.\n")
         for number, day in enumerate(story.DAYS, 1):
             _heading(day.told)
             asyncio.run(story.live(day, targets, number))
             if number == len(story.DAYS):
                 nodes[story.LOST.partition("-")[0]].kill()
             codes.append(
-                _told(f"Night {number}: what strayed?", "drift", "--run", f"night-{number}", expected=_nightly(number))
+                _told(f"Night {number}: what drifted?", "drift", "--run", f"night-{number}", expected=_nightly(number))
             )
-        codes.append(_told("How would the customers fall on partitions and members?", *SKEW))
-        codes.append(_told("What did the servers tell about acknowledgements, and about who changed what?", "events"))
+        codes.append(_told("How would the customers spread over partitions and members?", *SKEW))
+        codes.append(_told("What did the servers report about acknowledgements, and about who changed what?", "events"))
         codes.append(_told("All of it, on one page.", "report", "--report", f"html={page}", expected=exits.DRIFT))
-    say(f"\nThe servers are gone with everything on them. The page is {page}\n")
+    say(f"\nThe servers and their data are deleted. The page is {page}\n")
     return exits.FINE if all(codes) else exits.FAILED
 
 
@@ -66,7 +67,7 @@ def _nightly(number: int) -> int:
 
 @contextmanager
 def _shops() -> Iterator[tuple[Mapping[str, Node], Fleet]]:
-    """Servers, and a folder that is the current one for a while: with the topology and a fleet.yaml that names them."""
+    """Start servers, and work in a folder that holds the topology and a fleet.yaml that names them."""
     home, program = Path.cwd(), binary.find(os.environ)
     with tempfile.TemporaryDirectory(prefix="reconciler-fleet-", ignore_cleanup_errors=True) as name:
         nodes = story.servers(program)
@@ -83,7 +84,7 @@ def _shops() -> Iterator[tuple[Mapping[str, Node], Fleet]]:
 
 
 def _told(heading: str, *command: str, expected: int = exits.FINE) -> bool:
-    """Whether it ended as the story has it."""
+    """Run a command, and say whether it ended as the story expects."""
     from reconciler.cli.run import run  # noqa: PLC0415 - it knows all commands, this one too
 
     _heading(heading)

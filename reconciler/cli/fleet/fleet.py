@@ -97,7 +97,7 @@ def report(
 
 
 def _work(name: str, **said: Any) -> Work:
-    """What does it, imported when Spark runs: pyspark is for these commands alone."""
+    """The work itself, imported when Spark runs: only these commands need pyspark."""
     module, _, function = name.partition(".")
 
     def work(look: FleetRun) -> FleetFindings:

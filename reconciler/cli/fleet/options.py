@@ -1,4 +1,4 @@
-"""What fleet commands have in common: the file, which targets, where tables are kept, which Spark, and how to tell it."""
+"""The options that fleet commands share: the file, the targets, the tables, the Spark, and the format."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from reconciler.fleet.runs.look import FleetRun
 
 STORE = "fleet-data"
-"""Beside fleet.yaml, with a folder for each fleet's name, unless somebody says where."""
+"""The folder beside fleet.yaml that holds one folder for each fleet, unless --store says otherwise."""
 
 
 class FleetFormat(StrEnum):
-    """What a report about a fleet can be told in."""
+    """The formats of a report about a fleet."""
 
     TEXT = "text"
     JSON = "json"
@@ -55,7 +55,8 @@ class Which:
     patterns: tuple[str, ...] = ()
 
     def fleet(self) -> Fleet:
-        """The fleet with the targets that --target chooses; the rest are its `others`. Raises Misused if it chooses none."""
+        """Return the fleet with the targets that --target chooses; the rest are its `others`. Raises Misused if it
+        chooses none."""
         from reconciler.fleet.accounts.fleet_file import load_fleet  # noqa: PLC0415 - `--help` needs none of it
 
         whole = load_fleet(self.file)
@@ -75,7 +76,7 @@ class Which:
         return any(fnmatchcase(one, pattern) for one in said for pattern in self.patterns)
 
     def arguments(self) -> str:
-        """What a next command line repeats."""
+        """Return what a next command line repeats."""
         return shlex.join([str(self.file), *(part for one in self.patterns for part in ("--target", one))])
 
 
@@ -94,19 +95,19 @@ def which(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class On:
-    """Which Spark, which tables, which run of them."""
+    """Which Spark, which tables, and which run of them."""
 
     master: str | None
     store: str | None
     run: str | None
 
     def arguments(self) -> list[str]:
-        """What a next command line repeats: the same tables, by the same Spark."""
+        """Return what a next command line repeats: the same tables on the same Spark."""
         pairs = (("--store", self.store), ("--master", self.master))
         return [part for name, value in pairs if value for part in (name, value)]
 
     def look(self, which: Which, fleet: Fleet | None = None) -> FleetRun:
-        """Everything a command works with; takes the time a JVM needs to start."""
+        """Return everything that a command works with; this takes as long as a JVM needs to start."""
         fleet, say = fleet or which.fleet(), Saying()
         from reconciler.fleet.runs.look import FleetRun  # noqa: PLC0415
         from reconciler.fleet.session import session  # noqa: PLC0415 - pyspark is for fleet commands alone
@@ -122,7 +123,8 @@ class On:
 
 
 def folder_of(fleet: str) -> str:
-    """A name may hold anything; a folder's begins with a letter or a digit, and holds nothing that is more than a name."""
+    """Make the name of a folder from that of a fleet, which may hold anything: it begins with a letter or a digit, and
+    has no separators."""
     return re.sub("^[^A-Za-z0-9%]", lambda first: f"%{ord(first[0]):02X}", quote(fleet, safe=""))
 
 
@@ -151,7 +153,7 @@ def on(
 
 
 class Saying:
-    """What takes its time: a line on stderr, written over where somebody watches."""
+    """Shows what takes time as a line on stderr, which the next line replaces on a terminal."""
 
     def __init__(self) -> None:
         self._progress = Progress()
@@ -163,9 +165,9 @@ class Saying:
             tell(f"{text}\n")
 
     def often(self, text: str) -> None:
-        """What is told again and again, and of no use in a log."""
+        """Show a line that changes often, and is of no use in a log."""
         self._progress.show(text)
 
     def clear(self) -> None:
-        """Removes the line from the terminal, if one is shown."""
+        """Remove the line from the terminal, if one is shown."""
         self._progress.clear()

@@ -1,4 +1,5 @@
-"""`reconciler fleet plan`: a plan for every target, several at a time. The one fleet command that needs no Spark."""
+"""`reconciler fleet plan`: a plan for every target, several at a time. It is the one fleet command that needs no
+Spark."""
 
 from __future__ import annotations
 
@@ -67,7 +68,8 @@ def plan(
 
 
 def _following(fleet: Fleet, made: Iterable[TargetPlan], asked: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """How one of them is applied: each by itself, by somebody who looks; `asked`: which part of it, and with what consent."""
+    """Say how to apply one target: each by itself, by somebody who looks. `asked` holds the selection and the
+    consents."""
     ready = {one.target for one in made if one.plan and one.plan.exit_code == exits.FINE and not one.plan.is_empty}
     first = next((one for one in fleet.targets if one.name in ready), None)
     if first:
@@ -75,7 +77,7 @@ def _following(fleet: Fleet, made: Iterable[TargetPlan], asked: Sequence[tuple[s
 
 
 def _arguments(target: FleetTarget, asked: Sequence[tuple[str, str]]) -> str:
-    """Never a password or a token: they are said in NATS_PASSWORD and NATS_TOKEN, which `_secret` reminds of."""
+    """Never a password or a token: they belong in NATS_PASSWORD and NATS_TOKEN, which `_secret` mentions."""
     said = target.settings
     options: list[tuple[str, str | None]] = [("--value", f"{name}={value}") for name, value in target.values.items()]
     options += [*asked]
@@ -95,7 +97,7 @@ def _secret(target: FleetTarget) -> str:
 
 
 def _code(made: Iterable[TargetPlan], *, pending: bool) -> int:
-    """What could not be planned goes before what is refused, as for one target."""
+    """A failure to plan outranks a refusal, as for one target."""
     codes = {one.plan.exit_code if one.plan else exits.FAILED for one in made}
     if worst := next((code for code in (exits.FAILED, exits.REFUSED) if code in codes), None):
         return worst

@@ -1,4 +1,4 @@
-"""`reconciler fleet skew` and `fleet events`: what takes more data than one account's plan looks at."""
+"""`reconciler fleet skew` and `fleet events`: questions that need more data than a plan of one account."""
 
 from __future__ import annotations
 

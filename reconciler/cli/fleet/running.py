@@ -1,4 +1,4 @@
-"""Runs one fleet command on Spark and tells what it found, in one of the formats there are, with the right exit code."""
+"""Runs one fleet command on Spark, and reports what it found in the chosen format, with the right exit code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Work = Callable[["FleetRun"], FleetFindings]
 
 
 def run(which: Which, on: On, reports: Reports, format_: FleetFormat, paper: Paper, work: Work) -> int:
-    """The exit code of a fleet command: `work` has the store to itself, and what it finds is told afterwards."""
+    """Run `work` with the store to itself, report what it found, and return the exit code."""
     check(reports)
     look = on.look(which)
     from reconciler.fleet.session import reasons  # noqa: PLC0415 - pyspark is for fleet commands alone
@@ -45,19 +45,19 @@ def run(which: Which, on: On, reports: Reports, format_: FleetFormat, paper: Pap
 
 
 def following(found: FleetFindings, which: Which, on: On) -> Iterator[str]:
-    """What to run next."""
+    """Say what to run next."""
     if found.drifted_by_target:
-        yield f"What an apply would do about it: `reconciler fleet plan {which.arguments()}`"
+        yield f"To see what an apply would do about it: `reconciler fleet plan {which.arguments()}`"
     if found.command in ("drift", "snapshot"):
         line = shlex.join(
             ["reconciler", "fleet", "report", str(which.file), *on.arguments(), "--report", "html=fleet.html"]
         )
-        yield f"All that is kept, as a page: `{line}`"
+        yield f"To see everything that is stored, as a page: `{line}`"
 
 
 def code(found: FleetFindings) -> int:
-    """Drift goes before what could not be read, which has a row of its own and is named in the report. A snapshot has done
-    its work when it says what it could not read, unless that is everything."""
+    """Return the exit code. Drift outranks targets that could not be read, which have rows of their own and are named
+    in the report. A snapshot has succeeded when it reports what it could not read, unless that is everything."""
     if found.drifted_by_target:
         return exits.DRIFT
     if found.targets and len(found.unread) == len(found.targets):
@@ -69,7 +69,7 @@ def code(found: FleetFindings) -> int:
 def document_of(
     command: str, fleet: str, report: Callable[[], Report], data: Callable[[], str], paper: Paper
 ) -> Document:
-    """In the four formats there are; what nobody asks for is not made."""
+    """Render the report lazily in the four formats."""
     own = {
         "text": lambda one: text.render(report(), one.paper),
         "json": lambda _: data(),
@@ -80,11 +80,11 @@ def document_of(
 
 
 def say(reports: Reports, format_: FleetFormat, told: Document) -> None:
-    """Tells a fleet's report on stdout, and in every file that --report names."""
+    """Print a fleet's report on stdout, and write every file that --report names."""
     reports.say(ReportFormat(format_), told)
 
 
 def check(reports: Reports) -> None:
-    """Fleets are told in fewer formats than plans."""
+    """Refuse formats that exist for plans only."""
     if wrong := [name for name, _ in reports.wanted if name not in [*FleetFormat]]:
-        raise common.Misused(f"--report {wrong[0]}: a fleet is told as {', '.join(FleetFormat)}.")
+        raise common.Misused(f"--report {wrong[0]}: a report about a fleet can be {', '.join(FleetFormat)}.")

@@ -1,4 +1,5 @@
-"""`reconciler groups plan-members` and `migrate`: other members, looked at before a file is edited; records in today's form."""
+"""`reconciler groups plan-members` and `migrate`: other members, previewed before a file is edited; records in today's
+form."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ import typer
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.option_groups import takes
-from reconciler.cli.shared.screen import paper, say, tell
+from reconciler.cli.shared.screen import is_agreed, paper, say, tell
 from reconciler.cli.shared.value_option import Values, values
 from reconciler.documents.read.files import Tree
 from reconciler.journeys.files_and_account import both
@@ -93,17 +94,17 @@ def _names(said: list[str] | None) -> Sequence[str]:
 def _check(wish: Wish, *, write: bool, offline: bool, paths: list[Path] | None, values: Values) -> None:
     values.need(paths)
     if wish.exactly and (wish.add or wish.drop):
-        raise common.Misused("--set says all members; leave out --add and --drop.")
+        raise common.Misused("--set names all members; leave out --add and --drop.")
     if not (wish.exactly or wish.add or wish.drop or wish.mapped is not None):
-        raise common.Misused("Say what shall be different: --add, --drop, --set, --mappings or --members.")
+        raise common.Misused("Say what should change: --add, --drop, --set, --mappings or --members.")
     if write and values.given:
         raise common.Misused(
-            "--write edits files, and these are filled with other values elsewhere; edit them by hand."
+            "--write edits files, but these have placeholders that other values fill elsewhere; edit them by hand."
         )
     if write and not paths:
         raise common.Misused("--write edits the files that declare the group; name them.")
     if offline and not paths:
-        raise common.Misused("--offline looks at the files that declare the group; name them.")
+        raise common.Misused("--offline reads the files that declare the group; name them.")
 
 
 async def _look(
@@ -165,7 +166,7 @@ async def _migrate(
         json_text({"format": 1, "records": shown}) if format_ is MembersFormat.JSON else migrations_text(shown, paper())
     )
     if any(one.obstacles for one in found):
-        tell("Nothing was changed. What is not refused can be migrated by name.\n")
+        tell("Nothing was changed. To migrate the records that are not refused, name their groups.\n")
         return exits.REFUSED
     if not found:
         return exits.FINE
@@ -183,4 +184,4 @@ def _confirmed(number: int) -> bool:
     if not sys.stdin.isatty():
         tell("There is no terminal to ask on; add --yes to migrate without being asked. ")
         return False
-    return typer.confirm(f"\nMigrate {counted(number, 'record')}?", default=False, err=True)
+    return is_agreed(f"\nMigrate {counted(number, 'record')}?")

@@ -1,4 +1,5 @@
-"""`reconciler groups`: who works in partitioned consumer groups, where a key goes, what waits, and what is wrong."""
+"""`reconciler groups`: who works in partitioned consumer groups, where a key goes, what is queued, and what is
+wrong."""
 
 from __future__ import annotations
 
@@ -86,7 +87,7 @@ def step_down(
 ) -> int:
     """End the pin of a member's client, so that another instance of the member takes over at once."""
     told = _ask(connection, lambda js: asking.step_down(js, group, member))
-    was = f"client {told['was']} is no longer pinned" if "was" in told else "nobody was pinned"
+    was = f"client {told['was']} is no longer pinned" if "was" in told else "no client was pinned"
     say(f"{told['address']}: {was}; the next instance of {member} that pulls is served.\n")
     return exits.FINE
 
@@ -118,7 +119,10 @@ def where(
     """Show the partition of a key, and who works there. With --partitions, no server is asked."""
     common.never(
         (partitions is None and (filter_ or wildcard),
-         "--filter and --wildcard compute a partition without any server; say with --partitions how many there are."),
+         (
+                 "--filter and --wildcard compute a partition without any server; give the number of partitions "
+                 "with --partitions."
+             )),
         (partitions is not None and wanted,
          f"--partitions asks no server, so it knows no group; leave out {' '.join(wanted or ())}, or --partitions."),
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""`reconciler demo`: the commands themselves, run one after the other on a throw-away server."""
+"""`reconciler demo`: runs the commands themselves, one after the other, on a throw-away server."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ def demo(
             scene for number, scene in enumerate(STORY, 1) if not _played(number, scene, folder, running, paper())
         ]
     said = shlex.join((*_called(), "plan", _from_here(example("orders")), "--dev"))
-    say(f"\nThe server is gone with everything on it. Your turn: {said}\n")
+    say(f"\nThe server and its data are deleted. Your turn: {said}\n")
     return exits.FAILED if failed else exits.FINE
 
 
 def _called() -> tuple[str, ...]:
-    """As this program can be run here: an environment that nobody activated is not on the PATH."""
+    """Return the command as this program can be run here: without an activated environment it is not on the PATH."""
     if shutil.which("reconciler"):
         return ("reconciler",)
     python = Path(sys.executable)
@@ -73,8 +73,9 @@ def _from_here(path: Path) -> str:
 
 @contextlib.contextmanager
 def _theatre() -> Iterator[Path]:
-    """A folder that is the current one for a while, without its server and its data afterwards."""
+    """Work in a temporary folder, and leave neither its server nor its data behind."""
     home = Path.cwd()
+    os.environ["RECONCILER_PAGER"] = ""  # the story goes on by itself
     with tempfile.TemporaryDirectory(prefix="reconciler-demo-") as name:
         folder = Path(name)
         stage(folder)

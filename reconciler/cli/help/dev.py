@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from reconciler.cli.shared import common, exits
-from reconciler.cli.shared.screen import say
+from reconciler.cli.shared.screen import is_agreed, say
 from reconciler.testbed import embedded
 
 app = common.app(invoke_without_command=True)
@@ -58,7 +58,7 @@ def wipe(yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] =
     """Stop the server, and remove everything it stored."""
     if not yes and not sys.stdin.isatty():
         raise common.Misused("There is no terminal to ask on; add --yes to remove the data without being asked.")
-    if not yes and not typer.confirm(f"Remove all data of the embedded server of {Path.cwd()}?", err=True):
+    if not yes and not is_agreed(f"Remove all data of the embedded server of {Path.cwd()}?"):
         return exits.FAILED
     say("Removed.\n" if embedded.wipe(Path.cwd()) else "There was nothing to remove.\n")
     return exits.FINE

@@ -1,4 +1,4 @@
-"""`reconciler explain`: what a code means, why the server cares, what to do instead."""
+"""`reconciler explain`: what a code means, why the server cares, and what to do instead."""
 
 from __future__ import annotations
 

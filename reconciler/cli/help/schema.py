@@ -12,7 +12,7 @@ import typer
 
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.screen import emit, tell
-from reconciler.documents.schema.topology import topology_schema
+from reconciler.documents.schema.topology import topology_text
 from reconciler.documents.write.whole import write_whole
 from reconciler.fleet.accounts.fleet_file import fleet_file_schema
 from reconciler.fleet.report.schema import COMMANDS, fleet_plan_schema, fleet_schema
@@ -84,18 +84,13 @@ def _write(folder: Path) -> None:
     tell("".join(f"Wrote {path}\n" for path in files))
 
 
-def topology_text() -> str:
-    """The JSON Schema of topology files."""
-    return json.dumps(topology_schema(REGISTRY), indent=2, ensure_ascii=False) + "\n"
-
-
 def fleet_text() -> str:
     """The JSON Schema of fleet.yaml."""
     return json.dumps(fleet_file_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 SCHEMAS: dict[str, Callable[[], str]] = {
-    "topology": topology_text,
+    "topology": partial(topology_text, REGISTRY),
     "plan": plan_schema,
     "apply": outcome_schema,
     "drift": drift_schema,

@@ -1,1 +1,1 @@
-"""What several commands share: arguments, screens, formats, exit codes."""
+"""Shared by several commands: arguments, screens, formats, exit codes."""

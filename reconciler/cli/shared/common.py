@@ -65,26 +65,28 @@ class PlainFormat(StrEnum):
 
 
 class Misused(typer.BadParameter):
-    """Wrong usage that is said in one whole sentence."""
+    """Wrong usage that one whole sentence explains."""
 
     def format_message(self) -> str:
-        """The sentence alone: click would write `Invalid value:` in front of it."""
+        """Return the sentence alone: click would put `Invalid value:` in front of it."""
         return self.message
 
 
 class Interrupted(CannotContinue):
-    """Somebody wanted it to end at once."""
+    """Somebody wanted to end the command at once."""
 
 
 def never(*wrong: tuple[object, str]) -> None:
-    """What makes no sense together, each with the sentence that says so: nothing is taken and then not kept."""
+    """Refuse combinations that make no sense, each with its sentence, so that no option is accepted and then
+    ignored."""
     for is_said, sentence in wrong:
         if is_said:
             raise Misused(sentence)
 
 
 def version(text: str | None) -> Version | None:
-    """The version of nats-server that an option gives; None where it was left out. Raises Misused where it is no version."""
+    """Return the nats-server version of an option; None where it was left out. Raises Misused where it is no
+    version."""
     try:
         return Version.parse(text) if text else None
     except ValueError as error:
@@ -92,7 +94,7 @@ def version(text: str | None) -> Version | None:
 
 
 def cannot_write(path: Path, error: OSError, so: str = "") -> CannotContinue:
-    """`so`: what follows from it, as a sentence of its own."""
+    """Return the error for a file that cannot be written; `so` is a sentence about the consequence."""
     message = f"Cannot write {path}: {(error.strerror or str(error)).lower()}.{so and f' {so}'}"
     fix = (
         "Make room there, or name another place." if error.errno in NO_ROOM else "Name a folder that you may write to."
@@ -101,7 +103,7 @@ def cannot_write(path: Path, error: OSError, so: str = "") -> CannotContinue:
 
 
 def consents(allow: list[str] | None) -> tuple[tuple[str, str], ...]:
-    """`--allow ST101=stream/ORDERS` as (code, address pattern)."""
+    """Parse `--allow ST101=stream/ORDERS` into (code, address pattern)."""
     pairs = [item.partition("=") for item in allow or ()]
     for (code, _, address), item in zip(pairs, allow or (), strict=True):
         if not (code and "/" in address):

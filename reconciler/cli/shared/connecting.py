@@ -1,4 +1,4 @@
-"""How every command that talks to a server is told which one: the `nats` CLI's flags, and `--dev`."""
+"""How every command that talks to a server learns which one: by the `nats` CLI's flags, and `--dev`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from reconciler.cli.shared import common
-from reconciler.cli.shared.screen import tell
+from reconciler.cli.shared.screen import doing, tell
 from reconciler.model.diagnostic import CannotContinue
 
 if TYPE_CHECKING:
@@ -24,13 +24,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
-    """What was said about connecting; nothing is dialled or read before it is used."""
+    """The connection flags; nothing is dialled or read before they are used."""
 
     settings: Settings
     dev: bool
 
+    @property
+    def is_chosen(self) -> bool:
+        """A server is named, by an option, a variable or the selected context; else it is the one on this machine."""
+        from reconciler.server.connect.options import is_chosen  # noqa: PLC0415 - only who asks pays for it
+
+        return self.dev or is_chosen(self.settings, os.environ)
+
     def options(self) -> ConnectOptions:
-        """Where and how to dial. With --dev, it starts the embedded server of this folder unless that runs already."""
+        """Return where and how to dial. With --dev, this starts the embedded server of this folder unless it already
+        runs."""
         from reconciler.server.connect.options import ConnectOptions, resolve  # noqa: PLC0415 - only who connects pays for it
 
         if not self.dev:
@@ -39,19 +47,21 @@ class Connection:
 
         running = embedded.attach(Path.cwd())
         if running.started:
-            tell(f"Started the embedded server {running.url}; it stays until `reconciler dev stop`.\n")
+            tell(f"Started the embedded server {running.url}; it runs until `reconciler dev stop`.\n")
         return ConnectOptions.to(running.url)
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[JetStream]:
-        """JetStream of the account, connected for the time of the `async with`."""
+        """Connect to JetStream of the account for the time of the `async with`."""
         from reconciler.server.connect.session import session  # noqa: PLC0415
 
-        async with session(self.options()) as js:
-            yield js
+        options = self.options()
+        with doing("reading the account …"):
+            async with session(options) as js:
+                yield js
 
     def arguments(self, *others: str, options: Iterable[tuple[str, Iterable[str]]] = ()) -> str:
-        """What to repeat in a next command line: paths, selection, target; never a login."""
+        """Return what to repeat in a next command line: paths, selection, target; never a login."""
         said = [*others, *(part for name, values in options for value in values for part in (name, value))]
         return " ".join(shlex.quote(part) for part in (*said, *self._target()))
 
@@ -139,14 +149,14 @@ def connection(
     )  # fmt: skip
     if dev and settings != Settings():
         raise common.Misused("--dev chooses the server by itself; leave out the other connection options.")
-    common.never((no_context and context, "--no-context is for no context at all; leave out --context."))
+    common.never((no_context and context, "--no-context asks for no context at all; leave out --context."))
     if timeout is not None:
         _check(timeout)
     return Connection(settings=settings, dev=dev)
 
 
 def _check(timeout: str) -> None:
-    """A flag is wrong usage; the same in a variable or a context is a setting that cannot be used."""
+    """A bad flag is wrong usage; the same value in a variable or a context is an unusable setting."""
     from reconciler.server.connect.options import seconds  # noqa: PLC0415
 
     try:

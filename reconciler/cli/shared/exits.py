@@ -44,7 +44,8 @@ MEANINGS: Mapping[int, Meaning] = {
     ),
     FAILED: Meaning(
         name="could not do it",
-        about="A file is wrong, no server answers, a step failed, or something needed is unknown or left out by `--only`.",
+        about="A file is wrong, no server answers, a step failed, or something needed is unknown or left out by `--only`. "
+        "Of `fmt --check`: a file is not in form.",
         then="Fail the job. The message says what to mend; run it again where a server did not answer.",
     ),
     PENDING: Meaning(

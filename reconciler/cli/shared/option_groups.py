@@ -1,4 +1,4 @@
-"""Options that several commands take, declared once: a function's parameters become parameters of each command."""
+"""Options that several commands share, declared once: a function's parameters become parameters of each command."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def takes(declaration: Callable[..., Any]) -> Callable[[Command], Command]:
-    """The decorated command also takes the options of `declaration`, and gets its result under its name."""
+    """Let the decorated command take the options of `declaration`, and get its result under the declaration's name."""
     name, options = declaration.__name__, _parameters(declaration)
 
     def decorate(command: Command) -> Command:
@@ -31,6 +31,6 @@ def takes(declaration: Callable[..., Any]) -> Callable[[Command], Command]:
 
 
 def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """With annotations as objects, since their names mean nothing in another module."""
+    """The parameters, with annotations as objects, because their names mean nothing in another module."""
     hints = get_type_hints(function, include_extras=True)
     return [p.replace(annotation=hints[p.name]) for p in inspect.signature(function).parameters.values()]

@@ -13,6 +13,7 @@ import typer
 
 from reconciler import __version__
 from reconciler.cli.shared import common
+from reconciler.cli.shared.paging import read_in_pager
 from reconciler.cli.shared.screen import emit
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.formats import FORMATS
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ReportFormat(StrEnum):
-    """What a report can be told in."""
+    """The formats of a report."""
 
     TEXT = "text"
     JSON = "json"
@@ -43,36 +44,40 @@ ChosenFormat = Annotated[ReportFormat, typer.Option("--format", help=FORMAT_HELP
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reports:
-    """Files that are written beside what is said."""
+    """Files to write beside the output."""
 
     wanted: tuple[tuple[str, Path], ...] = ()
+    is_paged: bool = False
+    """What is longer than the screen may be read in a pager."""
 
     def write(self, *documents: Document, so: str = "") -> None:
-        """All that can be written, then what could not be, and what follows from that."""
+        """Write every file that can be written, then report those that could not, and the consequence."""
         failed = [problem for name, path in self.wanted if (problem := _written(name, path, documents, so))]
         if failed:
             raise CannotContinue(*(one for problem in failed for one in problem.diagnostics))
 
     def say(self, format_: ReportFormat, *documents: Document) -> None:
-        """To stdout and to the files. A file that cannot be written does not keep the rest from being said."""
+        """Print to stdout and write the files. A file that cannot be written does not suppress the rest."""
         problem: CannotContinue | None = None
         try:
             self.write(*documents)
         except CannotContinue as found:
             problem = found
-        emit(FORMATS[format_].several(documents))
+        text = FORMATS[format_].several(documents)
+        if not (self.is_paged and format_ is ReportFormat.TEXT and read_in_pager(text, documents[-1].paper)):
+            emit(text)
         if problem:
             raise problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gathered(Reports):
-    """Of several topologies that are worked on one by one: each file tells of all there were so far."""
+    """Reports of several topologies that are handled one by one: each file holds all reports so far."""
 
     told: dict[str, Document] = field(default_factory=dict)
 
     def write(self, *documents: Document, so: str = "") -> None:
-        """Keeps the documents by topology, and writes each file anew with all that are kept so far."""
+        """Keep the documents by topology, and rewrite each file with all documents so far."""
         self.told.update({one.topology: one for one in documents})
         Reports.write(self, *self.told.values(), so=so)
 
@@ -96,13 +101,16 @@ def reports(
             "--report", metavar="FORMAT=FILE", help="Write the report into a file as well, in this format. Repeatable."
         ),
     ] = None,
+    no_pager: Annotated[
+        bool, typer.Option("--no-pager", help="Open no pager for what is longer than the screen.")
+    ] = False,
 ) -> Reports:
-    """Declares --report, which may be given several times."""
-    return Reports(wanted=tuple(map(wanted, report or ())))
+    """Declares --report, which may be given several times, and --no-pager."""
+    return Reports(wanted=tuple(map(wanted, report or ())), is_paged=not no_pager)
 
 
 def wanted(said: str) -> tuple[str, Path]:
-    """The format and the file of `html=plan.html`. Raises Misused on an unknown format, or without a file."""
+    """Parse `html=plan.html` into format and file. Raises Misused on an unknown format, or without a file."""
     name, equals, file = said.partition("=")
     if name not in FORMATS or not (equals and file):
         raise common.Misused(f"--report {said}: write FORMAT=FILE, with one of {', '.join(FORMATS)}.")
@@ -110,7 +118,7 @@ def wanted(said: str) -> tuple[str, Path]:
 
 
 def document(**said: Any) -> Document:
-    """One that knows the repository its files are in, and what codes mean."""
+    """Return a document that knows the repository of its files, and the meaning of codes."""
     from reconciler.documents.find.rooted import from_root  # noqa: PLC0415 - text needs none of it
     from reconciler.kinds import REGISTRY  # noqa: PLC0415
     from reconciler.report.document.document import Document  # noqa: PLC0415
@@ -127,7 +135,7 @@ def document(**said: Any) -> Document:
 def carried_out(
     before: Document, finished: Finished, text: str, data: str, beside: Iterable[Diagnostic] = ()
 ) -> Document:
-    """The report of a plan, with what became of it: the `text` for people, the `data` for tools."""
+    """Return the report of a plan with its outcome: the `text` for people, the `data` for tools."""
     reasons = (replace(one.reason, address=one.step.address) for one in finished.went_wrong)
     found = (*before.diagnostics, *beside, *finished.left_alone, *reasons, *finished.warnings)
     return replace(before, diagnostics=found, outcome=text, own={"json": lambda _: data})

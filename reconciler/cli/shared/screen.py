@@ -1,33 +1,39 @@
-"""Where text goes: reports to stdout, everything about the run itself to stderr; colours only for people's eyes."""
+"""Output: reports go to stdout, everything about the run itself to stderr; colours are only for terminals."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TextIO
 
+import typer
+
+from reconciler.cli.shared.status_line import LINE
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.report.words.paper import WIDTH, Paper, coloured, plain
 from reconciler.report.words.visible import inert
 
 
 def paper(stream: TextIO | None = None, *, verbose: bool = False, no_color: bool = False) -> Paper:
-    """As wide as the terminal; COLUMNS counts everywhere."""
+    """As wide as the terminal, and as high; COLUMNS counts everywhere."""
     stream = stream or sys.stdout
     colours = not no_color and wants_colours(stream)
-    return Paper(width=width(stream), paint=coloured() if colours else plain, verbose=verbose)
+    high = shutil.get_terminal_size().lines if stream.isatty() else None
+    return Paper(width=width(stream), height=high, paint=coloured() if colours else plain, verbose=verbose)
 
 
 def width(stream: TextIO) -> int:
-    """Columns to write in: those of the terminal or of COLUMNS, else WIDTH; never fewer than 40."""
+    """Return the columns to write in: those of the terminal or of COLUMNS, otherwise WIDTH; never fewer than 40."""
     fallback = (WIDTH, 24)
     chosen = shutil.get_terminal_size(fallback).columns if stream.isatty() or "COLUMNS" in os.environ else WIDTH
     return max(40, chosen)
 
 
 def wants_colours(stream: TextIO) -> bool:
-    """https://no-color.org: set to anything but nothing, it wins."""
+    """By https://no-color.org: set to anything but nothing, it wins."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
@@ -35,25 +41,31 @@ _BEGUN: set[TextIO] = set()
 
 
 def has_begun() -> bool:
-    """Something of the command's product is out: another document after it would spoil it."""
+    """Has the command printed something? Another document after it would spoil it."""
     return sys.stdout in _BEGUN
 
 
+def begun(stream: TextIO) -> None:
+    """Something of the command's product is about to be shown by other hands."""
+    _BEGUN.add(stream)
+
+
 class NobodyReads(Exception):
-    """Whoever read our output has enough: `reconciler plan … | head`."""
+    """The reader of our output has closed it: `reconciler plan … | head`."""
 
 
 def say(text: str) -> None:
-    """The product of a command for people, whatever names stand in it; JSON of ours goes through it unchanged."""
+    """Print text for people, whatever names it contains; our own JSON passes through unchanged."""
     emit(inert(text))
 
 
 def emit(text: str) -> None:
-    """What others read or run, as it is: files, scripts, annotations. A report in some format is safe by itself."""
+    """Print what others read or run, as it is: files, scripts, annotations. A formatted report is already safe."""
     _BEGUN.add(sys.stdout)
     try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        with LINE.apart():
+            sys.stdout.write(text)
+            sys.stdout.flush()
     except BrokenPipeError:
         _write_nowhere(sys.stdout)
         raise NobodyReads from None
@@ -63,41 +75,53 @@ def emit(text: str) -> None:
 
 
 def _write_nowhere(stream: TextIO) -> None:
-    """The interpreter flushes once more at its end, and would complain."""
+    """Point stdout nowhere: the interpreter flushes once more at its end, and would complain."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _unwritable(error: OSError) -> Diagnostic:
     message = f"The output could not be written: {(error.strerror or str(error)).lower()}."
-    fix = "Make room where it goes, and look at what is there now with `reconciler plan`."
+    fix = "Make room there, and look at the live state with `reconciler plan`."
     return Diagnostic(severity=Severity.ERROR, code="XX906", name="output-not-written", message=message, fix=fix)
 
 
 def tell(text: str) -> None:
-    """About the run itself, which goes on where nobody reads that, or where it cannot be written."""
+    """Print about the run itself on stderr; the run goes on where nobody reads that, or where it cannot be written."""
     try:
-        sys.stderr.write(inert(text))
-        sys.stderr.flush()
+        with LINE.apart():
+            sys.stderr.write(inert(text))
+            sys.stderr.flush()
     except OSError:
         _write_nowhere(sys.stderr)
 
 
+def is_agreed(question: str) -> bool:
+    """Asks on the terminal; only an explicit yes makes it True."""
+    with LINE.apart():
+        return typer.confirm(question, default=False, err=True)
+
+
 class Progress:
-    """One line on stderr that is written over; nothing at all where nobody watches."""
+    """What is being done, on the status line of a terminal; nothing at all where nobody watches."""
 
     def __init__(self) -> None:
-        self._shown = False
-        self.is_watched = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self.is_watched = LINE.is_watched
         self.width = width(sys.stderr)
 
     def show(self, line: str) -> None:
         """Writes the line over the one before; does nothing where nobody watches."""
-        if self.is_watched:
-            tell(f"\r\x1b[K{line}")
-            self._shown = True
+        LINE.say(line)
 
     def clear(self) -> None:
         """Removes the line, if one is shown."""
-        if self._shown:
-            tell("\r\x1b[K")
-            self._shown = False
+        LINE.say("")
+
+
+@contextmanager
+def doing(what: str) -> Iterator[None]:
+    """Says so on the status line inside the block."""
+    LINE.say(what)
+    try:
+        yield
+    finally:
+        LINE.say("")

@@ -1,4 +1,4 @@
-"""A command that works on one topology, over each of those that its files hold."""
+"""Runs a command that works on one topology, for each topology that its files hold."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from reconciler.report.words.paper import Paper
 
 T = TypeVar("T")
 Only = tuple[object, str]
-"""What was said for an option, and the option: of one topology alone."""
+"""The value of an option, and the option, which is about one topology alone."""
 
 
 def over(paths: Sequence[Path], work: Callable[[Sequence[Path]], T], *of_one: Only) -> Iterator[T | CannotContinue]:
-    """What comes of each, in the order in which they stand on one another. What keeps one from its work is told beside what
-    comes of the others, unless it keeps them too: nobody is there to be asked."""
+    """Yield the result of each topology, in order of their dependence. A failure of one is reported beside the results
+    of the others, unless it stops them too: nobody is there to be asked."""
     several: Several | None = None
     try:
         yield work(paths)
@@ -44,5 +44,5 @@ def over(paths: Sequence[Path], work: Callable[[Sequence[Path]], T], *of_one: On
 
 
 def stopped(command: str, problem: CannotContinue, paper: Paper) -> Document:
-    """Why there is nothing else to say about one of several."""
+    """Return the report of a topology that has only a failure to show."""
     return document(command=command, topology=problem.topology, diagnostics=problem.diagnostics, paper=paper)

@@ -1,4 +1,5 @@
-"""`--value`: what `${NAME}` stands for in the files of this run, however they are read, and in what is said to run next."""
+"""`--value`: the values of `${NAME}` in the files of this run, however the files are read, and in suggested
+commands."""
 
 from __future__ import annotations
 
@@ -19,14 +20,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """As they were given."""
+    """The values as they were given."""
 
     given: tuple[tuple[str, str], ...] = ()
     mentioned: set[str] = field(default_factory=set, compare=False)
-    """Names that any of this run's files mention: of several topologies, one is enough."""
+    """Names that any file of this run mentions: with several topologies, one is enough."""
 
     def tree(self, under: Tree | None = None, *, are_all_needed: bool = True) -> Filled:
-        """Files with their values in place: those on disk, or of a revision, which may not know all of them."""
+        """Return the files with their values in place: those on disk, or of a revision, which may not know all of
+        them."""
         from reconciler.documents.read.files import DISK  # noqa: PLC0415 - only for who reads files
         from reconciler.documents.read.values import Filled  # noqa: PLC0415
 
@@ -34,13 +36,13 @@ class Values:
         return Filled(under or DISK, values, values if are_all_needed else (), self.mentioned)
 
     def files(self, paths: Sequence[Path]) -> list[str]:
-        """How a command names them."""
+        """Return the files as a command names them."""
         return [*(part for name, value in self.given for part in ("--value", f"{name}={value}")), *map(str, paths)]
 
     def need(self, paths: Sequence[Path] | None) -> None:
-        """Raises Misused where --value was given without any files that its values could stand in."""
+        """Raise Misused where --value was given without any file to fill in."""
         if self.given and not paths:
-            raise Misused("--value says what stands in files, and none are named; name them, or leave it out.")
+            raise Misused("--value fills in files, but none are named; name them, or leave it out.")
 
 
 NO_VALUES = Values()

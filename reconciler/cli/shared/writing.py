@@ -1,4 +1,4 @@
-"""How commands that write files say so, and refuse to write over what is there."""
+"""How commands write files and report it, and refuse to overwrite existing ones."""
 
 from __future__ import annotations
 
@@ -15,18 +15,21 @@ from reconciler.model.diagnostic import CannotContinue
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Write over files that exist already.")]
 
 
-def write(files: Mapping[Path, str], *, overwrite: bool) -> None:
-    """Writes the files. Raises CannotContinue where one cannot be written, or exists already and `overwrite` is not set."""
+ANOTHER = "Name a new file or folder, or say --overwrite."
+
+
+def write(files: Mapping[Path, str], *, overwrite: bool = False, fix: str = ANOTHER) -> None:
+    """Writes the files. Raises CannotContinue where one cannot be written, or exists already and `overwrite` is not set;
+    what to do then says `fix`."""
     try:
         write_files(files, overwrite=overwrite)
     except InTheWay as there:
-        raise _exists(str(there)) from None
+        raise exists(str(there), fix) from None
     except OSError as error:
         raise common.cannot_write(Path(error.filename or next(iter(files))), error) from None
 
 
-def _exists(paths: str) -> CannotContinue:
+def exists(paths: str, fix: str) -> CannotContinue:
+    """What is in the way of a new file."""
     message = f"There is something already, and what it says might be lost: {paths}. Nothing was written."
-    return CannotContinue.because(
-        "XX902", "cannot-write", message, fix="Name a new file or folder, or say --overwrite."
-    )
+    return CannotContinue.because("XX902", "cannot-write", message, fix=fix)

@@ -1,1 +1,1 @@
-"""Which topologies stand where: in folders, and in revisions."""
+"""Finding topologies, in folders and in revisions."""

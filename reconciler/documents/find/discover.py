@@ -1,8 +1,8 @@
-"""Which topologies stand below some paths: a repository may hold several, each one file or a folder.
+"""Finds the topologies below some paths: a repository may hold several, each one file or a folder.
 
-A file that says `topology:` belongs to that topology, together with files of the same one in folders below. One that
-says nothing belongs to the topology of the nearest folder around it; YAML of something else altogether to none, and
-neither does text that is no YAML: charts, templates and encrypted files stand beside topologies in many repositories.
+A file that says `topology:` belongs to that topology, together with files of the same one in folders below. A file that
+names none belongs to the topology of the nearest folder around it. Other YAML belongs to no topology, and neither does
+text that is not YAML: charts, templates and encrypted files stand beside topologies in many repositories.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from reconciler.documents.read.tree import read_tree
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 
 _OURS = re.compile(r"reconciler|topology")
-"""A file without either word has no key that is ours: it is not even parsed, of which big repositories have thousands."""
+"""A file without either word has none of our keys, so it is not even parsed: big repositories have thousands of
+them."""
 _BEGINS_AS_OURS = re.compile(
     r"""^\{?["']?(reconciler["']?[ \t]*:[ \t]*\d|topology["']?[ \t]*:[ \t]*["'\w])""", re.MULTILINE
 )
@@ -31,7 +32,7 @@ _BEGINS_AS_OURS = re.compile(
 
 @dataclass(frozen=True, slots=True, order=True)
 class Home:
-    """Where a topology lives: two folders may each hold one of the same name, for two accounts."""
+    """The place of a topology: two folders may each hold one of the same name, for two accounts."""
 
     folder: Path
     name: str
@@ -41,27 +42,27 @@ class Home:
 class Discovered:
     files: dict[Home, list[Path]] = field(default_factory=dict)
     problems: list[Diagnostic] = field(default_factory=list)
-    """About files that belong to no topology though they should."""
+    """About files that should belong to a topology but do not."""
     strange: dict[Path, list[Diagnostic]] = field(default_factory=dict)
-    """What is wrong with files that cannot be read and do not look like ours, and what other files are."""
+    """Errors of files that cannot be read and do not look like ours, and what other files are."""
 
 
 @dataclass(frozen=True, slots=True)
 class _File:
     path: Path
     name: str
-    """What it says; empty when it says nothing."""
+    """The topology it names; empty if it names none."""
     is_ours: bool
-    """It has a key that only our files have, or looks like it."""
+    """It has a key that only our files have, or looks like it does."""
     problems: list[Diagnostic]
 
 
 Headers = Table[Path, set[str]]
-"""Names said in the files of a folder."""
+"""Topology names found in the files of a folder."""
 
 
 def discover(paths: Sequence[Path], tree: Tree, registry: Registry) -> Discovered:
-    """Every topology below these paths, with its files. Nothing else in the files is checked yet."""
+    """Find every topology below these paths, with its files. Nothing else in the files is checked yet."""
     found, problems = tree.find(paths)
     ours, named = top_level(registry), set(paths)
     files = [_read(path, tree, ours, in_full=path in named) for path in found]
@@ -94,10 +95,10 @@ def _place(file: _File, headers: Headers, into: Discovered) -> None:
 
 
 def stray(path: Path, why: str) -> Diagnostic:
-    """XX521 for a file that says no topology where the folders around it do not settle one either."""
-    message = f"this file does not say to which topology it belongs, and {why}"
+    """Return XX521 for a file that names no topology where the folders around it do not settle one either."""
+    message = f"this file does not say which topology it belongs to, and {why}"
     place = SourceSpan(str(path), 1, 1, 1, 1)
-    return complain("XX521", "whose-file", message, place, fix="write `topology: NAME` into it")
+    return complain("XX521", "topology-unnamed", message, place, fix="write `topology: NAME` into the file")
 
 
 def _homes(file: _File, headers: Headers) -> list[Home]:

@@ -1,4 +1,4 @@
-"""Files as they stand in a git revision, under the names they have in the working tree. Nothing is checked out."""
+"""Files of a git revision, under the names they have in the working tree. Nothing is checked out."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from reconciler.documents.read.complain import complain
 from reconciler.documents.read.files import ENDINGS
 from reconciler.documents.read.syntax import decode
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, SourceSpan
+from reconciler.model.waits import waiting
 
 PATIENCE = 60.0
-"""Seconds for one question; a partial clone may have to fetch what it is asked for."""
+"""Seconds for one question; a partial clone may have to fetch the answer."""
 LINK, FOLDER, MODULE = "120000", "tree", "commit"
 
 
@@ -29,21 +30,22 @@ class RevisionFile:
 
 @dataclass(slots=True)
 class GitTree:
-    """The tree of one commit. Paths are those of the working tree, relative to where the command runs or whole."""
+    """The tree of one commit. Paths are those of the working tree, relative to the current folder or absolute."""
 
     revision: str
-    """As it was asked for."""
+    """The revision as the user wrote it."""
     root: Path
     """The top of the working tree."""
     commit: str
     files: dict[str, RevisionFile] = field(default_factory=dict)
-    """By path from the root, with slashes."""
+    """Files by their path from the root, with slashes."""
     texts: dict[str, bytes] = field(default_factory=dict, repr=False)
-    """By id: what was found is read in one go, since a question for each of thousands of files takes long."""
+    """Texts by id. They are read at once, because a question for each of thousands of files takes long."""
 
     @classmethod
     def at(cls, revision: str, near: Path) -> GitTree:
-        """Raises CannotContinue where there is no git, no repository around this path, or no such revision."""
+        """Open a revision. Raises CannotContinue where there is no git, no repository around this path, or no such
+        revision."""
         folder = next(one for one in (near, *near.absolute().parents) if one.is_dir())
         root = Path(_git(folder, "rev-parse", "--show-toplevel").decode().rstrip("\n"))
         commit = _commit(root, revision)
@@ -55,7 +57,8 @@ class GitTree:
         return tree
 
     def where_it_left(self, other: str) -> GitTree:
-        """The tree of the last commit that both share, as a pull request is compared; where there is none, this one."""
+        """Return the tree of the last common commit, as a pull request is compared; where there is none, return this
+        one."""
         shared = self._ask("merge-base", self.commit, _commit(self.root, other))
         return GitTree.at(shared, self.root) if shared and shared != self.commit else self
 
@@ -66,7 +69,7 @@ class GitTree:
             return ""
 
     def find(self, paths: Sequence[Path]) -> tuple[list[Path], list[Diagnostic]]:
-        """As `find_files` does on disk: a folder means every YAML file below it but hidden ones."""
+        """Find files as `find_files` does on disk: a folder means every YAML file below it except hidden ones."""
         found: dict[str, Path] = {}
         problems = []
         for path in paths:
@@ -80,19 +83,19 @@ class GitTree:
         return [*found.values()], problems
 
     def _must_hold(self, path: Path) -> None:
-        """Whatever lies elsewhere would pass for new."""
+        """Refuse paths outside the repository, which would all look new."""
         name = PurePosixPath(self._name(path))
         if ".." in name.parts:
             raise CannotContinue(_problem(
-                f"`{path}` lies outside the repository {self.root}", "compare each repository by a run of its own",
+                f"`{path}` lies outside the repository {self.root}", "compare each repository in a run of its own",
             ))  # fmt: skip
         if module := self.module_of(path):
             raise CannotContinue(_problem(
-                f"`{path}` lies in the submodule {module}, whose revisions are its own", f"run this inside {module}"
+                f"`{path}` lies in the submodule {module}, which has its own revisions", f"run this inside {module}"
             ))  # fmt: skip
 
     def module_of(self, path: Path) -> str | None:
-        """The submodule that a file of the working tree lies in."""
+        """Return the submodule that holds a file of the working tree."""
         name = PurePosixPath(self._name(path))
         above = (str(one) for one in (name, *name.parents))
         return next((one for one in above if one in self.files and self.files[one].kind == MODULE), None)
@@ -103,7 +106,7 @@ class GitTree:
         at = 0
         while at < len(said):
             about, at = said[at : (end := said.index(b"\n", at))].split(), end + 1
-            if about[-1].isdigit():  # else it is missing, which whoever reads it is told
+            if about[-1].isdigit():  # otherwise it is missing, and reading it reports that
                 self.texts[about[0].decode()] = said[at : at + int(about[-1])]
                 at += int(about[-1]) + 1
 
@@ -111,7 +114,7 @@ class GitTree:
         return self.texts[id_] if id_ in self.texts else _git(self.root, "cat-file", "blob", id_)
 
     def read(self, path: Path) -> tuple[str, list[Diagnostic]]:
-        """The text in this revision, and what is wrong with it; the text is empty where the revision has no such file."""
+        """Return the text in this revision, and its problems; the text is empty where the revision has no such file."""
         name = self._name(path)
         if (stored := self.files.get(name)) is None:
             return "", [self._about(path, f"does not exist in revision {self.revision}")]
@@ -120,7 +123,7 @@ class GitTree:
         return decode(str(path), self._text(stored.id))
 
     def _linked(self, path: Path, name: str) -> tuple[str, list[Diagnostic]]:
-        """A link leads to where it did in that revision."""
+        """Follow a link as it was in that revision."""
         target = os.fsdecode(self._text(self.files[name].id))
         leads_to = os.path.normpath(PurePosixPath(name).parent / target)
         stored = self.files.get(leads_to)
@@ -143,14 +146,14 @@ class GitTree:
     def _lacking(self, path: Path) -> str:
         if self._has_folder(path):
             return "holds no *.yaml or *.yml file"
-        return "is here now, but does not exist" if path.exists() else "does not exist"
+        return "exists now, but does not exist" if path.exists() else "does not exist"
 
     def _has_folder(self, path: Path) -> bool:
         above = f"{self._name(path)}/"
         return above == "./" or any(one.startswith(above) for one in self.files)
 
     def _name(self, path: Path) -> str:
-        """From the root; links on the way are those of the working tree's folders above the file."""
+        """The path from the root; links on the way are those of the working tree's folders above the file."""
         whole = Path(os.path.realpath(path.parent)) / path.name if path.name not in ("", "..") else path.resolve()
         return PurePosixPath(os.path.relpath(whole, os.path.realpath(self.root))).as_posix()
 
@@ -173,23 +176,24 @@ def _commit(root: Path, revision: str) -> str:
 
 
 def _git(folder: Path, *question: str, given: str = "") -> bytes:
-    # A hook sets GIT_DIR and friends, which would answer for another folder than the one asked about.
+    # A hook sets GIT_DIR and friends, which would make git answer for another folder.
     environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
     environment |= {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
     try:
-        return subprocess.run(
-            ["git", "-C", str(folder), *question], capture_output=True, check=True, env=environment,
-            input=given.encode(), timeout=PATIENCE,
-        ).stdout  # fmt: skip
+        with waiting(f"for git {question[0]}", PATIENCE):
+            return subprocess.run(
+                ["git", "-C", str(folder), *question], capture_output=True, check=True, env=environment,
+                input=given.encode(), timeout=PATIENCE,
+            ).stdout  # fmt: skip
     except FileNotFoundError:
-        raise CannotContinue(_problem("revisions are read by `git`, which is not installed", "install git")) from None
+        raise CannotContinue(_problem("`git` reads revisions, but is not installed", "install git")) from None
     except subprocess.CalledProcessError as error:
         said = error.stderr.decode(errors="replace").strip().removeprefix("fatal: ").splitlines()[:1]
         raise CannotContinue(
             _problem(f"git says: {''.join(said) or 'nothing'}", "run this inside the repository")
         ) from None
     except subprocess.TimeoutExpired:
-        raise CannotContinue(_problem(f"git gave no answer within {PATIENCE:g} s", "try `git fetch` by hand")) from None
+        raise CannotContinue(_problem(f"git did not answer within {PATIENCE:g} s", "try `git fetch` by hand")) from None
 
 
 def _problem(message: str, fix: str) -> Diagnostic:

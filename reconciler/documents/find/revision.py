@@ -1,4 +1,4 @@
-"""Which repository and revision a folder comes from, as `git` tells; without git, or outside one, nobody knows."""
+"""Finds the repository and revision of a folder with `git`; without git, or outside a repository, they are unknown."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from reconciler.model.run_options import Origin
 
 PATIENCE = 5.0
-"""Seconds for one question; a stuck file system must not hold up a plan."""
+"""Seconds for one question; a stuck file system must not delay a plan."""
 
 _HOST = r"(?P<host>\[[^\]@]*\]|[^\[\]/:@]+)"
 _PATH = r"(?P<path>[^?#]*)(?:[?#].*)?"
@@ -18,13 +18,13 @@ _URL = re.compile(rf"[a-z][a-z0-9+.-]*://(?:[^/?#]*@)?{_HOST}(?::\d*)?/+{_PATH}"
 _SCP = re.compile(rf"(?!file:|[a-z]:[\\/])(?:.*[^/]@)?{_HOST}:(?!//){_PATH}", re.IGNORECASE | re.DOTALL)
 _FILE = re.compile(r"file://[^/]*(?P<path>/.*)", re.DOTALL)
 _HELPER = re.compile(r"^([a-z0-9][a-z0-9+.-]*::)+", re.IGNORECASE)
-"""`codecommit::`: which program fetches it."""
+"""`codecommit::`: the program that fetches it."""
 _SECOND_LOGIN = re.compile(r"/*[^/]+@")
-"""What begins a path like this may be the rest of a password with a slash in it."""
+"""The beginning of such a path may be the rest of a password with a slash in it."""
 
 
 def origin(path: Path) -> Origin:
-    """Never fails and never waits long: what cannot be told is None."""
+    """Return the origin of a folder. This never fails and never waits long: what cannot be found out is None."""
     folder = path if path.is_dir() else path.parent
     if not _may_be_in_a_repository(folder):
         return Origin()
@@ -34,7 +34,8 @@ def origin(path: Path) -> Origin:
 
 
 def _may_be_in_a_repository(folder: Path) -> bool:
-    """Git looks for `.git` here and above; asking where there is none would cost three processes a plan."""
+    """Look for `.git` here and above, as git does: asking git outside a repository would cost three processes per
+    plan."""
     try:
         here = folder.resolve()
         return any((above / ".git").exists() for above in (here, *here.parents))
@@ -43,8 +44,8 @@ def _may_be_in_a_repository(folder: Path) -> bool:
 
 
 def identity(url: str) -> str:
-    """One spelling for `https://token@host/org/repo.git` and `git@host:org/repo`; a local path stays a path. Of what is
-    neither, nothing is told that stands before an `@`: it may be a password."""
+    """Return one spelling for `https://token@host/org/repo.git` and `git@host:org/repo`; a local path stays a path. For
+    anything else, leave out all that stands before an `@`, because it may be a password."""
     url = _HELPER.sub("", url) if "://" in url else url
     if found := _FILE.fullmatch(url):
         return found["path"]
@@ -57,12 +58,12 @@ def identity(url: str) -> str:
 
 
 def _is_local(url: str) -> bool:
-    """As git tells it: a slash before any colon, or no colon at all."""
+    """Tell as git does: a local path has a slash before any colon, or no colon at all."""
     return ":" not in url.partition("/")[0]
 
 
 def _remote(folder: Path) -> str | None:
-    """The URL of `origin`, else of the first remote there is."""
+    """The URL of `origin`, otherwise of the first remote."""
     names = (_git(folder, "remote") or "").split()
     first = ["origin"] if "origin" in names else names[:1]
     return _git(folder, "config", "--get", f"remote.{first[0]}.url") if first else None
@@ -77,8 +78,8 @@ def _root(folder: Path) -> str | None:
 
 
 def _git(folder: Path, *question: str) -> str | None:
-    """The answer, or None: no git, no repository, no such thing, or no answer in time."""
-    # A hook sets GIT_DIR and friends, which would answer for another folder than the one asked about.
+    """Return the answer, or None: no git, no repository, no such thing, or no answer in time."""
+    # A hook sets GIT_DIR and friends, which would make git answer for another folder.
     environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
     environment |= {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
     try:

@@ -1,4 +1,4 @@
-"""Paths as everybody else names them: from the root of the repository, with slashes."""
+"""Paths as other people name them: from the root of the repository, with slashes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from pathlib import Path
 
 
 def from_root(file: str) -> str:
-    """From the root of the repository the file is in; outside of one from here, or whole. Symbolic links stay."""
+    """Return the path from the root of the file's repository; outside a repository, from here, or absolute. Symbolic
+    links stay."""
     path = Path(os.path.abspath(file))  # noqa: PTH100 - resolving would follow links out of the repository
     for base in (_root(path.parent), Path.cwd()):
         if base and path.is_relative_to(base):
@@ -18,5 +19,5 @@ def from_root(file: str) -> str:
 
 @cache
 def _root(folder: Path) -> Path | None:
-    """A worktree's `.git` is a file."""
+    """Find the repository's root; a worktree's `.git` is a file."""
     return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), None)

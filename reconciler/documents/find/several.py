@@ -1,7 +1,7 @@
-"""Several topologies in one tree: each is read on its own, and whoever works on one is told which there are.
+"""Several topologies in one tree. Each is read on its own, and a command that works on one topology lists them.
 
-Files that say the same name are one topology, wherever they lie, unless they declare the same things: then each folder is one
-for an account of its own.
+Files that say the same name are one topology, wherever they are, unless they declare the same objects. Then each folder
+is a topology for an account of its own.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from reconciler.documents.read.values import Filled, OrItsName
 from reconciler.model.diagnostic import Diagnostic
 
 SHOWN = 20
-"""Topologies named in one sentence."""
+"""How many topologies a sentence names."""
 
 
 def load_each(paths: Sequence[Path], registry: Registry, tree: Tree = DISK) -> Loaded:
-    """What the files say; of several topologies, what those of each say."""
+    """Load what the files declare; for several topologies, the files of each."""
     whole = load(paths, registry, tree)
     if not (len(whole.names) > 1 or _repeats(whole)):
         return whole
@@ -42,7 +42,7 @@ def _repeats(loaded: Loaded) -> bool:
 
 
 def _told_apart(found: Discovered, registry: Registry, tree: Tree) -> Iterator[tuple[Home, list[Path]]]:
-    """Homes of the same name are one, unless that makes something twice."""
+    """Merge places of the same name into one, unless that would declare something twice."""
     for name in dict.fromkeys(home.name for home in found.files):
         homes = {home: files for home, files in found.files.items() if home.name == name}
         together = [path for files in homes.values() for path in files]
@@ -53,14 +53,14 @@ def _told_apart(found: Discovered, registry: Registry, tree: Tree) -> Iterator[t
 
 
 def _read(home: Home, files: Sequence[Path], registry: Registry, tree: Tree) -> Loaded:
-    """Named by its folder where that holds nothing else."""
+    """Name a topology by its folder where the folder holds nothing else."""
     inside, problems = tree.find([home.folder])
     short = (home.folder,) if not problems and set(inside) == set(files) else tuple(files)
     return replace(load(files, registry, tree), name=home.name, paths=short)
 
 
 def _lost(found: Discovered, paths: Sequence[Path], tree: Tree) -> Iterator[Diagnostic]:
-    """Files that belong to none of them though they should, or were asked for by name."""
+    """Files that belong to no topology although they should, or that were named on the command line."""
     yield from found.problems
     placed = {path for files in found.files.values() for path in files} | {
         Path(one.span.file) for one in found.problems if one.span
@@ -75,6 +75,6 @@ def _lost(found: Discovered, paths: Sequence[Path], tree: Tree) -> Iterator[Diag
 def _several(each: Sequence[Loaded]) -> Diagnostic:
     named = [f"{one.name} ({', '.join(map(str, one.paths[:2]))}{', …' if len(one.paths) > 2 else ''})" for one in each]
     more = f" and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
-    message = f"these files hold {len(each)} topologies, and this works on one: {', '.join(named[:SHOWN])}{more}"
-    fix = f"name the files of one of them, for example {' '.join(map(str, each[0].paths[:2]))}"
+    message = f"these files hold {len(each)} topologies, but this works on one: {', '.join(named[:SHOWN])}{more}"
+    fix = f"name the files of one topology, for example {' '.join(map(str, each[0].paths[:2]))}"
     return complain("XX522", "several-topologies", message, None, fix=fix)

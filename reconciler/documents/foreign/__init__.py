@@ -1,1 +1,2 @@
-"""Files of other tools, read as what a server would hold: `nats` CLI output and backups, Terraform states, NACK manifests."""
+"""Files of other tools, read as what a server would hold: `nats` CLI output and backups, Terraform states, NACK
+manifests."""

@@ -1,4 +1,4 @@
-"""Buckets as clients make them: the streams that tools mean when they say a name and a few limits."""
+"""Buckets as clients create them: the streams behind a name and a few limits in other tools' files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reconciler.model.resource import Json, Where
 def kv_bucket(
     name: str, config: Mapping[str, Json], where: Where, beside: Mapping[str, Json] | None = None
 ) -> ForeignObject:
-    """As KV clients make it (ADR-8)."""
+    """Return the stream that KV clients create (ADR-8)."""
     stream = f"KV_{name}"
     usual: dict[str, Json] = {
         "subjects": [f"$KV.{name}.>"], "max_msgs_per_subject": 1, "discard": "new", "allow_rollup_hdrs": True,
@@ -28,7 +28,7 @@ def kv_bucket(
 def object_store(
     name: str, config: Mapping[str, Json], where: Where, beside: Mapping[str, Json] | None = None
 ) -> ForeignObject:  # fmt: skip
-    """As clients of object stores make it (ADR-20)."""
+    """Return the stream that clients of object stores create (ADR-20)."""
     stream = f"OBJ_{name}"
     usual = {
         "subjects": [f"$O.{name}.C.>", f"$O.{name}.M.>"], "discard": "new", "allow_rollup_hdrs": True,

@@ -1,4 +1,5 @@
-"""What another tool's file describes, in the server's own words, and what of it could not be carried over: each with its place."""
+"""What another tool's file describes, in the server's own words, and what could not be carried over, each with its
+place."""
 
 from __future__ import annotations
 
@@ -11,17 +12,17 @@ from reconciler.model.resource import Config, Json, Where
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignObject:
-    """A stream (one name) or a consumer (its stream's and its own), as the server would describe it."""
+    """A stream (one name) or a consumer (its stream's name and its own), as the server would describe it."""
 
     on: tuple[str, ...]
     config: Config
     where: Where
     beside: Config = field(default_factory=dict)
-    """What is written though no server holds it, or though it is the server's default."""
+    """Fields that are written although no server holds them, or although they are the server's default."""
 
     @property
     def address(self) -> str:
-        """How a topology addresses it: `stream/ORDERS`, `consumer/ORDERS/billing`."""
+        """Return the address in a topology: `stream/ORDERS`, `consumer/ORDERS/billing`."""
         return "/".join(("stream" if len(self.on) == 1 else "consumer", *self.on))
 
 
@@ -33,15 +34,15 @@ class Findings:
     problems: list[Diagnostic] = field(default_factory=list)
 
     def lost(self, where: Where, path: str, message: str, *, about: str | None = None, fix: str | None = None) -> None:
-        """Adds the warning IM101: something that the tool says was left out."""
+        """Add the warning IM101: something that the tool says was left out."""
         self._say(Severity.WARNING, "IM101", "not-carried-over", where, path, message, about, fix)
 
     def wrong(self, where: Where, path: str, message: str, *, about: str | None = None, fix: str | None = None) -> None:
-        """Adds the error IM103: something cannot be read as what the tool writes."""
+        """Add the error IM103: something cannot be read as the tool writes it."""
         self._say(Severity.ERROR, "IM103", "not-readable", where, path, message, about, fix)
 
     def spelt_out(self, where: Where, path: str, message: str, *, about: str, fix: str) -> None:
-        """Adds the warning IM105: the tool has a default of its own here, which the topology has to say."""
+        """Add the warning IM105: the tool's own default applies here, and the topology has to say it."""
         self._say(Severity.WARNING, "IM105", "default-of-the-tool", where, path, message, about, fix)
 
     def _say(
@@ -56,17 +57,17 @@ class Findings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class To:
-    """Where a key of the tool goes, and how its value is read. Raises ValueError for what it cannot read."""
+    """Where a key of the tool goes, and how its value is read. Raises ValueError for a value it cannot read."""
 
     path: str = ""
-    """Dotted, in the server's names; empty: it is no part of the configuration."""
+    """A dotted path in the server's names; empty: it is no part of the configuration."""
     read: Callable[[Json], Json] = lambda value: value
     inside: Table | None = None
-    """The keys of the mapping, or of the mappings in the list, that stand there."""
+    """The keys of the mapping, or of the mappings in the list, at this place."""
     single: bool = False
-    """A list of one, that stands for a mapping."""
+    """Whether a list of one represents a mapping."""
     lost: str = ""
-    """Why it cannot be carried over, where it says anything."""
+    """Why it cannot be carried over, where it has a value."""
 
 
 Table = Mapping[str, To]
@@ -74,14 +75,14 @@ NOTHING = To()
 
 
 def carried(said: Json, table: Table, where: Where, into: Findings, about: str, prefix: str = "") -> dict[str, Json]:
-    """The server's configuration; what says nothing (null, empty, 0, false) is the default of every field there is."""
+    """Return the server's configuration. An empty value (null, empty, 0, false) is the default of every field."""
     config: dict[str, Json] = {}
     for key, value in said.items():
         path, to = f"{prefix}{key}", table.get(key)
         if not value or to is NOTHING:
             continue
         if to is None:
-            into.lost(where, path, f"{path} is nothing we know of, and was left out", about=about)
+            into.lost(where, path, f"{path} is unknown here, and was left out", about=about)
         elif to.lost:
             into.lost(where, path, f"{path} was left out: {to.lost}", about=about)
         else:

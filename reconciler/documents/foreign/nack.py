@@ -1,6 +1,6 @@
-"""NACK's manifests (jetstream.nats.io/v1beta2), with the defaults of its CRDs: they are not the server's.
+"""NACK's manifests (jetstream.nats.io/v1beta2), with the defaults of its CRDs, which differ from the server's.
 
-A stream that does not say where it is stored is in memory; a consumer that says nothing of acknowledgements has none.
+A stream without a storage setting is in memory; a consumer without an ack policy uses none.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)")
 
 
 def go_duration(text: Json) -> int:
-    """As Go reads it, which knows no days."""
+    """Read a duration as Go does, which knows no days."""
     parts = _PART.findall(text) if isinstance(text, str) else []
     if not parts or "".join(number + unit for number, unit in parts) != text:
-        raise ValueError(f"`{text}` is no duration that Go reads, so NACK refuses it; write for example 24h")
+        raise ValueError(f"`{text}` is not a duration that Go can read, so NACK refuses it; write for example 24h")
     return sum(
         int(number) * UNITS[unit] if number.isdigit() else round(float(number) * UNITS[unit]) for number, unit in parts
     )
@@ -45,12 +45,12 @@ SOURCE = {
     "externalDeliverPrefix": To(path="external.deliver"),
     "subjectTransforms": To(path="subject_transforms", inside=TRANSFORM),
 }  # fmt: skip
-CONNECTION = To(lost="how to connect is said by options, variables or a context of the `nats` CLI")
+CONNECTION = To(lost="options, variables or a context of the `nats` CLI say how to connect")
 OPERATOR = {
     **dict.fromkeys(("account", "creds", "nkey", "servers", "tls", "tlsFirst"), CONNECTION),
-    "jsDomain": To(lost="say --js-domain, or `expect: {domain: …}` in the file"),
+    "jsDomain": To(lost="give --js-domain, or write `expect: {domain: …}` in the file"),
     "preventDelete": NOTHING,
-    "preventUpdate": To(lost="an update is never kept from what is declared; leave the resource out, or its fields `unmanaged`"),
+    "preventUpdate": To(lost="updates of declared resources cannot be prevented; leave the resource out, or its fields `unmanaged`"),
 }  # fmt: skip
 HELD = {
     **OPERATOR, **same("description", "storage", "placement", "metadata"), "replicas": To(path="num_replicas"),
@@ -108,7 +108,7 @@ BUCKET = {
     "compression": To(path="compression", read=lambda _: "s2"),
 }  # fmt: skip
 KV = {
-    **BUCKET, **COPIES, "metadata": To(lost="the CRD of KeyValue has none, and NACK sends none"),
+    **BUCKET, **COPIES, "metadata": To(lost="the CRD of KeyValue has no such field, and NACK sends none"),
     "history": To(path="max_msgs_per_subject"), "maxValueSize": To(path="max_msg_size"),
     "limitMarkerTtl": To(path="subject_delete_marker_ttl"),
 }  # fmt: skip
@@ -120,7 +120,7 @@ def is_nack(said: Json) -> bool:
 
 
 def read_nack(said: Mapping[str, Json], where: Where, into: Findings, prefix: str = "") -> None:
-    """One document; a list holds several."""
+    """Read one document; a list holds several."""
     if isinstance(items := said.get("items"), list):
         for number, item in enumerate(items):
             if isinstance(item, Mapping):
@@ -131,7 +131,7 @@ def read_nack(said: Mapping[str, Json], where: Where, into: Findings, prefix: st
     if read is None:
         into.lost(where, f"{prefix}kind", f"{kind} {_called(said)} was left out: it is no stream, consumer or bucket")
     elif said["apiVersion"] != f"{GROUP}v1beta2":
-        into.wrong(where, f"{prefix}apiVersion", f"{said['apiVersion']} is not read; write {GROUP}v1beta2")
+        into.wrong(where, f"{prefix}apiVersion", f"{said['apiVersion']} cannot be read; write {GROUP}v1beta2")
     elif not isinstance(spec, Mapping):
         into.wrong(where, f"{prefix}kind", f"{kind} {_called(said)} has no `spec`")
     else:
@@ -153,8 +153,10 @@ def _stream(spec: Mapping[str, Json], where: Where, into: Findings) -> None:
     config = {**carried(spec, STREAM, where, into, about), "name": name}
     if "storage" not in spec:
         config["storage"] = "memory"
-        message = "storage is memory, the default of NACK's CRD where a manifest says nothing"
-        into.spelt_out(where, "", message, about=about, fix="see that memory is what was meant; it cannot be changed")
+        message = "storage is memory, the default of NACK's CRD where a manifest leaves it out"
+        into.spelt_out(
+            where, "", message, about=about, fix="check that memory is what was meant; it cannot be changed later"
+        )
     into.found.append(ForeignObject(on=(name,), config=config, where=where, beside=_protecting(spec)))
 
 
@@ -162,18 +164,20 @@ def _consumer(spec: Mapping[str, Json], where: Where, into: Findings) -> None:
     stream, name = str(spec.get("streamName") or ""), str(spec.get("durableName") or "")
     about = f"consumer/{stream}/{name}"
     if not name:
-        into.lost(where, "streamName", "an ephemeral consumer goes with its client, and stands in no file", about=about)
+        into.lost(
+            where, "streamName", "an ephemeral consumer disappears with its client, so no file declares it", about=about
+        )
         return
     config = {**carried(spec, CONSUMER, where, into, about), "durable_name": name, "name": name}
     _drop_unpinned(config, spec, where, into, about)
     beside = _protecting(spec)
     if "ackPolicy" not in spec:
         config["ack_policy"] = beside["ack_policy"] = "none"
-        message = "ack_policy is none, the default of NACK's CRD where a manifest says nothing"
-        into.spelt_out(where, "", message, about=about, fix="see that none is what was meant")
+        message = "ack_policy is none, the default of NACK's CRD where a manifest leaves it out"
+        into.spelt_out(where, "", message, about=about, fix="check that none is what was meant")
     if "ackWait" not in spec and config.get("ack_policy") != "none":
         config["ack_wait"] = 1
-        message = "ack_wait is 1ns, the default of NACK's CRD where a manifest says nothing"
+        message = "ack_wait is 1ns, the default of NACK's CRD where a manifest leaves it out"
         into.spelt_out(where, "", message, about=about, fix="write what was meant, for example 30s")
     into.found.append(ForeignObject(on=(stream, name), config=config, where=where, beside=beside))
 
@@ -181,10 +185,10 @@ def _consumer(spec: Mapping[str, Json], where: Where, into: Findings) -> None:
 def _drop_unpinned(
     config: dict[str, Json], spec: Mapping[str, Json], where: Where, into: Findings, about: str
 ) -> None:  # fmt: skip
-    """Without `pinnedTtl` NACK sends neither policy nor groups, and without a policy no groups."""
+    """Without `pinnedTtl` NACK sends neither the policy nor groups, and groups need a policy."""
     if config.get("priority_policy") == "pinned_client" and not spec.get("pinnedTtl"):
         message = "priorityPolicy pinned_client was left out: without pinnedTtl NACK sends neither policy nor groups"
-        fix = "write priority_policy, priority_groups and priority_timeout if they are meant"
+        fix = "write priority_policy, priority_groups and priority_timeout if you want them"
         into.lost(where, "priorityPolicy", message, about=about, fix=fix)
         config.pop("priority_policy")
     if config.get("priority_policy", "none") == "none":

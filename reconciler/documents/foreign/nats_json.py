@@ -1,4 +1,5 @@
-"""What the `nats` CLI writes: `stream info --json`, `consumer info --json`, lists of both, configurations, `backup.json`.
+"""What the `nats` CLI writes: `stream info --json`, `consumer info --json`, lists of both, configurations,
+`backup.json`.
 
 All of it is the server's own JSON, so nothing has to be translated.
 """
@@ -30,7 +31,7 @@ def _items(said: Mapping[str, Json]) -> list[tuple[str, Json]]:
 
 
 def read_nats(said: Mapping[str, Json], where: Where, into: Findings, prefix: str = "") -> None:
-    """Adds every stream and consumer in it to `into`, those in lists included."""
+    """Add every stream and consumer in it to `into`, including those in lists."""
     if isinstance(said.get("config"), Mapping):
         _read_info(said, where, into, prefix)
     elif _is_configuration(said):
@@ -49,23 +50,24 @@ def _read_info(said: Mapping[str, Json], where: Where, into: Findings, prefix: s
         into.found.append(ForeignObject(on=(config["name"],), config=config, where=here))
         _lose_archived(said, where, into)
     else:
-        into.wrong(where, prefix, f"consumer {name} does not say which stream it is of; give its `info --json`")
+        into.wrong(where, prefix, f"consumer {name} does not name its stream; give its `info --json`")
 
 
 def _read_consumer(stream: str, durable: Json, said: Mapping[str, Json], here: Where, into: Findings) -> None:
     if isinstance(durable, str) and durable:
         into.found.append(ForeignObject(on=(stream, durable), config=said["config"], where=here))
     else:
-        message = "an ephemeral consumer goes with its client, and stands in no file"
+        message = "an ephemeral consumer disappears with its client, so no file declares it"
         into.lost(here, "", message, about=f"consumer/{stream}/{said.get('name')}")
 
 
 def _lose_archived(said: Mapping[str, Json], where: Where, into: Findings) -> None:
-    """A backup has its consumers in the archive beside it; unlike an info, it does not say when the stream was made."""
+    """Report the consumers of a backup, which are in the archive beside it. Unlike an info, a backup has no creation
+    time."""
     state = said.get("state")
     if "created" not in said and isinstance(state, Mapping) and state.get("consumer_count"):
         message = f"its consumers ({state['consumer_count']}) are in the archive of the backup, and were left out"
-        fix = "restore it somewhere and give `nats consumer info --json` of each, or export from there"
+        fix = "restore it somewhere and give `nats consumer info --json` of each consumer, or export from there"
         into.lost(where, "state.consumer_count", message, about=f"stream/{said['config']['name']}", fix=fix)
 
 

@@ -1,4 +1,4 @@
-"""Files and folders of other tools → what they describe. Which tool wrote a file is told by what it says."""
+"""Reads files and folders of other tools. The content of a file tells which tool wrote it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ _BETWEEN = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 
 
 def read_foreign(paths: Sequence[Path]) -> Findings:
-    """What all these files describe, and every problem in them; of a folder, each file with one of `ENDINGS`."""
+    """Return what all these files describe, and every problem in them; of a folder, read each file with one of
+    `ENDINGS`."""
     into = Findings()
     for path in paths:
         for file in _files(path, into):
@@ -68,10 +69,10 @@ Document = tuple[Json, Where]
 
 
 def _from_json(path: Path, text: str, into: Findings) -> Document | None:
-    """Values as JSON has them; places from a reading as YAML, which JSON nearly is."""
+    """Read values as JSON; take places from reading the text as YAML, which JSON nearly is."""
     try:
         said = json.loads(text)
-        json.dumps(said, ensure_ascii=False).encode()  # half a character is none
+        json.dumps(said, ensure_ascii=False).encode()  # half a character is no character
     except (ValueError, RecursionError) as error:
         line, column = getattr(error, "lineno", 1), getattr(error, "colno", 1)
         here = SourceSpan(str(path), line, column, line, column + 1)
@@ -86,7 +87,7 @@ def _from_json(path: Path, text: str, into: Findings) -> Document | None:
 
 
 def _from_yaml(path: Path, text: str, into: Findings) -> Iterator[Document]:
-    """Documents one by one, each on its own lines of the file."""
+    """Read documents one by one, each on its own lines of the file."""
     starts = [0, *(found.end() for found in _BETWEEN.finditer(text))]
     for start, end in zip(starts, [*(found.start() for found in _BETWEEN.finditer(text)), len(text)], strict=True):
         root, problems = read_tree(str(path), "\n" * text.count("\n", 0, start) + text[start:end])
@@ -97,7 +98,7 @@ def _from_yaml(path: Path, text: str, into: Findings) -> Iterator[Document]:
 
 def _plain(path: Path, root: Mapping | object, into: Findings) -> Iterator[Document]:
     if not isinstance(root, Mapping):
-        into.wrong(_start(path), "", "a document is no mapping, so it is nothing that a tool wrote")
+        into.wrong(_start(path), "", "a document is not a mapping, so no known tool wrote it")
         return
     plain = Plain()
     said = plain.value(root, ANYTHING)
@@ -114,5 +115,7 @@ def _read(said: Json, where: Where, into: Findings) -> None:
     elif is_nats(said):
         read_nats(said, where, into)
     else:
-        message = "nothing we know: no `nats stream info --json`, no backup, no Terraform state, no manifest of NACK"
+        message = (
+            "this is nothing known: no `nats stream info --json`, no backup, no Terraform state, no manifest of NACK"
+        )
         into.wrong(where, "", message, fix="see `reconciler explain IM103`")

@@ -1,7 +1,8 @@
-"""A Terraform state (version 4) with resources of the JetStream provider, in its units: seconds, bytes, and flags turned round.
+"""A Terraform state (version 4) with resources of the JetStream provider, in its units: seconds, bytes, and inverted
+flags.
 
-The provider's Read keeps subject_transform, placement, mirror, source and republish as they were when somebody removes
-them outside, so a state may say more than is live; the plan of what is imported shows it.
+The provider's Read keeps subject_transform, placement, mirror, source and republish after somebody removes them
+outside, so a state may contain more than is live; a plan of the imported file shows that.
 """
 
 from __future__ import annotations
@@ -14,20 +15,20 @@ from reconciler.model.resource import Json, Where
 
 SECOND = 1_000_000_000
 NANOSECONDS = 10**8
-"""The provider writes inactive_threshold of streams in seconds and reads it back in nanoseconds. From here on it can
-only be those: as seconds it were three years."""
+"""The provider writes inactive_threshold of streams in seconds and reads it back in nanoseconds. A number from here on
+can only be nanoseconds: as seconds it would be three years."""
 
 
 def seconds(value: Json) -> int:
-    """Nanoseconds, as the server has them, from the provider's seconds. Raises ValueError for what is no number."""
+    """Convert the provider's seconds to the server's nanoseconds. Raises ValueError for anything but a number."""
     if not isinstance(value, int | float):
-        raise ValueError(f"`{value}` is no number of seconds")  # noqa: TRY004 - about the file, not the caller
+        raise ValueError(f"`{value}` is not a number of seconds")  # noqa: TRY004 - about the file, not the caller
     return round(value * SECOND)
 
 
 def _backoff(values: list[Json]) -> list[int]:
     if 0 in values:
-        raise ValueError("the state holds whole seconds, and one of these is shorter")
+        raise ValueError("the state holds whole seconds, and this duration is shorter")
     return [seconds(value) for value in values]
 
 
@@ -103,9 +104,9 @@ def is_terraform(said: Json) -> bool:
 
 
 def read_terraform(said: Mapping[str, Json], where: Where, into: Findings) -> None:
-    """Adds the JetStream resources of a state to `into`. Any version but 4 is a problem."""
+    """Add the JetStream resources of a state to `into`. Any version but 4 is a problem."""
     if said.get("version") != 4 or not isinstance(said.get("resources"), list):
-        message = "this is no Terraform state of version 4"
+        message = "this is not a Terraform state of version 4"
         into.wrong(where, "version", message, fix="give what `terraform state pull` prints")
         return
     others = 0
@@ -125,14 +126,14 @@ def _read_resource(resource: Mapping[str, Json], where: Where, into: Findings, p
     for number, instance in enumerate(instances if isinstance(instances, list) else ()):
         here = f"{path}.instances[{number}].attributes."
         if read is None:
-            into.lost(where, path, f"{name} was left out: {WHY_NOT.get(resource['type'], 'a type we do not know')}")
+            into.lost(where, path, f"{name} was left out: {WHY_NOT.get(resource['type'], 'its type is unknown here')}")
         elif not (isinstance(instance, Mapping) and isinstance(said := instance.get("attributes"), Mapping)):
-            into.wrong(where, path, f"{name} has no attributes; terraform before 0.12 wrote those otherwise")
+            into.wrong(where, path, f"{name} has no attributes; terraform before 0.12 wrote them in another form")
         else:
             read(said, _at(where, here), into)
 
 
-WHY_NOT = {"jetstream_kv_entry": "values are contents, which we do not manage"}
+WHY_NOT = {"jetstream_kv_entry": "values are contents, which a topology does not manage"}
 
 
 def _at(where: Where, prefix: str) -> Where:
@@ -150,11 +151,11 @@ def _stream(said: Mapping[str, Json], where: Where, into: Findings) -> None:
 def carried_placed(
     said: Mapping[str, Json], table: Mapping[str, To], where: Where, into: Findings, about: str
 ) -> dict[str, Json]:
-    """What `carried` gives, without placement tags that the provider would never send."""
+    """Return the result of `carried`, without placement tags that the provider would never send."""
     config = carried(said, table, where, into, about)
     if said.get("placement_tags") and not said.get("placement_cluster"):
         message = "placement_tags were left out: without placement_cluster the provider never sends them"
-        into.lost(where, "placement_tags", message, about=about, fix="write `placement: {tags: […]}` if they are meant")
+        into.lost(where, "placement_tags", message, about=about, fix="write `placement: {tags: […]}` if you want them")
         placement = {key: value for key, value in config.pop("placement").items() if key != "tags"}
         config |= {"placement": placement} if placement else {}
     return config

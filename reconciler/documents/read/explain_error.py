@@ -1,4 +1,4 @@
-"""From pydantic's errors to ours: one finding for each, at exactly the scalar or key that is wrong."""
+"""Turns pydantic's errors into findings: one for each, exactly at the scalar or key that is wrong."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ Error = Any
 def findings_of(
     error: ValidationError, root: Mapping, name: Node, shape: Shape, *, known: Iterable[str] = (), path: str = ""
 ) -> list[NodeProblem]:
-    """`name` is where a problem of the whole is shown; `known` are keys that stand there beside the spec's own."""
+    """Explain the errors. `name` is where a problem of the whole is shown; `known` are keys that stand beside the
+    spec's own."""
     start = _Start(root, name, shape, tuple(known), path)
     errors = error.errors(include_url=False, include_input=False)
     return [_finding(one, start) for one in _one_per_union(errors, start)]
 
 
 def unseen(findings: Iterable[NodeProblem], earlier: Iterable[NodeProblem]) -> list[NodeProblem]:
-    """Without a second word on a value that something was said about while reading it."""
+    """Leave out findings about a value that already has one from reading it."""
     seen = {id(finding.node) for finding in earlier}
     return [finding for finding in findings if id(finding.node) not in seen or finding.number in _ABOUT_KEYS]
 
@@ -43,7 +44,7 @@ class _Start(NamedTuple):
 
 
 class _Place:
-    """Where an error's location leads: the node, the key it stands under, its path, and the expectation there."""
+    """Where an error's location leads: the node, the key above it, its path, and the expectation there."""
 
     def __init__(self, loc: Iterable[str | int], start: _Start) -> None:
         self.node: Node = start.root
@@ -76,7 +77,8 @@ class _Place:
 
 
 def _one_per_union(errors: Sequence[Error], start: _Start) -> list[Error]:
-    """A union's members each complain about the same value; the member that understood most of it speaks for all."""
+    """Keep one error per union: each of its members complains about the same value, and the member that understood most
+    of it explains best."""
     chosen: list[Error] = []
     unions: dict[int, dict[str | int, list[Error]]] = {}
     for error in errors:
@@ -93,7 +95,7 @@ def _one_per_union(errors: Sequence[Error], start: _Start) -> list[Error]:
 
 
 def _misunderstood(errors: list[Error]) -> tuple[int, int]:
-    """Complaints deep inside are good, since the rest was understood; then few of them."""
+    """Rank complaints: deep inside is good, because the rest was understood; then few are good."""
     return -max(len(error["loc"]) for error in errors), len(errors)
 
 
@@ -121,7 +123,7 @@ def _unknown_key(place: _Place, around: _Place, key: str, start: _Start) -> Node
 
 
 def _within(place: _Place, path: str) -> _Place:
-    """A check of several fields may say which of them is wrong: `ctx={"at": "sources[1].name"}`."""
+    """A check of several fields may name the wrong one: `ctx={"at": "sources[1].name"}`."""
     for key, node in steps(path, place.node):
         place.node, place.key, place.is_root = node, key, False
     place.path = f"{place.path}.{path}" if place.path else path

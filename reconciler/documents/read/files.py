@@ -1,4 +1,4 @@
-"""Which files make up a topology, and their texts. A folder means every *.yaml and *.yml below it but hidden ones."""
+"""Finds the files of a topology and reads them. A folder means every *.yaml and *.yml below it except hidden ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ENDINGS = (".yaml", ".yml")
 
 
 class Tree(Protocol):
-    """Where files are found and read: the disk, or a revision of it."""
+    """Where files are found and read: the disk, or a revision."""
 
     def find(self, paths: Sequence[Path]) -> tuple[list[Path], list[Diagnostic]]: ...
 
@@ -27,11 +27,11 @@ class Disk:
     """The files as they are now."""
 
     def find(self, paths: Sequence[Path]) -> tuple[list[Path], list[Diagnostic]]:
-        """The files named, and the YAML files below the folders named, as they are on disk now."""
+        """Find the named files, and the YAML files below the named folders, as they are on disk now."""
         return find_files(paths)
 
     def read(self, path: Path) -> tuple[str, list[Diagnostic]]:
-        """The text as it is on disk now, and what is wrong with it."""
+        """Return the text as it is on disk now, and its problems."""
         return read_text(path)
 
 
@@ -39,7 +39,7 @@ DISK = Disk()
 
 
 def find_files(paths: Sequence[Path]) -> tuple[list[Path], list[Diagnostic]]:
-    """Files in a fixed order, each once even when two of the paths lead to it."""
+    """Return files in a fixed order, each once even when two of the paths lead to it."""
     found: list[Path] = []
     problems: list[Diagnostic] = []
     for path in paths:
@@ -52,7 +52,7 @@ def find_files(paths: Sequence[Path]) -> tuple[list[Path], list[Diagnostic]]:
 
 
 def read_text(path: Path) -> tuple[str, list[Diagnostic]]:
-    """The text of a file, and what is wrong with it; the text is empty where the file cannot be read."""
+    """Return the text of a file, and its problems; the text is empty where the file cannot be read."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -75,7 +75,7 @@ def _files_at(path: Path) -> Iterator[Path | Diagnostic]:
 
 
 def _walk(folder: Path, above: tuple[str, ...]) -> Iterator[Path | Diagnostic]:
-    """`above` are the real folders we are inside of: a link back to one of them would never end."""
+    """Walk a folder. `above` are the real folders around: a link back to one of them would never end."""
     try:
         inside = sorted(folder.iterdir())
     except OSError as error:
@@ -86,11 +86,11 @@ def _walk(folder: Path, above: tuple[str, ...]) -> Iterator[Path | Diagnostic]:
             continue
         real = os.path.realpath(path)
         if real in above:
-            yield _about(path, "leads back into a folder around it")
+            yield _about(path, "leads back into a folder that contains it")
         elif path.is_dir():
             yield from _walk(path, (*above, real))
         elif path.name.endswith(ENDINGS):
-            yield path if path.is_file() else _about(path, "is no regular file")
+            yield path if path.is_file() else _about(path, "is not a regular file")
 
 
 def _about(path: Path, what: str) -> Diagnostic:

@@ -1,4 +1,5 @@
-"""What stands beside the resources: format version, the topology's name, expectations, removals and what to forget."""
+"""Reads what stands beside the resources: format version, the topology's name, expectations, removals and what to
+forget."""
 
 from __future__ import annotations
 
@@ -48,12 +49,12 @@ _S = TypeVar("_S", bound=Spec)
 
 
 def top_level(registry: Registry) -> tuple[str, ...]:
-    """The keys at the top of a topology's files."""
+    """Return the keys at the top of a topology's files."""
     return (*KEYS, *dict.fromkeys(kind.place.section for kind in registry.within(None)))
 
 
 class _SaidOnce(NamedTuple):
-    """A value that may stand in several files, and where it stood first."""
+    """A value that may stand in several files, and its first place."""
 
     value: Json
     span: SourceSpan
@@ -73,21 +74,21 @@ class Header:
 
     @property
     def name(self) -> str:
-        """The topology's name. Raises KeyError where no file says it: `known_name` does not."""
+        """Return the topology's name. Raises KeyError where no file says it; `known_name` does not."""
         return str(self.said["topology"].value)
 
     @property
     def known_name(self) -> str:
-        """Empty where nothing, or nothing readable, says it."""
+        """Return the name; empty where no file says it, or none that can be read."""
         return self.name if "topology" in self.said else ""
 
     @property
     def expect(self) -> Expect:
-        """Where the topology may be applied; anywhere, if no file says it."""
+        """Return where the topology may be applied; anywhere, if no file says it."""
         return self.said["expect"].value if "expect" in self.said else Expect()
 
     def read(self, file: str, key: Scalar, node: Node) -> None:
-        """One of KEYS, as it stands in one file."""
+        """Read one of KEYS, as it stands in one file."""
         if key.text == "reconciler":
             self._version(file, key, node)
         elif key.text == "topology":
@@ -98,7 +99,7 @@ class Header:
             self._list(file, key, node)
 
     def require(self, file: str) -> None:
-        """What at least one file must say."""
+        """Report what at least one file must say and none does."""
         for key, wanted in (("reconciler", f"reconciler: {FORMAT}"), ("topology", "topology: NAME")):
             if key not in self.said:
                 message = f"missing key `{key}`; write `{wanted}` at the top of one file"
@@ -107,7 +108,7 @@ class Header:
     def _version(self, file: str, key: Scalar, node: Node) -> None:
         value = self._plain(file, key, node, _NUMBER)
         if isinstance(value, int) and value != FORMAT:
-            message = f"reconciler `{value}` is a format this release does not read; it reads {FORMAT}"
+            message = f"reconciler `{value}` is a format that this release does not read; it reads {FORMAT}"
             fix = "use the release this file was written for" if value > FORMAT else f"write reconciler: {FORMAT}"
             self.problems.append(complain("XX530", "format-version", message, span(file, node), fix=fix))
         self._say(file, key, node, value)
@@ -133,7 +134,7 @@ class Header:
         here = span(file, shown(key, node))
         first = self.said.setdefault(key.text, _SaidOnce(value, here))
         if first.value != value and first.value is not None and value is not None:
-            message = f"{key.text} differs from {first.span}; files of one topology say the same"
+            message = f"{key.text} differs from {first.span}; all files of one topology must say the same"
             self.problems.append(complain("XX505", "duplicate", message, here))
 
     def _list(self, file: str, key: Scalar, node: Node) -> None:
@@ -170,7 +171,7 @@ class Header:
         self.moved.append(Moved(origin=origin, address=to, reason=move.reason, until=move.until, where=where))
 
     def _end(self, file: str, node: Node, path: str, text: str) -> Address | None:
-        """An address, or that of an owner."""
+        """Read an address, or the name of an owner."""
         kind, _, name = text.partition("/")
         if kind == TOPOLOGY and name:
             return Address.of(TOPOLOGY, name)
@@ -182,7 +183,9 @@ class Header:
             return
         if guard.kind not in self.registry.by_name:
             kinds = self.registry.by_name
-            message = f"{path}.kind `{guard.kind}` is no kind; write {listed(kinds)}{did_you_mean(guard.kind, kinds)}"
+            message = (
+                f"{path}.kind `{guard.kind}` is not a kind; write {listed(kinds)}{did_you_mean(guard.kind, kinds)}"
+            )
             self._complain(file, NodeProblem(item.entries["kind"][1], "502", "wrong-value", message))
             return
         where = Place(file, first_of(item), item)
@@ -207,7 +210,10 @@ class Header:
             return
         kind, slash, _ = said.address.partition("/")
         if not slash or not any(fnmatchcase(name, kind) for name in self.registry.by_name):
-            message = f"{path}.address `{said.address}` fits no address; write kind/name, for example stream/* or stream/ORDERS"
+            message = (
+                f"{path}.address `{said.address}` can match no address; write kind/name, for example stream/* "
+                "or stream/ORDERS"
+            )
             self._complain(file, NodeProblem(item.entries["address"][1], "502", "wrong-value", message))
             return
         where = Place(file, first_of(item), item)
@@ -235,7 +241,7 @@ class Header:
         return None if plain.findings else value
 
     def _spec(self, file: str, key: Scalar | None, node: Node, spec: type[_S], path: str) -> _S | None:
-        """A checked model of `expect` or of an item of `removed`; None when something in it is wrong."""
+        """Read a checked model of `expect` or of an item of `removed`; None when something in it is wrong."""
         plain, shape = Plain(), shape_of_spec(spec)
         values = plain.value(node, shape, path, key)
         findings = plain.findings
@@ -261,17 +267,17 @@ _ITEMS = {
 
 
 def _misfit(address: Address, registry: Registry) -> str | None:
-    """What keeps this from being the address of anything."""
+    """Why this cannot be the address of anything."""
     kinds = registry.by_name
     if address.kind not in kinds:
-        return f"`{address}` begins with no kind we know; write {listed(kinds)}{did_you_mean(address.kind, kinds)}"
+        return f"`{address}` begins with no known kind; write {listed(kinds)}{did_you_mean(address.kind, kinds)}"
     wanted, kind = ["NAME"], kinds[address.kind]
     while kind.place.within:
         wanted.insert(0, kind.place.within.upper())
         kind = kinds[kind.place.within]
     one = "/".join((address.kind, *wanted))
     if any(wildcard in str(address) for wildcard in "*>"):
-        return f"`{address}` names many at once; write an entry for each of them, {one} without `*` or `>`"
+        return f"`{address}` names many objects; write an entry for each of them, {one} without `*` or `>`"
     if len(wanted) != len(address.names):
         return f"`{address}` does not fit its kind; write {one}"
     return None

@@ -1,4 +1,4 @@
-"""Files in, topology out: every problem of every file is found in one run, each at its line and column."""
+"""Loads a topology from files: one run finds every problem of every file, each at its line and column."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from reconciler.changes.kind import Registry
 from reconciler.documents.read.complain import complain, did_you_mean
 from reconciler.documents.read.files import DISK, Tree
 from reconciler.documents.read.header import KEYS, Header, top_level
-from reconciler.documents.read.nodes import Mapping, Scalar, shape_of, span
-from reconciler.documents.read.other_files import other_file
+from reconciler.documents.read.nodes import Mapping, Scalar, span
+from reconciler.documents.read.other_files import other_file, unfit
 from reconciler.documents.read.place import Place
 from reconciler.documents.read.resources import Collector, NamedSection
 from reconciler.documents.read.tree import read_tree
@@ -27,24 +27,24 @@ _NAMED = re.compile(r"^topology:[ \t]+([\w.-]+)[ \t]*(?:#.*)?$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
-    """What the files say; no topology when anything in them is wrong."""
+    """What the files declare; no topology when anything in them is wrong."""
 
     topology: Topology | None
     readable: Topology | None = None
-    """As much of it as could be read, where that is not all."""
+    """What could be read, where that is not everything."""
     diagnostics: tuple[Diagnostic, ...]
     name: str = ""
-    """The topology's, as far as the files could be read."""
+    """The topology's name, as far as the files could be read."""
     names: frozenset[str] = frozenset()
-    """All that files say for `topology:`; of one topology they say the same."""
+    """All that files say for `topology:`; the files of one topology say the same."""
     paths: tuple[Path, ...] = ()
-    """What names its files in a command line."""
+    """The paths that name its files on a command line."""
     each: tuple[Loaded, ...] = ()
-    """Where these are several topologies: those."""
+    """The topologies, where there are several."""
 
 
 def load(paths: Sequence[Path], registry: Registry, tree: Tree = DISK) -> Loaded:
-    """One topology from files and folders. Never raises for what stands in them."""
+    """Load one topology from files and folders. Never raises for the contents of files."""
     tree = tree if isinstance(tree, Filled) else Filled(tree)
     files, problems = tree.find(paths)
     loading = _Loading(registry, tree, problems)
@@ -62,10 +62,10 @@ class _Loading:
     collector: Collector = field(init=False)
     roots: list[Place] = field(default_factory=list)
     name: str = ""
-    """The topology's, as far as text that is no YAML tells."""
+    """The topology's name, as far as text that is not YAML tells."""
     names: set[str] = field(default_factory=set)
     is_complete: bool = field(init=False)
-    """Every file could be read to its end, so that what is missing really is."""
+    """Every file could be read to its end, so whatever is missing is really missing."""
 
     def __post_init__(self) -> None:
         self.header, self.collector = Header(self.registry), Collector(self.registry)
@@ -80,9 +80,8 @@ class _Loading:
             return
         if problems:
             root = None
-        elif root is None and not misread:
-            start = SourceSpan(file, 1, 1, 1, 1)
-            misread = [complain("XX512", "yaml-documents", "this file holds nothing; remove it or fill it", start)]
+        elif root is not None or not misread:
+            misread += unfit(file, root)
         self.problems += problems or misread
         if root is None and (said := _NAMED.search(text)):
             self.name = said[1]
@@ -90,9 +89,6 @@ class _Loading:
             self._sections(file, root)
         else:
             self.is_complete = False
-            if root is not None:
-                message = f"the document is {shape_of(root)}; write a mapping (`topology: NAME`, `streams:` …)"
-                self.problems.append(complain("XX504", "wrong-shape", message, span(file, root)))
 
     def _sections(self, file: str, root: Mapping) -> None:
         sections = self.collector.sections(None)
@@ -127,7 +123,8 @@ class _Loading:
         return Loaded(topology=topology, diagnostics=said, name=topology.name)
 
     def _contradictions(self) -> Iterator[Diagnostic]:
-        """An address is declared, removed or forgotten: one of them, and once; what someone else manages may be forgotten, too."""
+        """An address is either declared, or removed, or forgotten, and only once. An `external` object may be forgotten
+        as well."""
         seen: dict[Address, tuple[str, Where]]
         seen = {one.address: ("declared", one.where) for one in self.collector.resources}
         elsewhere = {one.address for one in self.collector.resources if one.external}
@@ -143,23 +140,22 @@ class _Loading:
                 yield complain("XX505", "duplicate", message, where(path), address=str(address))
 
     def _astray(self) -> Iterator[Diagnostic]:
-        """What is moved arrives at something that is declared, and nothing else arrives there."""
+        """The target of a move must be declared, and only one move may go there."""
         there = {one.address for one in self.collector.resources} | self.collector.unreadable
         if "topology" in self.header.said:
             there.add(Address.of(TOPOLOGY, self.header.name))
         taken: dict[Address, Where] = {}
         for one in self.header.moved:
             if one.address not in there:
-                message = (
-                    f"`{one.address}`, where `{one.origin}` is to go, is not declared; declare it, or take this out"
-                )
+                message = f"`{one.address}`, the new name of `{one.origin}`, is not declared; declare it, or remove this entry"
                 yield complain("XX502", "wrong-value", message, one.where("to"), address=str(one.address))
             elif not one.is_of_topology and (first := taken.setdefault(one.address, one.where)) is not one.where:
-                message = f"`{one.address}` is where {first('')} moves something too; keep one"
+                message = f"`{one.address}` is the target of another move at {first('')}; keep one"
                 yield complain("XX505", "duplicate", message, one.where("to"), address=str(one.address))
 
     def _reaching_nothing(self) -> Iterator[Diagnostic]:
-        """Consent to what is neither declared nor removed here; where something could not be read, nobody knows."""
+        """Report consent for objects that are neither declared nor removed here; where something could not be read,
+        that is unknown."""
         if not self.header.allowed or not self.is_complete or self.collector.unreadable:
             return
         named = {one.address: one.spec.labels for one in self.collector.resources}
@@ -167,17 +163,15 @@ class _Loading:
         for one in self.header.allowed:
             if not any(one.reaches(address, labels) for address, labels in named.items()):
                 near = likely(one.on, named.keys(), named.values())
-                message = f"`allow` names `{one.on}`, and nothing here is called or labelled so"
+                message = f"`allow` names `{one.on}`, but no object here has that address or label"
                 meant = f"{message}; did you mean `{near}`?" if near else message
-                fix = (
-                    f"write {near}, or take the entry out" if near else "write stream/ORDERS, 'stream/*' or team=orders"
-                )
+                fix = f"write {near}, or remove the entry" if near else "write stream/ORDERS, 'stream/*' or team=orders"
                 yield complain("XX916", "names-nothing", meant, one.where("on"), fix=fix)
 
 
 @dataclass(frozen=True, slots=True)
 class _TopLevel:
-    """Places of top-level paths, in whichever file says them first."""
+    """Places of top-level paths, in the first file that has them."""
 
     roots: tuple[Place, ...]
 

@@ -1,4 +1,4 @@
-"""What stands in a file: scalars, lists and mappings that know where; places become spans only when asked for."""
+"""The contents of a file: scalars, lists and mappings with their places; a place becomes a span only when asked for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 
 
 class Mark(Protocol):
-    """A point in a text, as the parser tells it."""
+    """A point in a text, as the parser reports it."""
 
     line: int
     column: int
@@ -25,7 +25,7 @@ class Scalar:
     def __init__(self, text: str, plain: bool, start: Mark, end: Mark) -> None:
         self.text = text
         self.plain = plain
-        """Without quotes: YAML readers guess a type from the text."""
+        """Whether it has no quotes: then YAML readers guess a type from the text."""
         self.line: int = start.line
         self.column: int = start.column
         self.end_line: int = end.line
@@ -33,12 +33,12 @@ class Scalar:
 
     @property
     def is_empty(self) -> bool:
-        """Nothing is written after the key at all."""
+        """Is nothing written after the key?"""
         return self.plain and not self.text
 
 
 class Sequence:
-    """A list. Its end is known for `[…]`; a list with dashes ends where its items do."""
+    """A list. The end is known for `[…]`; a list with dashes ends where its items end."""
 
     __slots__ = ("column", "end_column", "end_line", "flow", "items", "line")
 
@@ -50,7 +50,8 @@ class Sequence:
 
 
 class Mapping:
-    """Keys with their values, in the order of the file; merged keys (`<<`) come last, placed where they are written."""
+    """Keys with their values, in the order of the file; merged keys (`<<`) come last, with the places where they are
+    written."""
 
     __slots__ = ("column", "end_column", "end_line", "entries", "flow", "line")
 
@@ -61,7 +62,7 @@ class Mapping:
         self.column = self.end_column = column
 
     def get(self, key: str) -> Node | None:
-        """What stands under this key; None where the mapping has no such key."""
+        """Return the value of this key; None where the mapping has no such key."""
         entry = self.entries.get(key)
         return entry[1] if entry else None
 
@@ -70,12 +71,12 @@ Node = Scalar | Sequence | Mapping
 
 
 def span(file: str, node: Node) -> SourceSpan:
-    """The place of a node as editors count."""
+    """Return the place of a node as editors count."""
     return SourceSpan(file, node.line + 1, node.column + 1, node.end_line + 1, node.end_column + 1)
 
 
 def shape_of(node: Node) -> str:
-    """What people call it."""
+    """Return what people call it."""
     if isinstance(node, Mapping):
         return "a mapping"
     if isinstance(node, Sequence):
@@ -84,14 +85,15 @@ def shape_of(node: Node) -> str:
 
 
 def shown(key: Node | None, node: Node) -> Node:
-    """What to point at: single values, `[…]` and `{…}` by themselves; blocks and empty values by their key."""
+    """Return the node to point at: single values, `[…]` and `{…}` themselves; for blocks and empty values, their
+    key."""
     if isinstance(node, Scalar):
         return key if key and node.is_empty else node
     return node if node.flow else key or first_of(node)
 
 
 def first_of(node: Node) -> Node:
-    """Where a block without a key of its own begins: an item that is a mapping is shown by its first key."""
+    """Find the beginning of a block without a key of its own: an item that is a mapping is shown by its first key."""
     while not isinstance(node, Scalar) and not node.flow:
         if isinstance(node, Mapping):
             return next((key for key, _value in node.entries.values()), node)
@@ -102,12 +104,12 @@ def first_of(node: Node) -> Node:
 
 
 def is_null(node: Node) -> bool:
-    """Nothing, `~` or `null`."""
+    """Is it nothing, `~` or `null`?"""
     return isinstance(node, Scalar) and node.plain and node.text in NULLS
 
 
 def steps(path: str, node: Node) -> Iterator[tuple[Scalar | None, Node]]:
-    """Walks a dotted path (`sources[1].filter_subject`) as far as it goes: each key with what stands under it."""
+    """Walk a dotted path (`sources[1].filter_subject`) as far as it goes, and yield each key with its value."""
     rest = path
     while rest:
         found = _index(rest, node) if rest[0] == "[" else _key(rest, node)
@@ -125,7 +127,7 @@ def _index(rest: str, node: Node) -> tuple[Scalar | None, Node, str] | None:
 
 
 def _key(rest: str, node: Node) -> tuple[Scalar | None, Node, str] | None:
-    """Keys may hold dots themselves (`metadata.my.team`): the longest key that fits wins."""
+    """Find the longest key that fits, because keys may contain dots themselves (`metadata.my.team`)."""
     if not isinstance(node, Mapping):
         return None
     fits = [key for key in node.entries if key and rest.startswith(key) and rest[len(key) :][:1] in ("", ".", "[")]

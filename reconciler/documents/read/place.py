@@ -1,4 +1,4 @@
-"""Answers "where does this stand?" for dotted paths, long after loading; a span is made only when somebody asks."""
+"""Finds the place of a dotted path, long after loading; a span is made only when somebody asks."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from reconciler.model.diagnostic import SourceSpan
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The `where` of one declared thing: `place("sources[1].name")`; what is not written takes the place around it."""
+    """The `where` of one declared resource: `place("sources[1].name")`. A path that is not written gets the place
+    around it."""
 
     file: str
     key: Node
-    """Where the thing itself is shown: the name it is declared under."""
+    """The place of the resource itself: the name under which it is declared."""
     node: Node
 
     def __call__(self, path: str) -> SourceSpan:

@@ -1,6 +1,6 @@
-"""From nodes to the plain values a spec validates, judging on the way what validation could not: types are not guessed.
+"""Turns nodes into the plain values that a spec validates, and judges what validation cannot: types are never guessed.
 
-pydantic would take `"yes"` for a bool and `"3"` for a number; and it cannot see that `010` was written.
+pydantic would take `"yes"` for a bool and `"3"` for a number, and it cannot see that `010` was written.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LONGEST_NUMBER = 64
 
 
 class NodeProblem(NamedTuple):
-    """Something wrong with a node: the digits of its code, its name and the message."""
+    """A problem of a node: the digits of its code, its name and the message."""
 
     node: Node
     number: str
@@ -28,12 +28,12 @@ class NodeProblem(NamedTuple):
 
 @dataclass(slots=True)
 class Plain:
-    """A plain value and what was found on the way."""
+    """A plain value, and what was found on the way."""
 
     findings: list[NodeProblem] = field(default_factory=list)
 
     def value(self, node: Node, shape: Shape, path: str = "", key: Scalar | None = None) -> Json:
-        """`key` is where an empty value is shown, since nothing itself has no place."""
+        """Convert a node. `key` is where an empty value is shown, because nothing has no place of its own."""
         if isinstance(node, Scalar):
             return self._scalar(node, shape, path, key)
         if not (shape.takes_mapping if isinstance(node, Mapping) else shape.takes_list):
@@ -47,9 +47,9 @@ class Plain:
         for name, (key, child) in node.entries.items():
             expected = shape.below(name)
             if expected is None:
-                values[name] = None  # validation will say that the key is unknown, and nothing about its value
+                values[name] = None  # validation reports the unknown key; its value needs no report
             elif not expected.takes_scalar and is_null(child):
-                pass  # `consumers:` with nothing below it is the same as none
+                pass  # `consumers:` with nothing below it means no consumers
             else:
                 values[name] = self.value(child, expected, prefix + name, key)
         return values
@@ -63,7 +63,7 @@ class Plain:
         if _fits_in_no_way(node, value, shape):
             if shape.advice:
                 self._add(node, "502", "wrong-value", f"`{node.text}` {_nature(value)}; write {shape.advice}", path)
-            return node.text  # else the field's own reading says what it takes
+            return node.text  # otherwise the field's own message says what it takes
         if type(value) is Trap:
             self._add(node, "502", "wrong-value", _out_of(value, node, shape), path)
             return node.text
@@ -73,7 +73,7 @@ class Plain:
             self._wrong_shape(node, shape, path, key)
         elif shape.types and (complaint := _wrong_type(node, value, shape)):
             self._add(node, "502", "wrong-value", complaint, path)
-            return "" if len(node.text) > LONGEST_NUMBER else value  # no validator should try to read what is too long
+            return "" if len(node.text) > LONGEST_NUMBER else value  # validators must not try to read a value this long
         return value
 
     def _nothing(self, node: Scalar, shape: Shape, path: str, key: Scalar | None) -> None:
@@ -94,7 +94,7 @@ class Plain:
 
 
 def _out_of(trap: Trap, node: Scalar, shape: Shape) -> str:
-    """The way out of a trap depends on what was meant, which the field tells."""
+    """Return the way out of a trap, which depends on the type of the field."""
     if shape.choices and not _fits(trap, shape):
         return _wrong_choice(node, node.text, shape) or f'`{node.text}` {trap.why}; put it in quotes: "{node.text}"'
     instead = f"write {trap.instead}" if _fits(trap, shape) else ""
@@ -105,7 +105,7 @@ def _out_of(trap: Trap, node: Scalar, shape: Shape) -> str:
 
 
 def _fits(trap: Trap, shape: Shape) -> bool:
-    """Is what it may have been meant as a value of this field?"""
+    """Could this field have a value that may have been meant?"""
     if shape.is_anything or not trap.instead:
         return bool(trap.instead)
     if trap.instead in ("true", "false"):
@@ -114,7 +114,7 @@ def _fits(trap: Trap, shape: Shape) -> bool:
 
 
 def _fits_in_no_way(node: Scalar, value: Json, shape: Shape) -> bool:
-    """Neither as it is nor in quotes, where only certain texts fit."""
+    """Does it fit neither as it is nor in quotes, where only certain texts fit?"""
     if isinstance(value, str) or value is None or len(node.text) > LONGEST_NUMBER:
         return False
     if not shape.patterns or shape.takes(node.text):
@@ -142,7 +142,7 @@ def _wanted(shape: Shape) -> str:
 
 
 def _wrong_type(node: Scalar, value: Json, shape: Shape) -> str | None:
-    """What is wrong with a scalar's type, where validation would be too kind or its words too strange."""
+    """Report a wrong type of a scalar, where validation would accept it or explain it badly."""
     types = shape.types
     if shape.choices:
         return _wrong_choice(node, value, shape) if not types & _NUMBERS or not isinstance(value, int) else None
@@ -152,7 +152,7 @@ def _wrong_type(node: Scalar, value: Json, shape: Shape) -> str | None:
         return _wrong_text(node, value, shape)
     if types & _NUMBERS:
         fits = type(value) is int or "number" in types or "string" in types
-        return None if fits else f"`{node.text}` is no whole number; {_advice(shape)}"
+        return None if fits else f"`{node.text}` is not a whole number; {_advice(shape)}"
     if "string" in types and shape.formats:
         return f"`{node.text}` is a number; {_advice(shape)}"
     return f"`{node.text}` is a number; {_advice(shape, node)}"
@@ -177,7 +177,7 @@ def _wrong_choice(node: Scalar, value: Json, shape: Shape) -> str | None:
 
 
 def spell(value: Json) -> str:
-    """A value as YAML writes it."""
+    """Return a value as YAML writes it."""
     return str(value).lower() if isinstance(value, bool) else "null" if value is None else str(value)
 
 

@@ -1,4 +1,4 @@
-"""From sections to declared resources: names become addresses, sections inside a resource become its children."""
+"""Turns sections into declared resources: names become addresses, and nested sections become children."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from reconciler.model.resource import Address, Declared
 from reconciler.model.units import WRITTEN
 
 Sections = dict[str, tuple[Kind, ...]]
-"""The sections that may stand under something, each with the kinds that share it."""
+"""The sections that may stand below something, each with the kinds that share it."""
 
 
 class NamedSection(NamedTuple):
-    """Where names are read: the kinds that share the section, and the names of the resources around it."""
+    """A section of names: the kinds that share it, and the names of the resources around it."""
 
     file: str
     kinds: tuple[Kind, ...]
@@ -34,11 +34,11 @@ class NamedSection(NamedTuple):
 
     @property
     def family(self) -> str:
-        """Whose codes tell of a name whose kind is not known yet."""
+        """Return the family of codes for a name whose kind is not known yet."""
         return self.kinds[0].family if len(self.kinds) == 1 else "XX"
 
     def complain(self, number: str, name: str, message: str, node: Node) -> Diagnostic:
-        """About something that has no address of its own yet; the resource around it has."""
+        """Report about something without an address of its own; the resource around it has one."""
         within = self.kinds[0].place.within
         above = str(Address(within, self.parents)) if within else None
         return complain(f"{self.family}{number}", name, message, span(self.file, node), address=above)
@@ -46,7 +46,7 @@ class NamedSection(NamedTuple):
 
 @dataclass(slots=True)
 class Collector:
-    """Gathers the resources of all files; a name declared twice is shown at both places."""
+    """Gathers the resources of all files; a name that is declared twice is reported with both places."""
 
     registry: Registry
     resources: list[Declared] = field(default_factory=list)
@@ -54,11 +54,11 @@ class Collector:
     first: dict[tuple[str, tuple[str, ...]], Place] = field(default_factory=dict)
     """Where each name was first declared, by its section and the names around it."""
     unreadable: set[Address] = field(default_factory=set)
-    """Declared, and wrong in a way that keeps them from being read."""
+    """Resources that are declared, but so wrong that they cannot be read."""
     known_sections: dict[str | None, Sections] = field(default_factory=dict)
 
     def sections(self, parent: str | None) -> Sections:
-        """The sections that may stand under a kind, or at top level."""
+        """Return the sections that may stand below a kind, or at the top level."""
         known = self.known_sections.get(parent)
         if known is None:
             known = self.known_sections[parent] = {}
@@ -67,7 +67,7 @@ class Collector:
         return known
 
     def read(self, section: NamedSection, key: Scalar, node: Node) -> None:
-        """Everything under `streams:` or, inside a stream, under `consumers:`."""
+        """Read everything under `streams:` or, inside a stream, under `consumers:`."""
         if is_null(node):
             return
         if not isinstance(node, Mapping):
@@ -118,7 +118,7 @@ class Collector:
                 self.read(NamedSection(section.file, kinds, address.names), *node.entries[key])
 
     def _validated(self, kind: Kind, address: Address, place: Place, inner: Sections) -> Iterator[NodeProblem]:
-        """One finding per node: what was seen while reading speaks before what validation says of the same value."""
+        """Keep one finding per node: what reading found comes before what validation says of the same value."""
         own, shape, plain = _own(kind, place.node, inner), shape_of_spec(kind.spec), Plain()
         values = plain.value(own, shape)
         yield from plain.findings
@@ -132,7 +132,7 @@ class Collector:
             self.resources.append(Declared(address=address, spec=spec, where=place))
 
     def clear(self) -> Iterator[Declared]:
-        """What could be read, with all that it lies in."""
+        """Return the resources that could be read, with everything around them."""
         for one in self.resources:
             within = self.registry.of(one.address).place.within
             above = Address(within, one.address.names[:-1]) if within else None
@@ -146,7 +146,7 @@ class Collector:
 
 
 def _own(kind: Kind, node: Node, inner: Sections) -> Mapping:
-    """What belongs to the resource itself: without its children's sections and without its tag."""
+    """The resource's own keys, without its children's sections and its tag."""
     if not isinstance(node, Mapping):
         return Mapping(flow=False, line=node.line, column=node.column)
     other = set(inner)
@@ -160,7 +160,7 @@ def _own(kind: Kind, node: Node, inner: Sections) -> Mapping:
 
 
 def _bad_name(name: Scalar, kinds: Iterable[Kind]) -> str | None:
-    """What quotes would not help is told by the kind's own rule."""
+    """Report names that need quotes; the kind's own rule reports names that quotes do not help."""
     if not name.text:
         return "a name is empty"
     other = needs_quotes_as_name(name.text) if name.plain else None

@@ -1,4 +1,5 @@
-"""What a plain scalar means. Where YAML readers disagree (`yes`, `010`, `.nan`) we do not guess: we ask."""
+"""Decides what a plain scalar means. Where YAML readers disagree (`yes`, `010`, `.nan`), the user has to say what is
+meant."""
 
 from __future__ import annotations
 
@@ -24,17 +25,17 @@ _LONGEST_NUMBER = 64
 
 
 class Trap(NamedTuple):
-    """A scalar that YAML readers take for different things."""
+    """A scalar that YAML readers interpret differently."""
 
     why: str
-    """`is on/off style …`, after the scalar itself."""
+    """`is on/off style …`, to follow the scalar."""
     instead: str = ""
-    """The unambiguous spelling of the value it may have been meant as; empty when there is none."""
+    """The unambiguous spelling of the value that may be meant; empty when there is none."""
 
 
 @lru_cache(maxsize=8192)
 def resolve(text: str) -> Json | Trap:
-    """The value of a plain scalar: null, bool, int, float, else the text as written (timestamps too)."""
+    """Return the value of a plain scalar: null, bool, int, float, otherwise the text as written (timestamps too)."""
     if text and text[0] in _NUMBER_STARTS:
         return _number(text)
     if text in NULLS:
@@ -80,7 +81,7 @@ def _other_base(text: str) -> Trap:
 
 
 def needs_quotes_as_name(text: str) -> str | None:
-    """What a plain name would be to YAML readers, if not a name: `a boolean`, `a number`, …"""
+    """Return what a plain name would be to YAML readers, if not text: `a boolean`, `a number`, …"""
     value = resolve(text)
     if isinstance(value, str):
         return None

@@ -1,4 +1,5 @@
-"""What a spec expects where, read once from its JSON schema: enough to tell a mapping from a list, `true` from text."""
+"""The expectations of a spec, read once from its JSON schema: enough to tell a mapping from a list, `true` from
+text."""
 
 from __future__ import annotations
 
@@ -13,28 +14,28 @@ from pydantic import BaseModel
 
 @dataclass(slots=True, eq=False)
 class Shape:
-    """Expectations for one value; a union has several. Filled step by step, since schemas may refer to themselves."""
+    """Expectations for one value; a union has several. Filled step by step, because schemas may refer to themselves."""
 
     types: set[str] = field(default_factory=set)
     """JSON schema types: boolean, integer, number, string, null, array, object."""
     choices: list[Any] = field(default_factory=list)
-    """The only values there are, for enums and literals."""
+    """The only possible values, for enums and literals."""
     formats: set[str] = field(default_factory=set)
     patterns: set[str] = field(default_factory=set)
-    """What text must look like, one of them; empty: as it likes."""
+    """Patterns, one of which a text must match; empty: any text."""
     advice: str = ""
     """What to write, in words, where quotes would not help."""
     properties: dict[str, Shape] = field(default_factory=dict)
-    """Keys of a mapping; empty when the keys are free."""
+    """The keys of a mapping; empty when the keys are free."""
     values: Shape | None = None
-    """What stands under free keys."""
+    """The expectation for values of free keys."""
     items: Shape | None = None
     closed: bool = False
-    """Other keys than `properties` are unknown."""
+    """Keys other than `properties` are unknown."""
 
     @property
     def is_anything(self) -> bool:
-        """Nothing is known of this value, so that whatever a file says fits."""
+        """Is nothing known of this value, so that whatever a file says fits?"""
         return not self.types
 
     @property
@@ -65,7 +66,7 @@ class Shape:
         return self.takes_text and fits and not self.formats and (not self.choices or text in self.choices)
 
     def below(self, key: str) -> Shape | None:
-        """What is expected under a key; None when there is no such key."""
+        """Return what is expected under a key; None when there is no such key."""
         return self.properties.get(key) or self.values or (None if self.closed else ANYTHING)
 
 
@@ -75,7 +76,7 @@ _WITHOUT_SCALARS = frozenset({"object", "array", "null"})
 
 @lru_cache(maxsize=256)
 def shape_of_spec(spec: type[BaseModel]) -> Shape:
-    """What the schema of a spec expects; read once for each spec."""
+    """Return what the schema of a spec expects; it is read once for each spec."""
     schema = spec.model_json_schema(mode="validation")
     return _Reader(schema.get("$defs", {})).read(schema)
 

@@ -1,4 +1,4 @@
-"""What is wrong with a text before it is YAML: bytes that are no text, and the parser's complaints in our words."""
+"""Explains why a text is not YAML: bytes that are no text, and the parser's complaints in plain words."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ _MOST_SHOWN = 20
 _TABS = "a tab indents this line; YAML allows only spaces there"
 _WORDS = {
     "mapping values are not allowed in this context":
-        "no `key:` can stand here; check the indentation of this line, or put a value that holds `: ` in quotes",
+        "`key:` cannot stand here; check the indentation of this line, or put a value that contains `: ` in quotes",
     "block sequence entries are not allowed in this context":
-        "no `- item` can stand here; begin the list on its own line under the key",
-    "did not find expected key": "this line's indentation fits nothing above it",
+        "`- item` cannot stand here; begin the list on its own line under the key",
+    "did not find expected key": "the indentation of this line matches nothing above it",
     "did not find expected '-' indicator": "a `- item` was expected here, as on the lines above",
     "did not find expected ',' or ']'": "the list opened with `[` at {context} is not closed, or a `,` is missing",
     "did not find expected ',' or '}'": "the mapping opened with `{{` at {context} is not closed, or a `,` is missing",
     "did not find expected node content": "a value was expected here",
-    "did not find expected <document start>": "the document has ended above; check the indentation of this line",
+    "did not find expected <document start>": "the document ended above; check the indentation of this line",
     "could not find expected ':'": "this is neither `key: value` nor `- item`",
-    "found unexpected ':'": "inside `[…]` and `{{…}}` a value that holds `:` needs quotes",
+    "found unexpected ':'": "inside `[…]` and `{{…}}` a value that contains `:` needs quotes",
     "found unexpected end of stream": "the quote opened here is never closed",
     "found unexpected document indicator": "the quote opened here is not closed before the document ends",
-    "found unknown escape character": "`{text}` is no escape in double quotes; write `\\\\`, or use single quotes",
+    "found unknown escape character": "`{text}` is not an escape in double quotes; write `\\\\`, or use single quotes",
 }  # fmt: skip
 _AT_CONTEXT = frozenset({
     "could not find expected ':'", "found unexpected end of stream", "found unexpected document indicator",
@@ -41,7 +41,7 @@ _RESERVED = {"@": "is reserved in YAML", "`": "is reserved in YAML", "%": "begin
 
 
 def decode(file: str, data: bytes) -> tuple[str, list[Diagnostic]]:
-    """The text of a file; a UTF-8 byte order mark is accepted and dropped."""
+    """Return the text of a file; a UTF-8 byte order mark is accepted and dropped."""
     if data.startswith(_WIDE_MARKS) or b"\0" in data[:4]:
         message = "this is not UTF-8 (it looks like UTF-16 or UTF-32); save the file as UTF-8"
         return "", [complain("XX511", "yaml-encoding", message, SourceSpan(file, 1, 1, 1, 1))]
@@ -68,7 +68,7 @@ def _place(file: str, text: str, index: int) -> SourceSpan:
 
 
 def explain_syntax(file: str, text: str, error: YAMLError) -> Diagnostic:
-    """A complaint of the parser, where a person would look for it."""
+    """Explain a complaint of the parser, where a person would look for it."""
     problem = getattr(error, "problem", None) or str(error).splitlines()[0]
     mark, context = getattr(error, "problem_mark", None), getattr(error, "context_mark", None)
     if problem in _AT_CONTEXT or "alphabetic or numeric" in problem:

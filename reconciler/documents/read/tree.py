@@ -1,4 +1,4 @@
-"""From a file's text to its nodes, by the C parser's events: an order of magnitude faster than composing node objects.
+"""Builds the nodes of a text from the C parser's events, which is ten times faster than composing node objects.
 
 Anchors, aliases and merge keys are resolved here; the shared nodes keep the place where they are written.
 """
@@ -27,20 +27,20 @@ from reconciler.documents.read.syntax import explain_syntax
 from reconciler.model.diagnostic import Diagnostic
 
 MOST_EXPANDED = 500_000
-"""Nodes that aliases may add to a file; more is an alias bomb, or a file nobody can review."""
+"""How many nodes aliases may add to a file; more is an alias bomb, or a file that nobody can review."""
 DEEPEST = 64
-"""Levels of nesting; nothing we describe comes near."""
+"""How many levels of nesting are allowed; no topology needs nearly as many."""
 
 _TAG = re.compile(r"![^\s,\[\]{}]*")
 _PROPERTIES = re.compile(r"(?:[&!]\S*[ \t]+)+")
 
 
 class _Stop(Exception):
-    """Reading on would only repeat the first problem."""
+    """Stops the reading: more would only repeat the first problem."""
 
 
 def read_tree(file: str, text: str) -> tuple[Node | None, list[Diagnostic]]:
-    """The root node of a text, with everything that is wrong with it as YAML; no root for an empty document."""
+    """Return the root node of a text, with every problem of its YAML; an empty document has no root."""
     builder = _Builder(file, text)
     try:
         builder.read()
@@ -128,7 +128,7 @@ class _Builder:
             self.root = node
 
     def _put(self, node: Node) -> None:
-        """Gives a finished node to the container around it."""
+        """Put a finished node into the container around it."""
         container = self.open[-1]
         if type(container) is Sequence:
             container.items.append(node)
@@ -148,7 +148,7 @@ class _Builder:
     def _as_key(self, node: Node) -> Scalar:
         if isinstance(node, Scalar):
             return node
-        self._say("510", "yaml-syntax", f"a key must be a single value, this is {shape_of(node)}", node)
+        self._say("510", "yaml-syntax", f"a key must be a single value, but this is {shape_of(node)}", node)
         raise _Stop
 
     def _duplicate(self, key: Scalar, first: Scalar) -> None:
@@ -156,14 +156,14 @@ class _Builder:
         self._say("505", "duplicate", f"key `{key.text}` stands here and at {there} of the same mapping; keep one", key)
 
     def _merge(self, into: Mapping | Sequence, key: Scalar, value: Node) -> None:
-        """`<<`: written keys win over merged ones, earlier mappings over later ones."""
+        """Merge for `<<`: written keys win over merged ones, and earlier mappings over later ones."""
         sources = value.items if isinstance(value, Sequence) else [value]
         for source in sources:
             if isinstance(source, Mapping) and isinstance(into, Mapping):
                 for name, entry in source.entries.items():
                     into.entries.setdefault(name, entry)
             else:
-                self._say("513", "yaml-alias", f"`<<` merges mappings, this is {shape_of(source)}", key)
+                self._say("513", "yaml-alias", f"`<<` merges mappings, but this is {shape_of(source)}", key)
 
     def _alias(self, event: Any) -> None:
         here = Scalar(event.anchor, True, event.start_mark, event.end_mark)
@@ -184,7 +184,7 @@ class _Builder:
             self._put(node)
 
     def _properties(self, event: Any, node: Node) -> None:
-        """Anchors and tags before a node; the node's place begins after them."""
+        """Read anchors and tags before a node; the node's place begins after them."""
         if event.tag and event.tag != "!":
             written = _TAG.search(self.text, event.start_mark.index)
             self._say("514", "yaml-tag", f"tag `{written[0] if written else '!'}` has no meaning here; remove it", node)
@@ -198,7 +198,7 @@ class _Builder:
         self.documents += 1
         if self.documents > 1:
             here = Scalar("---", True, event.start_mark, event.end_mark)
-            self._say("512", "yaml-documents", "a second document begins here; one file holds one document", here)
+            self._say("512", "yaml-documents", "a second document begins here; write one document per file", here)
             raise _Stop
 
     def _say(self, number: str, name: str, message: str, node: Node) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -34,6 +35,11 @@ _FORGET = """Addresses that this topology gives up, for example `consumer/ORDERS
 Left out: nothing is given up."""
 _IGNORED = """Differences between live and applied that `drift` does not report, each with the reason.
 Left out: all drift is reported."""
+
+
+def topology_text(registry: Registry) -> str:
+    """The schema as `schemas/topology.schema.json` holds it."""
+    return json.dumps(topology_schema(registry), indent=2, ensure_ascii=False) + "\n"
 
 
 def topology_schema(registry: Registry) -> Schema:

@@ -1,1 +1,1 @@
-"""Resources → YAML, and edits of values where they stand."""
+"""Resources → YAML, and edits of values in place."""

@@ -1,7 +1,7 @@
-"""Edits values of a YAML file where they stand: what is not touched keeps its bytes, comments and layout included.
+"""Edits values of a YAML file in place: everything else keeps its bytes, comments and layout included.
 
-A round trip through a YAML library writes the whole file anew. Here every value knows its place, so that only its own
-characters are exchanged; the result is read again, and must say what was wanted and nothing else.
+A round trip through a YAML library would rewrite the whole file. Here every value knows its place, so only its own
+characters change. The result is read again, and must say what was wanted and nothing else.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from reconciler.model.resource import Json
 def edited(
     file: str, text: str, path: Sequence[str], changes: Mapping[str, Json], ordered: Collection[str] = ()
 ) -> str:
-    """The text with other values under these keys of the mapping at `path`; None removes a key.
+    """Return the text with other values under these keys of the mapping at `path`; None removes a key.
 
-    Lists keep the items they had, where they stood; items that are mappings are told apart by their first key. Under
-    `ordered` keys a list that could not stay in order that way is written anew.
+    Lists keep the items they had, in place; items that are mappings are told apart by their first key. Under `ordered`
+    keys, a list whose order would change is rewritten.
     """
     root, problems = read_tree(file, text)
     if root is None or problems:
         raise CannotEdit(f"{file} cannot be read")
     within, inner = path, dict(changes)
-    while within and _is_whole(root, within, inner, file):  # nothing stands there yet, or nothing would any more
+    # the place holds nothing yet, or would hold nothing any more
+    while within and _is_whole(root, within, inner, file):
         *within, name = within
         inner = {name: {key: value for key, value in inner.items() if value is not None}}
     result = spliced(text, Splicing(text, ordered).mapping(_at(root, within, file), inner))
@@ -36,7 +37,7 @@ def edited(
 
 
 def _is_whole(root: Node, path: Sequence[str], changes: Mapping[str, Json], file: str) -> bool:
-    """Is the value at `path` to be written as a whole, since it has no keys of its own to work with?"""
+    """Must the value at `path` be written as a whole, because it has no keys of its own?"""
     above = _at(root, path[:-1], file)
     node = above.get(path[-1])
     if node is not None and nodes.is_null(node):
@@ -51,12 +52,12 @@ def _at(root: Node, path: Sequence[str], file: str) -> nodes.Mapping:
     for key in path:
         node = node.get(key) if isinstance(node, nodes.Mapping) else None
     if not isinstance(node, nodes.Mapping):
-        raise CannotEdit(f"{'.'.join(path)} does not stand in {file}")
+        raise CannotEdit(f"{file} has no {'.'.join(path)}")
     return node
 
 
 def _check(file: str, result: str, before: Node, path: Sequence[str], changes: Mapping[str, Json]) -> None:
-    """An anchor may carry an edit to other places; then nothing is written."""
+    """Check the result: an anchor may carry an edit to other places, and then nothing is written."""
     after, problems = read_tree(file, result)
     wanted = plain(before)
     inner = wanted
@@ -68,4 +69,6 @@ def _check(file: str, result: str, before: Node, path: Sequence[str], changes: M
     for key in (key for key, value in changes.items() if value is None):
         inner.pop(key, None)
     if problems or after is None or not is_same(plain(after), wanted):
-        raise CannotEdit("an anchor, alias or merge key shares these lines with another place, which would change too")
+        raise CannotEdit(
+            "an anchor, alias or merge key shares these lines with another place, which would change as well"
+        )

@@ -1,7 +1,7 @@
-"""Names of resources → names of files that every file system takes, each the same wherever it is made.
+"""Turns names of resources into names of files that every file system takes, the same on every machine.
 
-What is not a letter, digit, `-` or `_` of ASCII becomes `=XX`, as in the ledger's keys. Long names are cut, and those
-that some file system would take for one another, or for a device, say by a few more characters which one they are.
+A character other than a letter, digit, `-` or `_` of ASCII becomes `=XX`, as in the ledger's keys. Long names are cut.
+A name that some file system would confuse with another, or with a device, gets a few more characters.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from collections.abc import Iterable
 from reconciler.model.entries import escaped
 
 LONGEST = 100
-"""Characters; with a folder or two around it, a path stays below what Windows takes."""
+"""The most characters; with a folder or two above, a path stays below the limit of Windows."""
 DEVICES = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})
 
 
 def file_names(names: Iterable[str]) -> dict[str, str]:
-    """A file name without its ending for each of the names, which stand in one folder."""
+    """Return a file name without its ending for each of the names, which share one folder."""
     stems = {name: escaped(name) for name in names}
     alike = Counter(stem.casefold() for stem in stems.values())
     return {

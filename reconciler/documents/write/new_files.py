@@ -1,4 +1,4 @@
-"""Writes files that were not there before: all of them or, where one is in the way, none. Nothing is overwritten unasked."""
+"""Writes new files: all of them or, where one exists already, none. Nothing is overwritten unasked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SHOWN = 3
 
 
 class InTheWay(Exception):
-    """Files that exist already; nothing was written."""
+    """These files exist already, and nothing was written."""
 
     def __init__(self, paths: list[Path]) -> None:
         self.paths = paths
@@ -21,7 +21,8 @@ class InTheWay(Exception):
 
 
 def write_files(files: Mapping[Path, str], *, overwrite: bool = False) -> None:
-    """What is overwritten is replaced at once; on a disk without room for all, none is. Raises InTheWay, or OSError."""
+    """Write the files. A file is overwritten in one step, and on a disk without room for all, none is. Raises InTheWay,
+    or OSError."""
     there = [path for path in files if os.path.lexists(path)]
     if there and not overwrite:
         raise InTheWay(there)
@@ -34,6 +35,6 @@ def write_files(files: Mapping[Path, str], *, overwrite: bool = False) -> None:
 
 
 def strangers(folder: Path, files: Mapping[Path, str]) -> list[Path]:
-    """YAML in the folder that is none of these: it would be read with them."""
+    """Return other YAML files in the folder: they would be read together with these."""
     found = (path for ending in ("*.yaml", "*.yml") for path in folder.rglob(ending))
     return sorted(path for path in found if path not in files)

@@ -1,4 +1,5 @@
-"""How a change of values becomes a change of characters: lists and mappings, in lines and in brackets, keep their layout."""
+"""Turns a change of values into a change of characters: lists and mappings, in lines and in brackets, keep their
+layout."""
 
 from __future__ import annotations
 
@@ -13,15 +14,15 @@ from reconciler.model.resource import Json
 
 _LINE = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 _VALUE = re.compile(r"\s*:[ \t]*(?:\*[^\s,\[\]{}]+|~|null|Null|NULL)?")
-"""What stands behind a key without a value of its own: nothing, null or an alias."""
+"""What follows a key without a value of its own: nothing, null or an alias."""
 
 
 class CannotEdit(Exception):
-    """Why a file is better edited by a person."""
+    """Why a person should edit the file."""
 
 
 class Splice(NamedTuple):
-    """These characters of the text become others."""
+    """A replacement of some characters of the text."""
 
     start: int
     end: int
@@ -29,14 +30,15 @@ class Splice(NamedTuple):
 
 
 def spliced(text: str, splices: Iterable[Splice]) -> str:
-    """The text after these splices. Their positions are those of the text before any of them, and none may overlap."""
+    """Return the text after these splices. Their positions are those of the text before any of them, and none may
+    overlap."""
     for start, end, new in sorted(splices, reverse=True):
         text = text[:start] + new + text[end:]
     return text
 
 
 def plain(node: Node) -> Json:
-    """Texts as written; each place gets a copy of what an alias shares."""
+    """Return texts as written; each place gets a copy of what an alias shares."""
     if isinstance(node, Scalar):
         return node.text
     if isinstance(node, nodes.Sequence):
@@ -45,7 +47,7 @@ def plain(node: Node) -> Json:
 
 
 def texts(value: Json) -> Json:
-    """Every value as the text that `plain` reads for it in a file, so that the two can be compared."""
+    """Return every value as the text that `plain` reads for it in a file, so that the two can be compared."""
     if isinstance(value, Mapping):
         return {str(key): texts(below) for key, below in value.items()}
     if isinstance(value, bool):
@@ -58,7 +60,8 @@ def _is_list(value: Json) -> bool:
 
 
 def is_same(one: Json, other: Json) -> bool:
-    """Items that stay keep their places, so the order of an edited list may be another than the wanted one."""
+    """Compare values. Items that stay keep their places, so the order of an edited list may differ from the wanted
+    one."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(is_same(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
@@ -67,10 +70,10 @@ def is_same(one: Json, other: Json) -> bool:
 
 
 class Splicing:
-    """Knows the text, and turns changes of its nodes into splices."""
+    """Turns changes of a text's nodes into splices."""
 
     def __init__(self, text: str, ordered: Collection[str] = ()) -> None:
-        """`ordered`: keys of lists whose order says something."""
+        """Prepare a text. `ordered` names keys of lists whose order matters."""
         self._ordered = ordered
         self._text = text
         breaks = list(_LINE.finditer(text))
@@ -81,7 +84,7 @@ class Splicing:
         return self._starts[node.line] + node.column
 
     def _end(self, node: Node) -> int:
-        """Behind the last character; blocks end where what they hold does."""
+        """The position after the last character; blocks end where their contents end."""
         if isinstance(node, Scalar) or node.flow:
             return self._starts[node.end_line] + node.end_column
         inside = (
@@ -92,18 +95,19 @@ class Splicing:
         return max((self._end(one) for one in inside), default=self._start(node))
 
     def _line_end(self, at: int) -> int:
-        """Where the next line begins."""
+        """The position where the next line begins."""
         return next((start for start in self._starts if start > at), len(self._text))
 
     def _line_start(self, at: int) -> int:
         return max(start for start in self._starts if start <= at)
 
     def _is_here(self, node: Node, container: Node) -> bool:
-        """What an alias or merge key brings stands before its container, where the anchor is."""
+        """Is it written inside its container? What an alias or merge key brings is written where the anchor is."""
         return self._start(node) >= self._start(container)
 
     def mapping(self, node: nodes.Mapping, changes: Mapping[str, Json]) -> Iterator[Splice]:
-        """The splices that make a mapping say `changes`; None takes a key out. Raises CannotEdit where only a person can."""
+        """Return the splices that make a mapping say `changes`; None removes a key. Raises CannotEdit where only a
+        person can."""
         own = {name: pair for name, pair in node.entries.items() if self._is_here(pair[0], node)}
         gone = [name for name, value in changes.items() if value is None and name in own]
         new = {name: value for name, value in changes.items() if value is not None and name not in own}
@@ -125,7 +129,7 @@ class Splicing:
             yield Splice(self._end(key), self._value_end(key, value), f": {flow(wanted)}")
 
     def _inside(self, key: Scalar, value: nodes.Mapping, wanted: Json) -> Iterator[Splice]:
-        """Key by key; what nothing is left of, or what was something else, is written anew."""
+        """Edit key by key. A value that would become empty, or was of another type, is rewritten."""
         own = {name for name, pair in value.entries.items() if self._is_here(pair[0], value)}
         if not isinstance(wanted, Mapping) or not own & wanted.keys():
             yield Splice(self._end(key), self._value_end(key, value), f": {flow(wanted)}")
@@ -148,7 +152,7 @@ class Splicing:
             return Splice(self._start(node) + 1, self._end(node) - 1, self._entries(new, node, node.column))
         if not own:
             raise CannotEdit("everything here comes from another place by an alias or a merge key")
-        beside = [pair for pair in own if not _is_section(pair[1])] or own  # above what is nested, where people look
+        beside = [pair for pair in own if not _is_section(pair[1])] or own  # above nested mappings, where people look
         end = max(self._value_end(*pair) for pair in beside)
         column = own[0][0].column
         if node.flow:
@@ -159,7 +163,7 @@ class Splicing:
         self, node: nodes.Mapping, own: Mapping[str, tuple[Scalar, Node]], gone: Collection[str]
     ) -> Iterator[Splice]:
         if len(own) < 2:
-            raise CannotEdit("it would leave an empty mapping")
+            raise CannotEdit("this would leave an empty mapping")
         if node.flow:
             spans = [(self._start(key), self._value_end(key, value)) for key, value in own.values()]
             yield from self._cut(spans, [name not in gone for name in own])
@@ -174,7 +178,7 @@ class Splicing:
         return f"{self._break}{' ' * column}".join(self._entry(name, value, column) for name, value in values.items())
 
     def _entry(self, name: str, value: Json, column: int) -> str:
-        """A list of mappings gets a line for each; everything else stays on one."""
+        """A list of mappings gets a line for each item; everything else stays on one."""
         if not (_is_list(value) and value and isinstance(value[0], Mapping)):
             return f"{name}: {flow(value)}"
         return f"{name}:" + "".join(f"{self._break}{' ' * column}- {flow(item)}" for item in value)
@@ -205,7 +209,7 @@ class Splicing:
 
     def _whole_list(self, node: nodes.Sequence, wanted: Sequence[Json], *, is_here: bool) -> Iterator[Splice]:
         if not (node.flow or is_here):
-            raise CannotEdit("this list has items that stand elsewhere (aliases)")
+            raise CannotEdit("this list has items from elsewhere (aliases)")
         lines = f"{self._break}{' ' * node.column}".join(f"- {flow(item)}" for item in wanted)
         yield Splice(self._start(node), self._end(node), flow(list(wanted)) if node.flow or not wanted else lines)
 
@@ -223,7 +227,7 @@ class Splicing:
             yield Splice(stays[-1][1], stays[-1][1], f", {new}")
 
     def _cut(self, spans: Sequence[tuple[int, int]], kept: Sequence[bool]) -> Iterator[Splice]:
-        """Items with the separator before the next one that stays; at the end, with the one before them."""
+        """Remove items with the separator before the next remaining one; at the end, with the one before them."""
         last = max(index for index, stay in enumerate(kept) if stay)
         for index, stay in enumerate(kept[: last + 1]):
             if not stay:
@@ -244,7 +248,7 @@ class Splicing:
             yield self._lines_after(self._end(last[-1]), lines)
 
     def _lines_after(self, at: int, lines: str) -> Splice:
-        """Below the line that ends what stands at `at`, with its comment."""
+        """Write lines below the line that ends the value at `at`, with its comment."""
         end = self._line_end(at - 1)
         return Splice(end, end, lines + self._break if end in self._starts else self._break + lines)
 
@@ -254,12 +258,12 @@ def _is_section(value: Node) -> bool:
 
 
 def _stays_in_order(node: nodes.Sequence, wanted: Sequence[Json]) -> bool:
-    """Are those that stay, and then those that come, the wanted list as it is?"""
+    """Are the remaining items, followed by the new ones, exactly the wanted list?"""
     names = [_name(texts(one)) for one in wanted]
     stay = [name for item in node.items if (name := _name(plain(item))) in names]
     return stay + [name for name in names if name not in stay] == names
 
 
 def _name(plain: Json) -> Json:
-    """What tells an item of a list from the others: a mapping's first value, else itself."""
+    """What tells an item of a list from the others: a mapping's first value, otherwise the item itself."""
     return next(iter(plain.values()), None) if isinstance(plain, dict) else plain

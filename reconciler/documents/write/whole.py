@@ -1,4 +1,4 @@
-"""Writes files whole or not at all: what was there stays until all of the new text has found room, however full the disk is."""
+"""Writes files whole or not at all: the old text stays until all of the new text is on the disk, however full it is."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, er
 
 
 def write_whole(files: Mapping[Path, bytes], *, only_new: bool = False) -> None:
-    """All of them, or none: each is written beside its place, and they take their places once every one is on the disk.
-    What is no file, such as a pipe or a terminal, is written to as it is. `only_new`: where one is there by then, it stays,
-    and FileExistsError says so. Raises OSError with the name of the file that could not be written."""
+    """Write all of the files, or none. Each is written beside its place, and they take their places once every one is
+    on the disk. Anything else than a file, such as a pipe or a terminal, is written to directly. With `only_new`, an
+    existing file stays, and FileExistsError names it. Raises OSError with the name of the file that could not be
+    written."""
     beside: dict[Path, tuple[Path, Path]] = {}
     try:
         for path, data in files.items():
@@ -37,7 +38,8 @@ def write_whole(files: Mapping[Path, bytes], *, only_new: bool = False) -> None:
 
 
 def _is_file(path: Path) -> bool:
-    """Or nothing yet. A descriptor stays what it leads to: whoever opened it would not see what takes its place."""
+    """Is it a file, or nothing yet? A descriptor keeps its target: its reader would not see a file that takes the
+    place."""
     named = os.path.abspath(path)  # noqa: PTH100 - links are what is asked about
     is_descriptor = named.startswith(("/dev/", "/proc/")) and not named.startswith("/dev/shm/")
     return not is_descriptor and (path.is_file() or not path.exists())
@@ -48,11 +50,20 @@ def _written(fresh: Path, data: bytes, path: Path, place: Path) -> None:
         with fresh.open("xb") as file:
             file.write(data)
             if place.exists():
-                os.fchmod(file.fileno(), place.stat().st_mode & 0o7777)
-                os.fsync(file.fileno())  # what was there goes only when this is safe
+                _made_alike(file.fileno(), place.stat())
+                os.fsync(file.fileno())  # the old text goes only when this is safe
     except OSError as error:
         if error.errno not in IMMOVABLE or not place.exists():
             raise OSError(error.errno, error.strerror, str(path)) from None
+        fresh.unlink(missing_ok=True)
+
+
+def _made_alike(fresh: int, there: os.stat_result) -> None:
+    """Of the same owner, or the file is written where it stands; a new owner may not have the old one's mode."""
+    made = os.fstat(fresh)
+    if (made.st_uid, made.st_gid) != (there.st_uid, there.st_gid):
+        os.fchown(fresh, there.st_uid, there.st_gid)
+    os.fchmod(fresh, there.st_mode & 0o7777)
 
 
 def _moved(fresh: Path, place: Path, data: bytes, *, only_new: bool) -> None:
@@ -70,7 +81,7 @@ def _moved(fresh: Path, place: Path, data: bytes, *, only_new: bool) -> None:
 
 
 def _linked(fresh: Path, place: Path) -> None:
-    """A link is never put over what is there."""
+    """Link the new file into place: a link never replaces an existing file."""
     try:
         os.link(fresh, place)
     except OSError as error:
@@ -82,7 +93,7 @@ def _linked(fresh: Path, place: Path) -> None:
 
 
 def _written_over(place: Path, data: bytes) -> None:
-    """Without being emptied first, so that what was there has its room still and can be put back."""
+    """Write over the file without emptying it first, so that the old text keeps its room and can be put back."""
     before = place.read_bytes()
     try:
         _over(place, data)

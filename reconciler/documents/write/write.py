@@ -1,4 +1,4 @@
-"""Writes a topology file: keys in the order given, quotes where they are needed; `load` reads it back equal."""
+"""Writes a topology file: keys in the given order, quotes where they are needed; `load` reads it back equal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reconciler.documents.read.values import literal
 from reconciler.model.resource import Json
 
 WIDTH = 100
-"""Lists and small mappings stand on one line while they fit."""
+"""Lists and small mappings stay on one line while they fit."""
 LONGEST_KEY = 1000
 """The parser takes a longer key only after `? `."""
 
@@ -23,19 +23,19 @@ _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 _UNSEEN = re.compile(
     f"{FORBIDDEN.pattern}|[\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
-"""What no file may hold, and what no reader sees or what turns the text around it: written out by number."""
+"""Characters that no file may hold, that are invisible, or that turn the text around: written out by number."""
 _ESCAPED = re.compile(f'{_UNSEEN.pattern}|["\\\\\n\t\r]')
 
 
 def dump(topology_name: str, sections: Mapping[str, Json]) -> str:
-    """The text of a topology file. Sections are plain nested mappings; empty ones are left out."""
+    """Return the text of a topology file. Sections are plain nested mappings; empty ones are left out."""
     blocks = [f"reconciler: {FORMAT}\ntopology: {scalar(topology_name)}\n"]
     blocks += ["\n".join(_entry(key, value, "")) + "\n" for key, value in sections.items() if value]
     return "\n".join(blocks)
 
 
 def scalar(value: Json, *, in_flow: bool = False) -> str:
-    """One value as YAML; text is quoted when it would be read as anything but itself."""
+    """Return one value as YAML; text is quoted when it would be read as anything but itself."""
     if isinstance(value, str):
         # Inside brackets the parser takes every colon for the end of a key, and stumbles over question marks.
         value = literal(value)
@@ -46,7 +46,7 @@ def scalar(value: Json, *, in_flow: bool = False) -> str:
 
 
 def quoted(text: str) -> str:
-    """The text in double quotes; what no reader sees, or no file may hold, is escaped."""
+    """Return the text in double quotes, with invisible and forbidden characters escaped."""
     return '"' + _ESCAPED.sub(lambda found: _escape(found[0]), text) + '"'
 
 
@@ -64,7 +64,7 @@ def _is_plain(text: str) -> bool:
 
 
 def _entry(key: str, value: Json, indent: str) -> Iterator[str]:
-    """`key: value`, on one line where it is short, else with what is below it indented."""
+    """`key: value`, on one line where it is short, otherwise with an indented block."""
     written = scalar(str(key))
     head, colon = (f"{indent}{written}", ":") if len(written) < LONGEST_KEY else (f"{indent}? {written}\n{indent}", ":")
     if isinstance(value, Mapping) and value:
@@ -94,7 +94,7 @@ def _item(value: Json, indent: str) -> Iterator[str]:
 
 
 def flow(value: Json) -> str:
-    """The value on a single line: `{max_age: 7d, subjects: [a, b]}`."""
+    """Return the value on a single line: `{max_age: 7d, subjects: [a, b]}`."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{_flow_key(key)}: {flow(below)}" for key, below in value.items()) + "}"
     if _is_list(value):

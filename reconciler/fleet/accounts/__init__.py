@@ -1,1 +1,1 @@
-"""What many accounts hold, read in parallel."""
+"""Reading what many accounts hold, in parallel."""

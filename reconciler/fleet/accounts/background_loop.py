@@ -1,4 +1,4 @@
-"""An event loop in a thread of its own: connections are served also while Spark is busy with what came over them."""
+"""An event loop in a thread of its own: connections are served even while Spark works on what came over them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Put: TypeAlias = Callable[[T], Coroutine[Any, Any, None]]
 Feed: TypeAlias = Callable[[Put[T]], Coroutine[Any, Any, None]]
 _END = object()
 AHEAD = 2
-"""Items that are fetched before anybody takes them."""
+"""How many items are fetched before anybody takes them."""
 
 
 class Beside:
@@ -24,7 +24,7 @@ class Beside:
         self._thread = threading.Thread(target=self._loop.run_forever, name="reconciler", daemon=True)
 
     def start(self) -> Self:
-        """Starts the thread, for callers that cannot use `with`; they call `close` themselves."""
+        """Start the thread, for callers that cannot use `with`; they call `close` themselves."""
         self._thread.start()
         return self
 
@@ -35,19 +35,19 @@ class Beside:
         self.close()
 
     def close(self) -> None:
-        """Cancels whatever still runs, stops the loop and waits until its thread has ended."""
+        """Cancel whatever still runs, stop the loop and wait until its thread has ended."""
         self.run(self._wind_up())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """The result of the coroutine, which the calling thread waits for; what it raises is raised here."""
+        """Return the result of the coroutine, for which the calling thread waits; its exceptions are raised here."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     def each(self, feed: Feed[T]) -> Iterator[T]:
-        """Whatever `feed` hands to its argument, until it ends; what it raises is raised here. It waits where nobody takes
-        anything: no more than a few are held."""
+        """Yield whatever `feed` hands to its argument, until it ends; its exceptions are raised here. `feed` waits
+        while nobody takes anything: only a few items are held."""
         queue: asyncio.Queue[Any] = asyncio.Queue(AHEAD)
 
         async def to_the_end() -> None:
@@ -64,7 +64,7 @@ class Beside:
             yield item
 
     async def _wind_up(self) -> None:
-        """What nobody waits for any more is broken off, and closes what it holds."""
+        """Cancel what nobody waits for any more, and let it close what it holds."""
         others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         for task in others:
             task.cancel()
@@ -73,13 +73,13 @@ class Beside:
 
 
 def emitted(feed: Feed[T]) -> Generator[T, None, None]:
-    """With a loop of its own, which ends when whoever listens stops."""
+    """Yield items with a loop of its own, which ends when the consumer stops."""
     with Beside() as beside:
         yield from beside.each(feed)
 
 
 def merged(sources: Iterable[AsyncIterator[T]], at_once: int) -> Feed[T]:
-    """What all of them give, as it comes, so many of them at a time."""
+    """Yield what all of them give, as it comes, from this many at a time."""
 
     async def all_of_them(put: Put[T]) -> None:
         room = asyncio.Semaphore(at_once)

@@ -1,4 +1,4 @@
-"""fleet.yaml: its keys, and how it becomes targets; whatever is wrong in it is found in one run, each at its place."""
+"""Reads fleet.yaml into targets; one run finds every error in it, each at its place."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from reconciler.server.connect.settings import Settings
 
 
 class TargetSpec(Spec):
-    """An account: how to get there, what it is to hold, and what people call it."""
+    """An account: how to reach it, what it should hold, and what people call it."""
 
     context: str | None = None
     """Context of the `nats` CLI, by name or as the path of a `.json` file. The machine that connects looks it up.
@@ -92,7 +92,7 @@ class FleetSpec(Spec):
 
 
 def load_fleet(path: Path) -> Fleet:
-    """What it says; or CannotContinue with everything that is wrong with it."""
+    """Load the fleet. Raises CannotContinue with everything that is wrong with the file."""
     reading = _Reading(path)
     fleet = reading.fleet()
     if fleet is None:
@@ -124,10 +124,10 @@ _PATHS = {
     "nkey": "a path or env://NAME",
     **dict.fromkeys(("tlscert", "tlskey", "tlsca", "topology"), "a path"),
 }
-"""Ways to say where something is, and how."""
+"""Keys that refer to something, and how."""
 _REFERENCE = re.compile(r"(?i)(env|file)://.+")
 _FOUND_THERE = re.compile(r"(?i)env://|[~$/]")
-"""Begins what does not depend on where fleet.yaml is."""
+"""Beginnings of references that do not depend on where fleet.yaml is."""
 
 
 @dataclass(slots=True)
@@ -163,7 +163,7 @@ class _Reading:
         return None if findings else made
 
     def _checked(self, spec: FleetSpec, root: Mapping) -> Fleet | None:
-        """Each target completed by the defaults; what they get wrong is told where it stands."""
+        """Complete each target with the defaults; errors in the defaults are reported where the defaults stand."""
         defaults, targets = root.get("defaults"), root.entries["targets"][1]
         assert isinstance(targets, Mapping)
         if isinstance(defaults, Mapping):
@@ -184,7 +184,7 @@ class _Reading:
             self._secrets(f"targets.{name}", spec, node)
         said = _over(spec, defaults)
         if not (said.get("context") or said.get("server")):
-            message = f"targets.{name} says not where it is; write context: NAME or server: URL"
+            message = f"targets.{name} does not say how to reach it; write context: NAME or server: URL"
             self._complain(NodeProblem(key, "503", "missing-key", message))
         return FleetTarget(
             name=name,
@@ -199,22 +199,21 @@ class _Reading:
         )
 
     def _secrets(self, path: str, spec: TargetSpec, node: Mapping) -> None:
-        """None may stand here: this file is shared, and what it says goes to other machines. None is repeated, either."""
+        """Refuse secrets: this file is shared, and its contents go to other machines. A secret is never repeated in a
+        message."""
         for name in ("password", "token"):
             if name in node.entries and not _REFERENCE.fullmatch(str(getattr(spec, name))):
-                message = (
-                    f"{path}.{name} is to say where the secret is, not what it is; write env://NAME or file://PATH"
-                )
+                message = f"{path}.{name} must refer to the secret, not contain it; write env://NAME or file://PATH"
                 self._at(node, name, "502", "wrong-value", message)
         for name, instead in _PATHS.items():
             if any(map(is_pasted, _listed(getattr(spec, name)))):
-                message = f"{path}.{name} is to say where it is, not what it is; write {instead}"
+                message = f"{path}.{name} must refer to it, not contain it; write {instead}"
                 self._at(node, name, "502", "wrong-value", message)
         if spec.server is not None:
             self._server(path, spec.server, node)
         for one, other in (("user", "password"), ("password", "user")):
             if getattr(spec, one) is not None and getattr(spec, other) is None:
-                self._at(node, one, "503", "missing-key", f"{path}.{one} needs `{other}` beside it")
+                self._at(node, one, "503", "missing-key", f"{path}.{one} also needs `{other}`")
 
     def _server(self, path: str, urls: str, node: Mapping) -> None:
         try:
@@ -225,7 +224,7 @@ class _Reading:
             return
         if has_login:
             message = (
-                f"{path}.server holds a login; write user: NAME and password: env://NAME beside it, or creds: PATH"
+                f"{path}.server contains a login; write user: NAME and password: env://NAME instead, or creds: PATH"
             )
             self._at(node, "server", "502", "wrong-value", message)
 
@@ -240,14 +239,15 @@ class _Reading:
 
 def _bad_name(key: Scalar) -> str | None:
     if not key.text or "/" in key.text:
-        return f"`{key.text}` is no name of a target; it holds something, and no slash"
+        return f"`{key.text}` cannot be the name of a target; a name is not empty, and has no slash"
     if key.plain and (other := needs_quotes_as_name(key.text)):
         return f'`{key.text}` is {other} to YAML readers; put it in quotes: "{key.text}"'
     return None
 
 
 def _over(spec: TargetSpec, defaults: TargetSpec) -> dict[str, Any]:
-    """A target that names its context, its server or its login does not get the defaults' in addition."""
+    """Merge defaults: a target that names its context, its server or its login does not get those of the defaults as
+    well."""
     said, lower = spec.model_dump(exclude_unset=True), defaults.model_dump(exclude_unset=True)
     replaced: tuple[str, ...] = ()
     if "context" in said:
@@ -277,16 +277,16 @@ def _settings(said: dict[str, Any], folder: Path) -> Settings:
 
 
 def _beside(folder: Path, text: str) -> str:
-    """A path in fleet.yaml is one from where fleet.yaml is."""
+    """Resolve a path of fleet.yaml from the folder of fleet.yaml."""
     scheme, path = ("file://", text[7:]) if text.lower().startswith("file://") else ("", text)
     return text if _FOUND_THERE.match(path) else f"{scheme}{folder.resolve() / path}"
 
 
 def _listed(said: str | tuple[str, ...] | None) -> tuple[str, ...]:
-    """One stands for itself."""
+    """A single value counts as a list of one."""
     return (said,) if isinstance(said, str) else said or ()
 
 
 def _written(values: dict[str, Any]) -> dict[str, str]:
-    """As YAML writes them."""
+    """Return values as YAML writes them."""
     return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in values.items()}

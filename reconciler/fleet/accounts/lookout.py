@@ -1,7 +1,8 @@
-"""What is new in the streams of many targets: connections stay open from look to look, and each target has its deadline.
+"""Finds new messages in the streams of many targets: connections stay open from look to look, and each target has a
+deadline.
 
-What a look finds is an entry per stream, as Spark keeps it in its checkpoint: from which sequence to which, and when the
-last message was stored. A target that does not answer keeps its entries, with the reason beside them.
+A look finds an entry per stream, as Spark keeps it in its checkpoint: from which sequence to which, and when the last
+message was stored. A target that does not answer keeps its entries, with the reason.
 """
 
 from __future__ import annotations
@@ -22,34 +23,34 @@ from reconciler.server.read.messages import Message, Problem
 from reconciler.server.wire.api import JetStream, NoAnswer, Refusal
 
 EVENTS = "$JS.EVENT.>"
-NOT_KEPT = f"No stream captures {EVENTS}, so nobody can tell what happened."
+NOT_KEPT = f"No stream captures {EVENTS}, so it is unknown what happened."
 EVERYTHING = 1 << 60
 LARGEST = (1 << 63) - 1
 """The largest number that a column of Spark holds."""
 SEARCH = 60.0
-"""Seconds after which it is asked again which streams there are. That leaves an audit event each time."""
+"""Seconds after which the list of streams is read again. That leaves an audit event each time."""
 WINDOW = 4
 """Requests under way to one target."""
 AT_ONCE = 64
 """Targets under way."""
 KEPT = 256
-"""Connections that stay open; a fleet with more targets than this is dialled anew for each look."""
+"""Connections that stay open; in a larger fleet, the others are dialled again for each look."""
 T = TypeVar("T")
 
 Entry: TypeAlias = dict[str, int | str | bool]
 """`after`, `sequence` and `time` of a piece; `anew` where its sequences had been used before; `error`, noticed `at`."""
 Entries: TypeAlias = dict[str, Entry]
-"""By stream; under the empty name what is wrong with the target as a whole."""
+"""By stream; the empty name has what is wrong with the whole target."""
 Offsets: TypeAlias = dict[str, Entries]
 """By target."""
 End: TypeAlias = Message | Problem
 Ends: TypeAlias = Mapping[str, Mapping[str, End] | str]
-"""By target: where its streams ended at some time, or why nobody could tell."""
+"""By target: where its streams ended at some time, or why that is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What is asked of each target."""
+    """The question to each target."""
 
     stream: str | None = None
     """None: every stream that captures events of JetStream."""
@@ -60,7 +61,7 @@ class Wanted:
 
 @dataclass(slots=True)
 class _TargetConnection:
-    """A target we are connected to."""
+    """A connected target."""
 
     js: JetStream
     stack: AsyncExitStack
@@ -69,11 +70,12 @@ class _TargetConnection:
 
 
 class _Unanswered(Exception):
-    """A target, or one question to it, as a sentence."""
+    """A target, or one question to it, that got no answer; as a sentence."""
 
 
 class Lookout:
-    """Of one loop; `close` in the same. Who is `patient` waits for elections and restarts; who comes again soon does not."""
+    """The lookout of one loop; call `close` in the same loop. A `patient` one waits for elections and restarts; one
+    that comes again soon does not."""
 
     def __init__(self, targets: Iterable[FleetTarget], wanted: Wanted, *, patient: bool = False) -> None:
         self._targets, self._wanted, self._is_patient = tuple(targets), wanted, patient
@@ -82,11 +84,11 @@ class Lookout:
         self._began = _now()
 
     async def ends(self) -> Ends:
-        """Where everything ends now."""
+        """Return where every stream ends now."""
         return await self._each(lambda target: self._asked(target, self._ends))
 
     async def look(self, before: Offsets, *, most: int = EVERYTHING, ends: Ends | None = None) -> Offsets:
-        """The next piece of each stream, of at most so many messages; with `ends` nothing beyond those."""
+        """Return the next piece of each stream, with at most this many messages; with `ends`, nothing beyond those."""
 
         async def at(target: FleetTarget) -> Entries:
             was = before.get(target.name, {})
@@ -98,7 +100,7 @@ class Lookout:
         return {**before, **{name: entries for name, entries in found.items() if entries}}
 
     async def close(self) -> None:
-        """Closes the connection to every target; a later look dials again."""
+        """Close the connection to every target; a later look dials again."""
         await asyncio.gather(*(self._hang_up(name) for name in [*self._lines]))
 
     async def _each(self, at: Callable[[FleetTarget], Awaitable[T]]) -> dict[str, T]:
@@ -110,7 +112,7 @@ class Lookout:
         return dict(zip((target.name for target in self._targets), found, strict=True))
 
     async def _asked(self, target: FleetTarget, ask: Callable[[_TargetConnection], Awaitable[T]]) -> T | str:
-        """Never raises: why there is no answer is one, too."""
+        """Ask, and never raise: a missing answer is also an answer, with its reason."""
         try:
             async with asyncio.timeout(target.deadline):
                 line = await self._line(target)
@@ -128,7 +130,7 @@ class Lookout:
         try:
             return await ask(line)
         finally:
-            # After an end of the connection the next look dials anew, however long it was gone.
+            # After the end of a connection the next look dials again, however long it was gone.
             if line.js.pipeline.nc.is_closed or len(self._targets) > KEPT:
                 await self._hang_up(target.name)
 
@@ -175,16 +177,18 @@ class Lookout:
         if found is None:
             return {key: value for key, value in was.items() if key not in ("error", "at")}
         if found.to.sequence > LARGEST:
-            return self._with_error(was, f"stream {stream} numbers its messages above 2^63 - 1, and Spark does not")
+            return self._with_error(
+                was, f"stream {stream} numbers its messages above 2^63 - 1, which Spark cannot hold"
+            )
         return _entry(found, self._wanted.last)
 
     def _unknown(self, was: Entries, why: str) -> Entries:
-        """The same for everything we know of a target."""
+        """Repeat the reason for everything known of a target."""
         streams = [name for name in was if name] or [self._wanted.stream or ""]
         return {name: self._with_error(was.get(name, {}), why) for name in streams}
 
     def _with_error(self, was: Entry, why: str) -> Entry:
-        """The first reason stays while there is any: one outage is noticed once by each who looks, however it shows."""
+        """Keep the first reason while there is any: one outage is noticed once by each who looks, however it shows."""
         if "error" in was and str(was["at"]) >= self._began:
             return was
         return {**was, "error": why, "at": _now()}
@@ -195,7 +199,7 @@ async def _capturing(js: JetStream) -> tuple[str, ...]:
     while True:
         said = await js.read("STREAM.NAMES", {"subject": EVENTS, "offset": len(names)})
         if isinstance(said, Refusal | NoAnswer):
-            raise _Unanswered(f"Nobody could tell which streams capture {EVENTS} ({said}).")
+            raise _Unanswered(f"It is unknown which streams capture {EVENTS} ({said}).")
         page = said.get("streams") or []
         names += page
         if not page or len(names) >= said.get("total", 0):

@@ -1,6 +1,6 @@
-"""Messages of streams as rows: all that are there, or followed as they come, with the stream sequence as offset.
+"""Messages of streams as rows: all stored ones, or followed as they come, with the stream sequence as offset.
 
-Into a sink with a checkpoint each message comes once, however often the query is broken off and started again.
+A sink with a checkpoint gets each message once, however often the query is interrupted and restarted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 AT_ONCE = 8
 """Pieces under way in one task."""
 EVERY = 1.0
-"""Seconds between two looks whether there is more."""
+"""Seconds between two looks for more."""
 
 
 class Pieces(InputPartition):
@@ -36,13 +36,13 @@ class Pieces(InputPartition):
     def __init__(self, pieces: tuple[StreamPiece, ...], requests: int, *, is_followed: bool) -> None:
         super().__init__(pieces)
         self.requests = requests
-        """Under way for all of them together."""
+        """Requests under way for all of them together."""
         self.is_followed = is_followed
-        """What cannot be read ends the batch, and is read again with the next start; else a row says so."""
+        """What cannot be read ends the batch, and is read again by the next start; otherwise a row says so."""
 
 
 def wanted(options: Mapping[str, str]) -> Wanted:
-    """`stream` (without it: all that capture events), `filter`, `first` and `last` sequence."""
+    """Read the options `stream` (without it: all that capture events), `filter`, `first` and `last` sequence."""
     stream = options.get("stream")
     return Wanted(
         stream=stream,
@@ -53,15 +53,15 @@ def wanted(options: Mapping[str, str]) -> Wanted:
 
 
 class Batch(DataSourceReader):
-    """Everything that is there now; or what came `since` certain messages, given by target and stream as offsets are. Their
-    time may be roughly that at which they were stored: a few may come again then, and none is left out."""
+    """Reads every stored message, or what came `since` certain messages, given by target and stream as offsets are.
+    Their times may be approximate: a few messages may come again then, and none is left out."""
 
     def __init__(self, targets: Iterable[FleetTarget], options: Mapping[str, str]) -> None:
         self._targets, self._wanted, self._tasks = tuple(targets), wanted(options), _tasks(options)
         self._since: Offsets = json.loads(options.get("since", "{}"))
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Looks once at every target and shares what it found among the tasks; the driver runs this."""
+        """Look once at every target and share what is found among the tasks; the driver runs this."""
         with Beside() as beside:
             lookout = Lookout(self._targets, self._wanted, patient=True)
             found = beside.run(lookout.look(self._since))
@@ -70,12 +70,12 @@ class Batch(DataSourceReader):
         return shared(pieces, self._tasks, is_followed=False)
 
     def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
-        """The messages of one task; a piece that cannot be read becomes a row with the reason."""
+        """Yield the messages of one task; a piece that cannot be read becomes a row with the reason."""
         return read(partition)
 
 
 class Followed(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """What comes, from look to look; of at most `most` messages each, if that option is there."""
+    """Follows streams from look to look, with at most `most` messages each, if that option is given."""
 
     def __init__(self, targets: Iterable[FleetTarget], options: Mapping[str, str]) -> None:
         self._targets, self._wanted, self._tasks = tuple(targets), wanted(options), _tasks(options)
@@ -85,24 +85,25 @@ class Followed(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._looked = float("-inf")
 
     def __getstate__(self) -> dict[str, Any]:
-        """As it travels to the executors, which only read."""
+        """The state that travels to the executors, which only read."""
         return {**self.__dict__, "_looking": None, "_ends": None}
 
     def initialOffset(self) -> Offsets:
-        """No offsets yet, so every stream begins at the option `first`."""
+        """Return no offsets yet, so every stream begins at the option `first`."""
         return {}
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """The option `most`, in messages; without it a batch takes all there are."""
+        """Return the option `most`, in messages; without it a batch takes all there are."""
         return ReadAllAvailable() if self._most is None else ReadMaxRows(self._most)
 
     def prepareForTriggerAvailableNow(self) -> None:
-        """Notes where every stream ends now; the query stops there."""
+        """Note where every stream ends now; the query stops there."""
         beside, lookout = self._lookout()
         self._ends = beside.run(lookout.ends())
 
     def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:
-        """Where the next batch ends. `limit` is shared evenly among the streams, which get at least one message each."""
+        """Return where the next batch ends. `limit` is shared evenly among the streams, which get at least one message
+        each."""
         beside, lookout = self._lookout()
         self._wait()
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else EVERYTHING
@@ -110,15 +111,16 @@ class Followed(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return beside.run(lookout.look(start, most=max(1, most // max(1, streams)), ends=self._ends))
 
     def partitions(self, start: Offsets, end: Offsets) -> Sequence[InputPartition]:
-        """The messages after `start` and up to `end`, shared among the tasks."""
+        """Share the messages after `start` and up to `end` among the tasks."""
         return shared(planned(self._targets, start, end, self._wanted.matching), self._tasks, is_followed=True)
 
     def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
-        """The messages of one task; a piece that cannot be read ends the batch, and the next start reads it again."""
+        """Yield the messages of one task; a piece that cannot be read ends the batch, and the next start reads it
+        again."""
         return read(partition)
 
     def stop(self) -> None:
-        """Closes the connections and ends their thread; does nothing where the query never looked."""
+        """Close the connections and end their thread; do nothing where the query never looked."""
         if self._looking is not None:
             beside, lookout = self._looking
             self._looking = None
@@ -131,7 +133,7 @@ class Followed(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._looking
 
     def _wait(self) -> None:
-        """Spark asks again at once when there was nothing; servers are spared that."""
+        """Wait a little: Spark asks again at once when there was nothing, and servers are spared that."""
         if self._ends is None:
             time.sleep(max(0.0, self._looked + EVERY - time.monotonic()))
         self._looked = time.monotonic()
@@ -142,12 +144,12 @@ def _tasks(options: Mapping[str, str]) -> int:
 
 
 def shared(pieces: Iterable[StreamPiece], tasks: int, *, is_followed: bool) -> list[Pieces]:
-    """Among so many tasks."""
+    """Share the pieces among this many tasks."""
     return [Pieces(*one, is_followed=is_followed) for one in dealt([*pieces], tasks)]
 
 
 def read(partition: InputPartition) -> Iterator[RecordBatch]:
-    """On an executor."""
+    """Read on an executor."""
     assert isinstance(partition, Pieces)
     with Beside() as beside:
         total = asyncio.Semaphore(partition.requests)

@@ -1,7 +1,6 @@
-"""Pieces of streams: what lies between two offsets, shared out among tasks, and read as rows. Knows nothing of Spark.
+"""Pieces of streams: the messages between two offsets, shared among tasks, and read as rows. Knows nothing of Spark.
 
-A piece is planned from two offsets and nothing else, so that a batch that was begun and never finished is read again
-just the same.
+A piece depends on two offsets and nothing else, so a batch that was begun and never finished is read again exactly.
 """
 
 from __future__ import annotations
@@ -25,17 +24,18 @@ from reconciler.server.read.messages import Gone, Message, Range, Unreadable, pa
 from reconciler.server.wire.api import Pauses
 
 PIECE = 50_000
-"""Sequences that one task reads of a stream at most, so that others can read the rest."""
+"""The most sequences that one task reads of a stream, so that others can read the rest."""
 WINDOW = 32
 """Requests under way for one piece."""
 SURE = 8
-"""Times in a row, over some seconds, that a server has to say that messages are gone: a restarted one may say so at first."""
+"""How many times in a row, over some seconds, a server has to say that messages are gone: a restarted one may say so at
+first."""
 _SCHEMA = to_arrow_schema(MESSAGES, timezone="UTC")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamPiece:
-    """What is read in one go: messages of one stream, or what there is to say instead."""
+    """What is read at once: messages of one stream, or what there is to report instead."""
 
     target: FleetTarget
     stream: str
@@ -50,8 +50,8 @@ class StreamPiece:
 def planned(
     targets: Iterable[FleetTarget], start: Offsets, end: Offsets, matching: str = ">", *, is_exact: bool = True
 ) -> Iterator[StreamPiece]:
-    """What lies between two offsets. A start that `is_exact` was noted message by message; about any other, nothing can be
-    said where messages come again."""
+    """Return what lies between two offsets. An `is_exact` start was noted message by message; for any other, repeated
+    messages cannot be detected."""
     for target in targets:
         for stream, entry in end.get(target.name, {}).items():
             was = start.get(target.name, {}).get(stream, {})
@@ -63,7 +63,7 @@ def _pieces(bare: StreamPiece, was: Entry, entry: Entry) -> Iterator[StreamPiece
     if _extent(entry) != _extent(was):
         first, last = int(entry["after"]), int(entry["sequence"])
         if entry.get("anew"):
-            why = f"stream {bare.stream} was made anew or set back: it goes on with another message {first + 1}"
+            why = f"stream {bare.stream} was recreated or set back: it continues with another message {first + 1}"
             yield replace(bare, error=why, at=str(entry["time"]))
         for after in range(first, last, PIECE):
             yield replace(bare, after=after, upto=min(after + PIECE, last))
@@ -76,9 +76,9 @@ def _extent(entry: Entry) -> tuple[Any, ...]:
 
 
 async def batches(piece: StreamPiece, total: asyncio.Semaphore, *, must: bool) -> AsyncIterator[pa.RecordBatch]:
-    """Goes on where it was cut off, as long as that helps within the target's deadline. After that a row says why there
-    is no more; where all of it `must` be read, Unreadable is raised instead, unless the server says that the rest is gone:
-    nobody would ever get beyond that."""
+    """Read, and resume where a read was cut off, as long as that helps within the target's deadline. After that a row
+    says why there is no more. Where all of it `must` be read, raise Unreadable instead, unless the server says that the
+    rest is gone, because then nobody could ever get beyond that."""
     if piece.error is not None:
         yield problem(piece, piece.error)
         return
@@ -95,7 +95,7 @@ async def batches(piece: StreamPiece, total: asyncio.Semaphore, *, must: bool) -
             if not await pauses.rest():
                 break
     if left.after < piece.upto and must and not gone:
-        raise Unreadable(f"{piece.target.name}: {why}; start the query again, and it goes on from its checkpoint")
+        raise Unreadable(f"{piece.target.name}: {why}; start the query again, and it resumes from its checkpoint")
     if left.after < piece.upto:
         yield problem(piece, why, after=left.after)
 
@@ -114,7 +114,7 @@ async def _messages(piece: StreamPiece, total: asyncio.Semaphore) -> AsyncIterat
 
 
 async def _in_time(found: AsyncIterator[list[Message]], deadline: float) -> AsyncIterator[list[Message]]:
-    """Each page has so many seconds; what whoever takes it does meanwhile does not count."""
+    """Limit the seconds of each page; the time that its consumer takes does not count."""
     while True:
         try:
             async with asyncio.timeout(deadline):
@@ -125,7 +125,7 @@ async def _in_time(found: AsyncIterator[list[Message]], deadline: float) -> Asyn
 
 
 def rows(piece: StreamPiece, page: Sequence[Message]) -> pa.RecordBatch:
-    """A page as it is handed to Spark."""
+    """Return a page in the form for Spark."""
     times = pa.array([one.time for one in page]).cast(pa.timestamp("ns", "UTC"))
     columns = {
         "target": [piece.target.name] * len(page),
@@ -141,7 +141,7 @@ def rows(piece: StreamPiece, page: Sequence[Message]) -> pa.RecordBatch:
 
 
 def problem(piece: StreamPiece, why: str, after: int | None = None) -> pa.RecordBatch:
-    """`after`: the last message there is, where others cannot be read."""
+    """Return the row of a problem; `after` is the last message there is, where others cannot be read."""
     at = datetime.fromisoformat(piece.at) if piece.at else datetime.now(UTC)
     row = {"target": piece.target.name, "stream": piece.stream or None, "sequence": after, "time": at, "error": why}
     return pa.RecordBatch.from_pylist([row], schema=_SCHEMA)

@@ -1,6 +1,6 @@
-"""Many targets at once: what each holds, column by column, or one row with the reason why nobody knows.
+"""Reads many targets at once: what each holds, column by column, or one row with the reason why that is unknown.
 
-Knows nothing of Spark. Whatever goes wrong with one target is a row of that target, and never ends the others'.
+Knows nothing of Spark. A failure of one target becomes a row of that target, and never ends the others.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from reconciler.server.read.read_kv import subject_pages
 from reconciler.server.wire.api import JetStream, NoAnswer, Refusal
 
 REQUESTS = 960
-"""Under way in all tasks together, so that no cluster gets more, whichever targets it holds: at 10,000 a server drops its
-whole queue, and others ask too."""
+"""Requests under way in all tasks together, so that no cluster gets more, whichever targets it holds: at 10,000 a
+server drops its whole queue, and others send requests too."""
 WINDOW = 64
 """Requests under way to one target."""
 AT_ONCE = 100
 """Targets under way in one task: each waits for its server most of the time, and is held in memory until it is read."""
 MOST_TASKS = 240
-"""More would have less than a few requests each."""
+"""With more, each would have less than a few requests."""
 
 PASSING = frozenset({"NA101", "NA102", "NA103", "NA104"})
-"""Codes of what may go away when a machine has less to do."""
+"""Codes of failures that may pass when a machine has less to do."""
 
 T = TypeVar("T")
 Columns = Mapping[str, Sequence[Any]]
-"""Some rows of a table, column by column and of equal length; a column that is left out is null."""
+"""Some rows of a table, column by column and of equal length; a left-out column is null."""
 Emit = Callable[[Columns], Awaitable[None]]
-"""Whoever takes them may take their time; that is none of the target's."""
+"""The consumer may take its time, which does not count as the target's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,26 +52,26 @@ class TargetPart:
     number: int = 0
     of: int = 1
     stream: str | None = None
-    """The one that is asked about; what goes wrong is told of it. None: all of them."""
+    """The stream in question, which also gets the errors. None: all of them."""
 
     def __contains__(self, stream: object) -> bool:
         return self.number == (0 if stream in _FIRST else zlib.crc32(str(stream).encode()) % self.of)
 
     @property
     def is_first(self) -> bool:
-        """Reads what is there once, beside the streams."""
+        """Does this part also read what exists once, besides the streams?"""
         return self.number == 0
 
 
 _FIRST = frozenset(f"KV_{bucket}" for bucket in RESERVED)
-"""Streams of whoever reads what is in them: one that is there without its entries would look empty."""
+"""Names the streams that read the bucket themselves: such a stream without its entries would look empty."""
 _STREAM = Scope.stream("")
 Ask = Callable[[JetStream, TargetPart], AsyncGenerator[Columns, None]]
-"""What is wanted of a target that answers; it may come in pieces."""
+"""Reads what is wanted of a target that answers; it may come in pieces."""
 
 
 class SharedWindow:
-    """A window for each target, and one around all of them: their servers may be the same."""
+    """A window for each target, and one around all of them, because their servers may be the same."""
 
     def __init__(self, total: asyncio.Semaphore, own: int = WINDOW) -> None:
         self._total, self._own = total, asyncio.Semaphore(own)
@@ -87,7 +87,7 @@ class SharedWindow:
         self._note(waiting=1)
         try:
             await self._total.acquire()
-        except BaseException:  # interrupted while it waited: nobody leaves what nobody entered
+        except BaseException:  # interrupted while it waited: it must not leave what it has not entered
             self._own.release()
             raise
         else:
@@ -103,13 +103,13 @@ class SharedWindow:
         self._own.release()
 
     def waited(self) -> float:
-        """Seconds that others cost this target: all of the time in which none of its requests was under way because of
-        them, and half of that in which half of them were not."""
+        """Return the seconds that others cost this target: all of the time in which others kept every request of it
+        waiting, and half of the time in which they kept half of its requests waiting."""
         self._note()
         return self._waited
 
     def _note(self, *, waiting: int = 0, entered: int = 0) -> None:
-        """While nobody waits, time is of no interest."""
+        """Note the time only while somebody waits."""
         if self._waiting or waiting:
             now = asyncio.get_running_loop().time()
             if self._waiting:
@@ -120,7 +120,8 @@ class SharedWindow:
 
 @dataclass(slots=True)
 class Stopwatch:
-    """How long a target takes: neither while whoever takes its rows does, nor while others keep it waiting."""
+    """Measures how long a target takes, without the time of the consumer, and without the time that others keep it
+    waiting."""
 
     window: SharedWindow
     before: float = 0.0
@@ -129,22 +130,22 @@ class Stopwatch:
     """None: it does not run."""
 
     def start(self) -> None:
-        """The target's time counts from now on."""
+        """Start counting the target's time."""
         self.since = asyncio.get_running_loop().time()
 
     def stop(self) -> None:
-        """The target's time stops, and what it took so far is kept in `before`; does nothing if it does not run."""
+        """Stop counting, and keep the time so far in `before`; do nothing if it does not run."""
         if self.since is not None:
             self.before, self.since = self.before + asyncio.get_running_loop().time() - self.since, None
 
     def seconds(self) -> float:
-        """Seconds that the target itself took in all attempts; never below 0."""
+        """Return the seconds that the target itself took in all attempts; never below 0."""
         running = 0.0 if self.since is None else asyncio.get_running_loop().time() - self.since
         return max(0.0, self.before + running - self.window.waited())
 
     @asynccontextmanager
     async def within(self, deadline: float) -> AsyncGenerator[None, None]:
-        """Runs meanwhile; interrupts what takes longer."""
+        """Run meanwhile, and interrupt what takes longer."""
         loop = asyncio.get_running_loop()
         timer: asyncio.TimerHandle
         async with asyncio.timeout(None) as limit:
@@ -170,15 +171,15 @@ _MOMENT = 0.05
 
 
 def dealt(things: Sequence[T], tasks: int) -> Iterator[tuple[tuple[T, ...], int]]:
-    """What each of so many tasks reads, dealt out one by one, and how many requests it may have under way, so that all of
-    them together stay within REQUESTS. At least one task: without any, Spark makes up one of its own."""
+    """Deal the reading out to this many tasks, one by one, with the number of requests that each may have under way, so
+    that all together stay within REQUESTS. There is at least one task: without any, Spark makes up one of its own."""
     tasks = max(1, min(tasks, len(things), MOST_TASKS))
     return ((tuple(things[number::tasks]), REQUESTS // tasks) for number in range(tasks))
 
 
 async def read_all(parts: Iterable[TargetPart], ask: Ask, emit: Emit, *, requests: int, at_once: int = AT_ONCE) -> None:
-    """`requests` may be under way to all of them together, `at_once` of them are read side by side. Whoever did not
-    answer is asked once more when all others are done: so many connections are a load, and servers have a deadline too."""
+    """Read all targets, `at_once` of them side by side, with at most `requests` under way. A target that did not answer
+    is asked once more when all others are done: so many connections are a load, and servers have a deadline too."""
     total = asyncio.Semaphore(requests)
 
     async def one_after_another(left: Iterator[Reading]) -> list[Reading]:
@@ -198,17 +199,17 @@ async def read_all(parts: Iterable[TargetPart], ask: Ask, emit: Emit, *, request
 
 @dataclass(slots=True)
 class Reading:
-    """One part until it is read, or given up. Whatever goes wrong is kept, and raised nowhere."""
+    """Reads one part until it is read, or given up. Any failure is kept, and never raised."""
 
     part: TargetPart
     emit: Emit
     seconds: float = 0.0
-    """Spent on it so far, without what others cost it."""
+    """Time spent on it so far, without what others cost it."""
     told: bool = False
     error: Exception | None = None
 
     async def succeeds(self, ask: Ask, total: asyncio.Semaphore) -> bool:
-        """Reads the part once and hands its rows over. False: it failed, and `error` says how."""
+        """Read the part once and hand its rows over. False: it failed, and `error` says how."""
         target, at, self.error = self.part.target, datetime.now(UTC), None
         watch = Stopwatch(SharedWindow(total), self.seconds)
         try:
@@ -228,7 +229,7 @@ class Reading:
         return self.error is None
 
     async def tell(self, columns: Columns, at: datetime) -> None:
-        """Hands the rows over, each with the target, its labels, the time and the seconds it took."""
+        """Hand the rows over, each with the target, its labels, the time and the seconds it took."""
         target, rows = self.part.target, len(next(iter(columns.values()), ()))
         about = {
             "target": target.name,
@@ -242,17 +243,17 @@ class Reading:
 
     @property
     def may_help_again(self) -> bool:
-        """Not where files say nonsense; nor where a part of it is told already."""
+        """May another attempt help? Not where files are wrong, nor where some rows were handed over already."""
         lasting = isinstance(self.error, CannotContinue) and self.error.diagnostics[0].code not in PASSING
         return not (lasting or self.told or self.seconds >= self.part.target.deadline)
 
     async def give_up(self) -> None:
-        """Hands over one row, which says why the part could not be read."""
+        """Hand over one row, which says why the part could not be read."""
         await self.tell({"row": ["error"], "error": [why_unread(self.part.target, self.error)]}, datetime.now(UTC))
 
 
 def why_unread(target: FleetTarget, error: BaseException | None) -> str:
-    """As a sentence."""
+    """Return the reason as a sentence."""
     if isinstance(error, CannotContinue):
         return " ".join(one.message.removesuffix(" Nothing was changed.") for one in error.diagnostics)
     if isinstance(error, TimeoutError):
@@ -261,14 +262,14 @@ def why_unread(target: FleetTarget, error: BaseException | None) -> str:
 
 
 async def configs(js: JetStream, part: TargetPart) -> AsyncGenerator[Columns, None]:
-    """The account, as rows of CONFIGS."""
+    """Read the account as rows of CONFIGS."""
     snapshot = await observe(js, buckets=RESERVED if part.is_first else (), consumers_of=part)
     yield across(rows_of_part(snapshot, part))
 
 
 def rows_of_part(snapshot: Snapshot, part: TargetPart) -> list[Row]:
-    """Its share of the account, with what is unknown of that: each part asked for itself which streams there are, and one
-    may know what another does not."""
+    """Read its share of the account, with what is unknown of that: each part listed the streams itself, and one may
+    know what another does not."""
     streams = {name: item for name, item in snapshot.streams.items() if name in part}
     unknown = {
         scope: why for scope, why in snapshot.unknown.items()
@@ -279,13 +280,13 @@ def rows_of_part(snapshot: Snapshot, part: TargetPart) -> list[Row]:
 
 
 def across(rows: Sequence[Row]) -> Columns:
-    """From rows to columns."""
+    """Turn rows into columns."""
     names = dict.fromkeys(name for row in rows for name in row)
     return {name: [row.get(name) for row in rows] for name in names}
 
 
 def subjects(matching: str) -> Ask:
-    """How many messages the stream of a part holds per subject, as rows of SUBJECTS."""
+    """Count the messages that the stream of a part holds per subject, as rows of SUBJECTS."""
     return partial(_subjects, matching)
 
 

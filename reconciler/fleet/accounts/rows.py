@@ -1,4 +1,4 @@
-"""A snapshot as rows of the table `configs`, and rows as the snapshot they were made of: nothing is lost on the way."""
+"""A snapshot as rows of the table `configs`, and back: nothing is lost on the way."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from reconciler.model.wire.snapshot import Entry, Snapshot, Target
 from reconciler.model.wire.version import Version
 
 Row = dict[str, Any]
-"""Columns of CONFIGS by name; what is not in it is null."""
+"""Columns of CONFIGS by name; a missing value is null."""
 
 
 def rows_of(snapshot: Snapshot) -> Iterator[Row]:
-    """The account first, then whatever it holds, then what nobody could read."""
+    """Yield the account first, then its objects, then what could not be read."""
     yield {"row": "target", "json": _text(_account(snapshot))}
     for stream, item in snapshot.streams.items():
         yield _stream(stream, item)
         for name, consumer in snapshot.consumers.get(stream, {}).items():
             yield _consumer(stream, name, consumer)
     for bucket, entries in snapshot.entries.items():
-        yield {"row": "entries", "scope": bucket}  # a bucket read and found empty is not one that nobody read
+        yield {"row": "entries", "scope": bucket}  # a bucket that was read and found empty differs from an unread one
         for key, entry in entries.items():
             yield _entry(bucket, key, entry)
     for scope, why in snapshot.unknown.items():
@@ -78,7 +78,7 @@ def _account(snapshot: Snapshot) -> dict[str, Json]:
 
 @dataclass(slots=True)
 class _Gathered:
-    """Rows of one target, put in their places."""
+    """Rows of one target, in their places."""
 
     account: Mapping[str, Json] | None = None
     streams: dict[str, Mapping[str, Json]] = field(default_factory=dict)
@@ -108,12 +108,13 @@ class _Gathered:
 
 
 def snapshot_of(rows: Iterable[Mapping[str, Any]]) -> Snapshot | str:
-    """From the rows of one target, whatever their order; or why it could not be read: unknown is never absent."""
+    """Return the snapshot of the rows of one target, in whatever order, or why it could not be read: unknown is never
+    absent."""
     gathered = _Gathered()
     for row in rows:
         gathered.add(row)
     if gathered.error is not None or gathered.account is None:
-        return gathered.error or "there is no row that says which account this is"
+        return gathered.error or "no row says which account this is"
     said = dict(gathered.account)
     may = said.pop("may")
     return Snapshot(

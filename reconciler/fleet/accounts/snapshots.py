@@ -21,8 +21,8 @@ def snapshots(configs: DataFrame, *, run: str, day: date) -> DataFrame:
 
 
 def heavy(snapshots: DataFrame, *, since: date) -> DataFrame:
-    """SNAPSHOTS → targets that held enough, when they were last read as a whole, to be worth several tasks in the next
-    look, with how much it was. A look that could not read all of a target tells nothing about its size."""
+    """SNAPSHOTS → targets large enough to be worth several tasks in the next look, with their sizes, as of their last
+    complete look. An incomplete look shows nothing about a target's size."""
     recent = snapshots.where(f.col("day") >= f.lit(since))
     looks = recent.groupBy("target", "run").agg(
         f.count("*").alias("objects"), f.max("at").alias("at"), f.count_if(f.col("row") == "error").alias("unread")

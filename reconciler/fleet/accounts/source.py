@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def live(spark: SparkSession, fleet: Path, table: str = "configs", **options: str) -> DataFrame:
-    """One look at all targets, shared by as many tasks as this Spark runs side by side."""
+    """Look once at all targets, shared by as many tasks as this Spark runs side by side."""
     tasks = max(2, spark.sparkContext.defaultParallelism)
     return (
         spark.read.format("jetstream")
@@ -43,42 +43,43 @@ def live(spark: SparkSession, fleet: Path, table: str = "configs", **options: st
 
 
 def followed(spark: SparkSession, fleet: Path, **options: str) -> DataFrame:
-    """What comes into streams of all targets, as `messages`; each once, for a sink with a checkpoint."""
+    """Follow streams of all targets, as `messages`; each message once, for a sink with a checkpoint."""
     tasks = max(2, spark.sparkContext.defaultParallelism)
     said = {"fleet": str(fleet.absolute()), "table": "messages", "tasks": str(tasks), **options}
     return spark.readStream.format("jetstream").options(**said).load()
 
 
 class JetStreamSource(DataSource):
-    """Options: `fleet`, the path of fleet.yaml; `table`: `configs`, `subjects` (with `stream` and `filter`) or `messages`
-    (with `stream`, `filter`, `first` and `last`, or `since` in JSON), which can also be followed (with `most` at a time);
-    `targets`, a JSON list of names; `tasks`; and `sizes`, JSON of objects by target as the last look found them."""
+    """Takes these options: `fleet`, the path of fleet.yaml; `table`: `configs`, `subjects` (with `stream` and `filter`)
+    or `messages` (with `stream`, `filter`, `first` and `last`, or `since` in JSON), which can also be followed (with
+    `most` at a time); `targets`, a JSON list of names; `tasks`; and `sizes`, JSON of objects by target as the last look
+    found them."""
 
     @classmethod
     def name(cls) -> str:
-        """What `spark.read.format` is given: `jetstream`."""
+        """Return the name for `spark.read.format`: `jetstream`."""
         return "jetstream"
 
     def schema(self) -> StructType:
-        """The columns of the table that the options name."""
+        """Return the columns of the table that the options name."""
         return _TABLES[self.table]
 
     @property
     def table(self) -> str:
-        """The option `table`, or `configs` without it. Raises ValueError where there is no such table."""
+        """Return the option `table`, or `configs` without it. Raises ValueError where there is no such table."""
         table = self.options.get("table", "configs")
         if table not in _TABLES:
-            raise ValueError(f"option table: `{table}` is none of {', '.join(_TABLES)}")
+            raise ValueError(f"option table: `{table}` is not one of {', '.join(_TABLES)}")
         return table
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Reads the table once: a `Batch` for `messages`, a `TargetsReader` for any other table."""
+        """Read the table once: a `Batch` for `messages`, a `TargetsReader` for any other table."""
         if self.table == "messages":
             return messages.Batch(self._targets(), self.options)
         return TargetsReader(dict(self.options), schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: ARG002 - Spark names it
-        """Follows `messages`. Raises ValueError for any other table."""
+        """Follow `messages`. Raises ValueError for any other table."""
         if self.table != "messages":
             raise ValueError(f"option table: `{self.table}` cannot be followed, only `messages` can")
         return messages.Followed(self._targets(), self.options)
@@ -97,28 +98,30 @@ class Share(InputPartition):
 
 @dataclass(slots=True)
 class TargetsReader(DataSourceReader):
-    """Plans on the driver, reads on the executors."""
+    """Plans on the driver, and reads on the executors."""
 
     options: Mapping[str, str]
     wanted: StructType
 
     def partitions(self) -> list[InputPartition]:
-        """The share of each task: whole accounts and parts of large ones, or for `subjects` one stream of every target."""
+        """Return the share of each task: whole accounts and parts of large ones, or for `subjects` one stream of every
+        target."""
         fleet = load_fleet(Path(self.options["fleet"]))
         sizes: Mapping[str, int] = json.loads(self.options.get("sizes", "{}"))
         targets = chosen(fleet, self.options)
-        if self.options.get("table") == "subjects":  # of one stream, which nobody divides
+        if self.options.get("table") == "subjects":  # a single stream is not divided
             parts = [TargetPart(target=target.to_go(), stream=self.options["stream"]) for target in targets]
         else:
             parts = [part for target in targets for part in split(target, sizes.get(target.name, 0))]
         return [Share(*one) for one in dealt(parts, int(self.options.get("tasks", "2")))]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of one share, in batches as they come; a target that cannot be read is a row with the reason."""
+        """Yield the rows of one share, in batches as they come; a target that cannot be read is a row with the
+        reason."""
         assert isinstance(partition, Share)
         schema, task = to_arrow_schema(self.wanted, timezone="UTC"), _task()
         if not gc.get_freeze_count():
-            gc.freeze()  # else Python goes through all that was imported again and again, as rows come in
+            gc.freeze()  # otherwise Python looks for garbage in everything imported, again and again, as rows come in
         ask = _ask(self.options)
 
         async def work(put: Put[pa.RecordBatch]) -> None:
@@ -131,20 +134,20 @@ class TargetsReader(DataSourceReader):
 
 
 def chosen(fleet: Fleet, options: Mapping[str, str]) -> Iterable[FleetTarget]:
-    """The targets that the option `targets` names; without it, all of the fleet."""
+    """Return the targets that the option `targets` names; without it, all of the fleet."""
     names = json.loads(options["targets"]) if "targets" in options else None
     return [target for target in fleet.targets if names is None or target.name in names]
 
 
 def split(target: FleetTarget, objects: int) -> Iterator[TargetPart]:
-    """An account is read by one task, a large one by several; by more than a few, each would list all streams again."""
+    """Divide large accounts among several tasks, but only a few, because each lists all streams again."""
     of = min(max(target.parts, objects // HEAVY), 16)
     to_go = target.to_go()
     return (TargetPart(target=to_go, number=number, of=of) for number in range(of))
 
 
 def batch(columns: Columns, schema: pa.Schema, task: int) -> pa.RecordBatch:
-    """What there is of the table's columns, and nulls for the others."""
+    """Return the table's columns, with nulls where there are no values."""
     rows = len(next(iter(columns.values()), ()))
     whole = {**columns, "task": [task] * rows}
     return pa.record_batch([_array(whole.get(field.name, [None] * rows), field.type) for field in schema], schema)

@@ -1,4 +1,4 @@
-"""The targets of a fleet: which accounts, how to get there, what each is to hold, and what people call them."""
+"""The targets of a fleet: which accounts, how to reach them, what each should hold, and what people call them."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ HEAVY = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetTarget:
-    """One account. Holds no secret: only where to find what proves who we are, on the machine that connects."""
+    """One account. It holds no secret, only references to credentials on the machine that connects."""
 
     name: str
     settings: Settings
     topology: tuple[Path, ...] = ()
-    """Files and folders of what it is to hold; none: it is only looked at."""
+    """Files and folders with what it should hold; none: it is only read."""
     values: Mapping[str, str] = field(default_factory=dict)
-    """What `${name}` stands for in them."""
+    """Values of `${name}` in them."""
     own: tuple[str, ...] = ()
-    """Which of the values it says itself, beyond the defaults of all targets."""
+    """Which of the values are its own, beyond the defaults of all targets."""
     labels: Mapping[str, str] = field(default_factory=dict)
     deadline: float = DEADLINE
     """Seconds after which reading it is given up."""
@@ -37,21 +37,21 @@ class FleetTarget:
     where: Where = nowhere
 
     def options(self, environ: Mapping[str, str] = os.environ) -> ConnectOptions:
-        """For the machine this runs on: contexts and files are looked up there. A variable such as NATS_CREDS, meant for
-        one account, is none of all the others'."""
+        """Return connection options for this machine: contexts and files are looked up here. A variable such as
+        NATS_CREDS, which is meant for one account, is ignored."""
         return resolve(self.settings, {name: value for name, value in environ.items() if not name.startswith("NATS_")})
 
     def to_go(self) -> Self:
-        """The same for another machine, which needs no places in files."""
+        """Return the same for another machine, without places in files."""
         return replace(self, where=nowhere)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fleet:
-    """What one fleet.yaml says."""
+    """The contents of one fleet.yaml."""
 
     name: str
     file: Path
     targets: tuple[FleetTarget, ...]
     others: tuple[FleetTarget, ...] = ()
-    """Those nobody asked for, where somebody asked for some."""
+    """The other targets, where only some were selected."""

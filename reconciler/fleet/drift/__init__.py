@@ -1,1 +1,1 @@
-"""Live × wanted → drift of every target, and how it came and went."""
+"""Live × declared → drift of every target, and how it came and went."""

@@ -1,7 +1,7 @@
-"""Rows of one target → rows of drift: the look that `reconciler drift` takes, with rows on both sides of it.
+"""Rows of one target → rows of drift: the same look as `reconciler drift`, with rows on both sides.
 
 A target that could not be read, or whose topology could not be rendered, becomes one row that says so; so does one that
-is to hold nothing.
+should hold nothing.
 """
 
 from __future__ import annotations
@@ -29,13 +29,14 @@ from reconciler.model.wire.snapshot import Snapshot
 
 Row = Mapping[str, Any]
 Drifted = dict[str, Any]
-"""Columns of DRIFT by name; what is not in it is null."""
+"""Columns of DRIFT by name; a missing value is null."""
 COMPARED, UNREACHABLE, UNDECLARED, UNREMEMBERED = "compared", "unreachable", "undeclared", "unremembered"
-ALL_UNREMEMBERED = f"bucket {BUCKET} could not be read, so everything was compared with the file alone"
+ALL_UNREMEMBERED = f"bucket {BUCKET} could not be read, so everything was compared with the files alone"
 
 
 def compared(live: Sequence[Row], wanted: Sequence[Row], registry: Registry = REGISTRY) -> Iterator[Drifted]:
-    """`live`: rows of SNAPSHOTS, `wanted`: rows of DESIRED, all of one target in one run, in any order."""
+    """Compare one target. `live` are rows of SNAPSHOTS, `wanted` rows of DESIRED, all of one target in one run, in any
+    order."""
     if not wanted:
         return
     snapshot = _snapshot(live)
@@ -70,7 +71,7 @@ def _look(header: Row, rows: Sequence[Row], snapshot: Snapshot | str, registry: 
     if header["error"] is not None:
         return [_unreachable(header["error"])]
     if header["address"] is not None:
-        return [_unreachable("what is wanted of it is incomplete: the row of the topology itself is missing")]
+        return [_unreachable("its declarations are incomplete: the row of the topology itself is missing")]
     try:
         topology = topology_in(rows, registry)
         options = RunOptions(today=snapshot.target.day or header["day"], origin=Origin(repository=header["repository"]))
@@ -87,7 +88,7 @@ def _unreachable(why: str) -> Drifted:
 
 
 def _teams(header: Row, topology: Topology) -> Callable[[str], str | None]:
-    """Whose is what; nobody's in particular is the target's."""
+    """The team of each object; an object without one belongs to the target's team."""
     otherwise = dict(header["labels"] or {}).get(TEAM)
 
     @cache
@@ -106,8 +107,8 @@ def _found(drift: Drift, team: Callable[[str], str | None]) -> Iterator[Drifted]
 
 
 def _unsure(drift: Drift, team: Callable[[str], str | None]) -> Iterator[Drifted]:
-    """Where nobody knows what was applied, what differs from the file is shown, and no history is made of it. A record that
-    cannot be used leaves nothing unread: what it is about may be another topology's, or as the file says."""
+    """Where the applied values are unknown, show differences from the file, without a history. An unusable record
+    leaves nothing unread: its object may be another topology's, or as the file says."""
     if not drift.ledger_known:
         yield {"standing": Standing.UNKNOWN.value, "reason": ALL_UNREMEMBERED}
     for one in drift.diagnostics:
@@ -121,13 +122,13 @@ def _about(address: str, team: Callable[[str], str | None]) -> Drifted:
 
 
 def _rows(item: Item) -> Iterator[Drifted]:
-    """Of the object where it strayed as a whole or nothing of it can be told, and of each of its fields."""
+    """Yield a row for the object where it drifted as a whole or is unknown, and one for each of its fields."""
     if item.standing.is_whole or not item.fields:
         yield {
             "drifted": item.standing.is_whole, "ignored": item.ignored or None, **_judged(item.verdicts), **_place(item),
         }  # fmt: skip
     for at, one in enumerate(item.fields):
-        # What is about none of the fields stands with the first, unless there is a row for the whole.
+        # findings about no field go to the first, unless there is a row for the whole
         more = item.verdicts if at == 0 and not item.standing.is_whole else ()
         yield {
             "path": one.path, "class": one.change.field_class.value, "drifted": one.drifted,

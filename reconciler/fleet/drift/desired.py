@@ -1,6 +1,6 @@
-"""What every target is to hold: its topology, rendered with its own values.
+"""What every target should hold: its topology, rendered with its own values.
 
-The files are read once, where they are; what travels to the executors is their text and, for each target, its values.
+The files are read once, where they are; their text travels to the executors with the values of each target.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from reconciler.fleet.accounts.targets import FleetTarget
 
 ROWS = 10_000
-"""Of desired, in one batch."""
+"""Rows of DESIRED in one batch."""
 TOLD = 3
-"""Problems of a topology that its row names; the others are counted."""
+"""How many problems of a topology its row names; the others are counted."""
 ARROW = to_arrow_schema(DESIRED, timezone="UTC")
 Row = Mapping[str, Any]
 Pairs = tuple[tuple[str, str], ...]
@@ -40,7 +40,7 @@ Pairs = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Files as they were when they were read, under their names; or why they could not be."""
+    """Files as they were when they were read, by name, or why they could not be read."""
 
     found: tuple[Path, ...] = ()
     problems: tuple[Diagnostic, ...] = ()
@@ -49,22 +49,23 @@ class Texts:
 
     @classmethod
     def of(cls, paths: Sequence[Path]) -> Texts:
-        """The files as they are on disk now; one that cannot be found or read leaves a problem and raises nothing."""
+        """Read the files as they are on disk now; a file that cannot be found or read leaves a problem and raises
+        nothing."""
         found, problems = DISK.find(paths)
         texts = {path: DISK.read(path) for path in found}
         return cls(tuple(found), tuple(problems), texts, origin(found[0]).repository if found else None)
 
     def find(self, _paths: Sequence[Path]) -> tuple[list[Path], list[Diagnostic]]:
-        """The files and the problems as they were when the files were read, whatever paths are given."""
+        """Return the files and the problems as they were when the files were read, whatever paths are given."""
         return [*self.found], [*self.problems]
 
     def read(self, path: Path) -> tuple[str, list[Diagnostic]]:
-        """The text that this file had, and what was wrong with it. Raises KeyError for a file that is not in `found`."""
+        """Return the text that this file had, and its problems. Raises KeyError for a file that is not in `found`."""
         return self.texts[path]
 
 
 def wanted(targets: Iterable[FleetTarget]) -> tuple[list[Row], dict[str, Texts]]:
-    """Rows of WANTED, and the texts they refer to. A target without a topology has no files."""
+    """Return rows of WANTED, and the texts they refer to. A target without a topology has no files."""
     rows: list[Row] = []
     texts: dict[str, Texts] = {}
     for target in targets:
@@ -78,21 +79,22 @@ def wanted(targets: Iterable[FleetTarget]) -> tuple[list[Row], dict[str, Texts]]
 
 
 def desired(wanted: DataFrame, texts: Mapping[str, Texts], *, run: str, day: date) -> DataFrame:
-    """WANTED → DESIRED: a row per resource of every target, or one that says why there is none; where nothing is to be, one
-    without a topology."""
+    """WANTED → DESIRED: a row per resource of every target, or one that says why there is none; for a target that
+    should hold nothing, a row without a topology."""
     return wanted.select(*WANTED.names).mapInArrow(rendering(texts, run=run, day=day), DESIRED)
 
 
 def rendering(
     texts: Mapping[str, Texts], *, run: str, day: date
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """A function for `mapInArrow`, from batches of WANTED to batches of DESIRED; it takes `texts` along to the executors."""
+    """Return a function for `mapInArrow`, from batches of WANTED to batches of DESIRED; it takes `texts` along to the
+    executors."""
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         made: list[Row] = []
         loaded = lru_cache(maxsize=16)(
             partial(_rendered, texts)
-        )  # targets side by side are often to hold the very same
+        )  # neighbouring targets often have exactly the same topology
         for row in (row for one in batches for row in one.to_pylist()):
             labels = tuple(row["labels"] or ())
             around = {"target": row["target"], "labels": labels, "run": run, "day": day}

@@ -1,6 +1,6 @@
-"""Snapshots × desired → drift. Spark brings the rows of each target together; what they mean, the engine says.
+"""Snapshots × desired → drift. Spark brings the rows of each target together, and the engine compares them.
 
-A target's rows arrive one after another and are let go as soon as it is compared: memory holds one account per core,
+A target's rows arrive one after another and are dropped as soon as it is compared: memory holds one account per core,
 however many there are.
 """
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 SHARED, FEW = 40, 16
-"""Targets in one part, and how many parts there are at most before they have to share."""
+"""Targets in one part, and the most parts there are before they have to share."""
 ROWS = 4_000
-"""Of drift, in one batch."""
+"""Rows of drift in one batch."""
 ARROW = to_arrow_schema(DRIFT, timezone="UTC")
 Row = Mapping[str, Any]
 
@@ -37,13 +37,13 @@ def drift(snapshots: DataFrame, desired: DataFrame, *, parts: int = FEW) -> Data
 
 
 def parts_for(targets: int) -> int:
-    """How many tasks share so many targets: each sorts its rows in memory, and each takes a moment to begin."""
+    """Return how many tasks share so many targets: each sorts its rows in memory, and each takes a moment to begin."""
     return max(2, min(targets, FEW), targets // SHARED)
 
 
 def by_target(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Batches in which the rows of a target follow one another → batches of drift."""
-    gc.freeze()  # Spark's worker looks for garbage after each task: in all that was imported, else
+    """Turn batches in which the rows of a target follow one another into batches of drift."""
+    gc.freeze()  # otherwise Spark's worker looks for garbage in everything imported after each task
     drifted: list[Row] = []
     for table in _homes(batches):
         with undisturbed():
@@ -57,7 +57,7 @@ def by_target(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _homes(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """The rows that share a home, as soon as all of them are there."""
+    """Yield the rows of one target as soon as all of them have arrived."""
     pieces: list[pa.RecordBatch] = []
     for one in batches:
         for piece in _cut(one):
@@ -79,7 +79,8 @@ def _cut(one: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """An account makes many objects and no garbage in cycles; looking for some takes a third of the time."""
+    """Switch garbage collection off: an account makes many objects and no cycles, and looking for them takes a third of
+    the time."""
     gc.disable()
     try:
         yield
@@ -88,5 +89,5 @@ def undisturbed() -> Iterator[None]:
 
 
 def batch(rows: list[Row]) -> pa.RecordBatch:
-    """The rows with the columns of DRIFT, null where a row has none."""
+    """Return the rows with the columns of DRIFT, null where a row has no value."""
     return pa.RecordBatch.from_pylist(rows, schema=ARROW)

@@ -1,8 +1,9 @@
-"""How drift came and went: from what each look found to stretches of time, each open or closed.
+"""How drift came and went: turns the findings of each look into stretches of time, each open or closed.
 
-Only looks that compared something count, in the order in which they were made: a run that could not reach a target, or
-never was, neither opens nor closes anything there; nor does a look for an object that it could not tell. What is declared
-no longer has not been repaired: the object, or its whole topology, which its target's next look knows nothing of.
+Only looks that compared something count, in the order in which they were made. A run that could not reach a target, or
+was not about it, neither opens nor closes anything there; nor does a look that could not read an object. An object that
+is no longer declared has not been repaired; the same holds for a whole topology that its target's next look does not
+know.
 """
 
 from __future__ import annotations
@@ -17,17 +18,16 @@ PAIR = ("target", "topology")
 THING = (*PAIR, "address", "spot")
 """One thing that can drift; its `spot` is the path, and empty for the object as a whole."""
 ABOUT = ("labels", "kind", "team", "class", "standing", "live", "desired", "applied", "codes")
-"""What was said of it when it was last seen."""
+"""What was reported of it when it was last seen."""
 LOST = ("unknown", "unremembered")
-"""Nobody can tell how such an object stands to what was applied."""
+"""States in which it is unknown how an object compares to what was applied."""
 PAST = ("occurrence", "clean", "opened", "opened_run", "last_seen", "last_seen_run", "looks", "closed")
 
 
 def drift_history(drift: DataFrame, desired: DataFrame, before: DataFrame | None = None) -> DataFrame:
-    """DRIFT of all runs, and of DESIRED as many as there are → DRIFT_HISTORY. `before`, an earlier result, spares the looks
-    that went into it: where it was made of the very looks there are (none written anew, none come late), only later ones
-    are gone through."""
-    # used many times each: Spark would plan and make them anew each time
+    """DRIFT of all runs, and DESIRED of as many as there are → DRIFT_HISTORY. `before`, an earlier result, saves work:
+    if it was made of the same looks as exist now (none rewritten, none late), only later looks are processed."""
+    # used many times each: Spark would plan and compute them each time
     looks = _looks(drift).localCheckpoint(eager=False)
     before = fitted(drift.select("target").limit(0), DRIFT_HISTORY) if before is None else before
     known = _known(looks, before)
@@ -41,7 +41,7 @@ def drift_history(drift: DataFrame, desired: DataFrame, before: DataFrame | None
 
 
 def counts() -> Column:
-    """Is a row of DRIFT something that strayed and that nobody agreed to overlook?"""
+    """Is a row of DRIFT drift that no `ignore_drift` entry covers?"""
     return F.coalesce("drifted", F.lit(False)) & ~_is_ignored()
 
 
@@ -50,7 +50,7 @@ def _is_ignored() -> Column:
 
 
 def looks_of(drift: DataFrame) -> DataFrame:
-    """One row per run that compared a topology on a target with what was applied there."""
+    """Return one row per run that compared a topology on a target with what was applied there."""
     is_look = F.col("standing") == "compared"
     whole = drift.where(is_look | ((F.col("standing") == "unknown") & F.col("address").isNull()))
     looks = whole.groupBy("run", *PAIR).agg(
@@ -61,13 +61,13 @@ def looks_of(drift: DataFrame) -> DataFrame:
 
 
 def lost(drift: DataFrame) -> DataFrame:
-    """Objects that a run could tell nothing of, as far as history goes."""
+    """Return objects of which a run found out nothing, as far as history goes."""
     return drift.where(F.col("standing").isin(*LOST) & F.col("address").isNotNull()).select("run", *PAIR, "address")
 
 
 def _looks(drift: DataFrame) -> DataFrame:
-    """And those by which a topology is gone. `mark` tells a look from every other, from itself where the same snapshot was
-    compared anew with another outcome, and from itself where its topology was not gone before."""
+    """Looks, including those by which a topology is gone. `mark` differs between any two looks, between two comparisons
+    of one snapshot with different outcomes, and where a topology was not gone before."""
     looks = looks_of(drift).withColumn("gone", F.lit(False))
     both = looks.unionByName(_gone(drift, looks), allowMissingColumns=True)
     so_far = _in_order().rowsBetween(Window.unboundedPreceding, 0)
@@ -76,8 +76,8 @@ def _looks(drift: DataFrame) -> DataFrame:
 
 
 def _gone(drift: DataFrame, looks: DataFrame) -> DataFrame:
-    """Looks at a target that was to hold other topologies than one looked at in other runs, or none. Where a topology could
-    not even be named, nobody knows which it was."""
+    """Looks at a target that should hold other topologies than the one looked at in other runs, or none. Where the
+    topology could not even be named, it is unknown which it was."""
     named = F.col("topology").isNotNull() | (F.col("standing") == "undeclared")
     each = drift.where("address is null").groupBy("run", "target").agg(
         F.max("at").alias("at"), F.collect_set("topology").alias("named"), F.bool_and(named).alias("is_sure")
@@ -88,7 +88,7 @@ def _gone(drift: DataFrame, looks: DataFrame) -> DataFrame:
 
 
 def _watched(looks: DataFrame) -> DataFrame:
-    """Per topology and target: since when, until when, how often; the digest knows which looks these were."""
+    """Per topology and target: since when, until when, how often; the digest identifies these looks."""
     return (
         looks.where("not gone")
         .groupBy(*PAIR)
@@ -114,7 +114,7 @@ def _in_order() -> WindowSpec:
 
 
 def _known(looks: DataFrame, before: DataFrame) -> DataFrame:
-    """The last look that went into `before`, where all looks up to it are still the same ones."""
+    """The last look that went into `before`, where all looks up to it are still the same."""
     was = before.where("state = 'watched'").select(*PAIR, _order("last_seen", "last_seen_run").alias("last"), "digest")
     old = looks.where("not gone").join(was, [*PAIR], "inner").where(_order() <= F.col("last"))
     same = old.groupBy(*PAIR, "last", "digest").agg(F.bit_xor("mark").alias("now"))
@@ -122,14 +122,14 @@ def _known(looks: DataFrame, before: DataFrame) -> DataFrame:
 
 
 def _past(before: DataFrame, known: DataFrame) -> DataFrame:
-    """What those looks left. What is gone since the last of them may turn out not to be: that is gone through again."""
+    """What those looks left. Something gone since the last of them may turn out not to be, so it is processed again."""
     past = before.where("address is not null").join(known, [*PAIR])
     is_told = _order("closed", "closed_run") <= F.col("last")
     return past.withColumn("closed", F.when(is_told, F.col("closed"))).drop("last")
 
 
 def _numbered(looks: DataFrame, known: DataFrame) -> DataFrame:
-    """Looks to go through, from 1 on; the last known one, at which everything open still stood, counts as 0."""
+    """The looks to process, from 1 on; the last known one, at which everything open still stood, counts as 0."""
     in_order = _in_order()
     all_of_them = looks.withColumn("before", F.lag(F.when(~F.col("gone"), F.col("at"))).over(in_order))
     later = all_of_them.join(known, [*PAIR], "left").where(F.col("last").isNull() | (_order() > F.col("last")))
@@ -138,8 +138,8 @@ def _numbered(looks: DataFrame, known: DataFrame) -> DataFrame:
 
 
 def _marks(drift: DataFrame, fresh: DataFrame, past: DataFrame) -> DataFrame:
-    """What each look says of each thing: `about` where it saw it drifted, `hides` where nobody could tell, `past` where
-    an earlier history leaves it, `why` where it no longer counts. It says nothing of what it found in order."""
+    """What each look says of each thing: `about` where it saw drift, `hides` where that was unknown, `past` where an
+    earlier history ends, `why` where it no longer counts. It says nothing about things in order."""
     said = drift.where("address is not null").join(fresh, ["run", *PAIR], "inner")
     told = said.select(
         *PAIR, "address", spot().alias("spot"), "n",
@@ -154,14 +154,14 @@ def _marks(drift: DataFrame, fresh: DataFrame, past: DataFrame) -> DataFrame:
 
 
 def spot() -> Column:
-    """Where in the object: the path, or nothing for the object as a whole."""
+    """Return the place in the object: the path, or nothing for the object as a whole."""
     return F.coalesce("path", F.lit(""))
 
 
 def _spread(said: DataFrame) -> DataFrame:
-    """What is said of an object as a whole is said of each thing in it: one that is gone or somebody else's hides its
-    fields; one that could not be read, or waits to be made, deleted or finished, hides itself too. Where nobody knows what
-    was applied, what is said to have drifted did so from the file alone: no history is made of it."""
+    """Apply what is said of an object to each thing in it. An object that is gone or somebody else's hides its fields;
+    one that could not be read, or waits to be created, deleted or finished, hides itself too. Where the applied values
+    are unknown, drift was found from the file alone and gets no history."""
     is_thing = F.col("about").isNotNull() | F.col("past").isNotNull()
     things = F.collect_set(F.when(is_thing, F.col("spot"))).over(Window.partitionBy(*PAIR, "address"))
     itself = F.array("spot")
@@ -184,7 +184,7 @@ def _episodes(marks: DataFrame) -> DataFrame:
     thing = Window.partitionBy(*THING)
     stays = F.col("about").isNotNull() | F.col("past").isNotNull() | F.col("hides")
     passed = F.sum(F.col("stays").cast("int")).over(thing.orderBy("n"))
-    island = F.col("n") - passed - (~F.col("stays")).cast("int")  # what closes it belongs to it
+    island = F.col("n") - passed - (~F.col("stays")).cast("int")  # the closing look belongs to it
     found = marks.withColumn("stays", stays).withColumn("island", island).groupBy(*THING, "island")
     seen_at = F.when(F.col("about").isNotNull(), F.col("n"))
     told = found.agg(
@@ -228,8 +228,8 @@ def _dated(episodes: DataFrame, fresh: DataFrame) -> DataFrame:
 
 
 def _ended(dated: DataFrame, desired: DataFrame, fresh: DataFrame) -> DataFrame:
-    """What was not found again because nothing declares it any more has not been repaired. Of a run whose DESIRED is there
-    no longer nobody can tell. Of all runs only those are read in which something can have ended."""
+    """Something not found again because nothing declares it any more has not been repaired. For a run whose DESIRED no
+    longer exists, that is unknown. Only runs in which something can have ended are read."""
     look = ["closed_run", *PAIR]
     was = desired.join(F.broadcast(fresh.select("run", *PAIR)), ["run", *PAIR], "leftsemi")
     was = was.withColumnRenamed("run", "closed_run")
@@ -243,7 +243,7 @@ def _ended(dated: DataFrame, desired: DataFrame, fresh: DataFrame) -> DataFrame:
 
 
 def _stated(rows: DataFrame, drift: DataFrame, looks: DataFrame) -> DataFrame:
-    """What is not closed is open where its target's newest run could tell of the object, however it stands there."""
+    """Something not closed is open where its target's newest run could read the object, whatever its state."""
     newest = F.broadcast(drift.groupBy("target").agg(F.max_by("run", _order()).alias("run")))
     seen = looks.where("not gone").join(newest, ["target", "run"]).select(*PAIR, F.lit(True).alias("is_seen"))
     unsure = (

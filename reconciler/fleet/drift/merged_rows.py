@@ -1,7 +1,7 @@
-"""What is live and what is wanted in one table of few columns, on its way from Spark to Python.
+"""Live and declared rows in one table of few columns, on their way from Spark to Python.
 
-Spark weighs each column of each row that it hands over, nulls too: half of that way is spent on it. So what takes turns
-shares a column, and what only a row in a thousand says is written down in one.
+Spark handles each column of each row that it hands over, nulls too, which is half of the cost. So values that never
+occur together share a column, and rare values are packed into one.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 EACH = ("run", "target")
 HOME = "home"
-"""A number for each target of a run: quick to sort by, and what two share is told apart by their names."""
+"""A number for each target of a run: quick to sort by; targets that share one are told apart by their names."""
 COLUMNS = (HOME, *EACH, "row", "topology", "key", "body", "number", "file", "more")
-"""`row` is null in what is wanted. `number` is a line, or a revision, below zero of what was deleted. `more` is JSON."""
+"""`row` is null in declared rows. `number` is a line, or a revision, which is below zero for a deleted entry. `more` is
+JSON."""
 SELDOM = ("error", "at", "day", "labels", "repository")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Row = dict[str, Any]
@@ -57,7 +58,7 @@ def _more(where: Column, *said: Column | str) -> Column:
 
 
 def apart(table: pa.Table) -> Iterable[tuple[list[Row], list[Row]]]:
-    """The rows of one home → for each target of a run what is live and what is wanted."""
+    """Turn the rows of one place into live and declared rows for each target of a run."""
     found: dict[tuple[str, str], tuple[list[Row], list[Row]]] = {}
     columns = (_values(table.column(name)) for name in COLUMNS[1:])
     for run, target, row, topology, key, body, number, file, more in zip(*columns, strict=True):
@@ -91,7 +92,7 @@ def _said(more: str | None) -> Mapping[str, Any]:
 
 
 def _values(column: pa.ChunkedArray) -> list[Any]:
-    """Arrow makes values by the thousand much quicker than one by one."""
+    """Convert values by the thousand: Arrow does that much faster than one by one."""
     if pa.types.is_integer(column.type):
         column = pc.fill_null(column, 0)
     found: list[Any] = column.to_numpy().tolist()

@@ -1,7 +1,7 @@
-"""What is otherwise on one target than on most of its peers: those that carry the same labels.
+"""Finds what differs on one target from most of its peers, which are the targets with the same labels.
 
-Declared or not, and whatever any file says: a limit that somebody raised on one account of fifty is found here, also
-where nothing manages it. Objects are compared in canonical form, so that servers' versions make no difference.
+It does not matter what is declared: this also finds a limit that somebody raised on one account of fifty where nothing
+manages it. Objects are compared in canonical form, so that versions of servers make no difference.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ ARROW = to_arrow_schema(OBJECTS, timezone="UTC")
 
 
 def objects(snapshots: DataFrame) -> DataFrame:
-    """SNAPSHOTS → OBJECTS. They are gone through several times: worth keeping meanwhile."""
+    """SNAPSHOTS → OBJECTS. They are used several times, so they are worth caching."""
     return snapshots.groupBy("run", "target").applyInArrow(_objects, OBJECTS)
 
 
 def outliers(objects: DataFrame, *, by: Sequence[str] = ()) -> DataFrame:
-    """OBJECTS → OUTLIERS, run by run. `by`: labels that make peers (none: all they have); who lacks one has no peers.
-    Most is more than half; where there is no such, nobody is an outlier."""
+    """OBJECTS → OUTLIERS, run by run. `by` names the labels that make peers (none: all labels); a target without one of
+    them has no peers. Most means more than half; where no value has that, nobody is an outlier."""
     among = _among(objects, by)
     targets, things = among.where("address is null"), among.where("address is not null")
     held = _held(targets, things)
@@ -44,7 +44,7 @@ def outliers(objects: DataFrame, *, by: Sequence[str] = ()) -> DataFrame:
 
 
 def with_peers(objects: DataFrame, *, by: Sequence[str] = ()) -> DataFrame:
-    """OBJECTS → the rows of those targets that have a peer. No other can be unlike its peers."""
+    """OBJECTS → the rows of those targets that have a peer. No other target can be unlike its peers."""
     peers = Window.partitionBy(*GROUP)
     targets = _among(objects, by).where("address is null")
     return targets.withColumn("number", F.count("*").over(peers)).where("number > 1").drop("number")
@@ -64,7 +64,7 @@ def _peers(by: Sequence[str]) -> Column:
 
 
 def _objects(table: pa.Table) -> pa.Table:
-    """Whatever is wrong with the rows of one target, it is nobody's peer then, and the others are compared."""
+    """A target with broken rows is nobody's peer, and the others are still compared."""
     try:
         return pa.Table.from_pylist([*objects_of(table.to_pylist())], schema=ARROW)
     except Exception:  # noqa: BLE001 - as with one that could not be read; `drift` says what is wrong with it
@@ -72,8 +72,9 @@ def _objects(table: pa.Table) -> pa.Table:
 
 
 def objects_of(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Rows of SNAPSHOTS, all of one target in one run → its objects, and a row for itself. A target that could not be
-    read is nobody's peer; `sure` is one of which nothing is unknown, so that what it does not show is not there."""
+    """Turn rows of SNAPSHOTS, all of one target in one run, into its objects and a row for the target. A target that
+    could not be read is nobody's peer; `sure` marks one without unknown parts, where a missing object does not
+    exist."""
     snapshot = snapshot_of(rows)
     if isinstance(snapshot, str):
         return
@@ -95,7 +96,7 @@ def _flat(config: Mapping[str, Json], fields: Mapping[str, FieldInfo]) -> Iterat
 
 
 def _leaves(path: str, value: Json) -> Iterable[tuple[str, Json]]:
-    """Into mappings; lists as a whole, since their items have no names to compare them by."""
+    """Leaves of mappings; lists are taken as a whole, because their items have no names to compare them by."""
     if not isinstance(value, Mapping):
         return [(path, value)]
     return (leaf for name, inner in value.items() for leaf in _leaves(f"{path}.{name}", inner))
@@ -108,7 +109,7 @@ def _text(value: Json, *, ordered: bool) -> str:
 
 
 def _held(targets: DataFrame, things: DataFrame) -> DataFrame:
-    """Per object: how many peers have it, of how many that could tell."""
+    """Per object: how many peers have it, of how many where that is known."""
     sure = targets.groupBy(*GROUP).agg(F.count_if("sure").alias("sure_peers"))
     has = things.groupBy(*THING, "kind").agg(F.count("*").alias("has"), F.count_if(~F.col("sure")).alias("unsure"))
     told = has.join(sure, [*GROUP], "inner").withColumn("among", F.col("sure_peers") + F.col("unsure"))
@@ -132,7 +133,7 @@ def _as_whole(rows: DataFrame, what: str, holders: Column) -> DataFrame:
 
 
 def _differing(things: DataFrame) -> DataFrame:
-    """Fields whose usual value (null: none) most of those have who have the object, and not all."""
+    """Fields whose usual value (null: none) most of the object's holders have, but not all."""
     values = things.select(*THING, F.explode("config").alias("path", "value"))
     counted = values.groupBy(*THING, "path", "value").agg(F.count("*").alias("n"))
     paths = counted.groupBy(*THING, "path").agg(

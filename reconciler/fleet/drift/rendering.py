@@ -1,4 +1,4 @@
-"""A topology as rows of the table `desired`, and rows as the topology they were made of."""
+"""A topology as rows of the table `desired`, and back."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from reconciler.model.resource import Address, Declared
 from reconciler.model.topology import Topology
 
 Row = dict[str, Any]
-"""Columns of DESIRED by name; what is not in it is null."""
+"""Columns of DESIRED by name; a missing value is null."""
 TEAM = "team"
-"""The label that says whose something is."""
+"""The label that names the owning team."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredPlace:
-    """All that a row remembers of a place."""
+    """All that a row keeps of a place."""
 
     file: str
     line: int
@@ -32,7 +32,7 @@ class StoredPlace:
 
 
 def rendered(topology: Topology, labels: Mapping[str, str]) -> Iterator[Row]:
-    """What stands around the resources first, then each of them. `labels` are those of the target."""
+    """Yield the row of the topology first, then one for each resource. `labels` are those of the target."""
     yield {"topology": topology.name, "json": _text(header_data(topology))}
     for one in topology.resources:
         span = one.where("")
@@ -47,7 +47,8 @@ def rendered(topology: Topology, labels: Mapping[str, str]) -> Iterator[Row]:
 
 
 def topology_in(rows: Iterable[Mapping[str, Any]], registry: Registry) -> Topology:
-    """Of rows that are all of one topology. Raises ValueError (pydantic's too), KeyError or TypeError for anything else."""
+    """Rebuild the topology from its rows. Raises ValueError (pydantic's too), KeyError or TypeError for anything
+    else."""
     header: Mapping[str, Any] = {}
     resources = []
     for row in rows:

@@ -1,4 +1,4 @@
-"""Figures for people: what each target holds, and how many objects strayed where, run by run."""
+"""Figures for people: what each target holds, and how many objects drifted where, run by run."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pyspark.sql import functions as F
 from reconciler.fleet.drift.history import counts
 
 WORST = ("unreachable", "foreign", "missing", "recreated", "changed", "unknown", "unremembered", "pending", "orphaned")
-"""The order in which drift is taken up by a report that cannot hold all of it: what strayed before what nobody could tell."""
+"""The order in which a report that cannot hold everything takes up drift: drift before what is unknown."""
 
 
 def targets(snapshots: DataFrame) -> DataFrame:
-    """SNAPSHOTS of one run → a row per target. What was not read is no zero: then there is an error beside it."""
+    """SNAPSHOTS of one run → a row per target. An unread number is no zero, so the row has an error instead."""
     is_stream = F.col("row") == "stream"
     account = F.when(F.col("row") == "target", F.get_json_object("json", "$.version"))
     return snapshots.groupBy("target").agg(
@@ -31,7 +31,7 @@ def targets(snapshots: DataFrame) -> DataFrame:
 
 
 def worst(drift: DataFrame, most: int) -> DataFrame:
-    """DRIFT of one run → its rows that are about something, worst first, at most so many."""
+    """DRIFT of one run → its rows about objects, worst first, at most this many."""
     rank = F.array_position(F.array(*map(F.lit, WORST)), F.col("standing"))
     return (
         drift.where("standing not in ('compared', 'undeclared')").orderBy(rank, "target", "address", "path").limit(most)
@@ -39,9 +39,8 @@ def worst(drift: DataFrame, most: int) -> DataFrame:
 
 
 def looked_at(drift: DataFrame) -> DataFrame:
-    """DRIFT of one run → target, standing, how many objects, and how many of them drifted. One that nothing is known of but
-    that its record cannot be used is `unremembered`, any other stands as it does. That a look was made is told apart from
-    what it could not tell."""
+    """DRIFT of one run → target, standing, number of objects, and how many of them drifted. An object whose only news
+    is an unusable record counts as `unremembered`. The look itself is counted apart from what it could not find out."""
     known = F.max(F.when(F.col("standing") != "unremembered", F.col("standing")))
     is_look = (F.col("standing") == "compared").alias("is_look")
     objects = drift.where("standing != 'undeclared'").groupBy("target", "topology", "address", is_look).agg(
@@ -53,8 +52,8 @@ def looked_at(drift: DataFrame) -> DataFrame:
 
 
 def cells(drift: DataFrame, runs: Sequence[str], most: int) -> DataFrame:
-    """DRIFT → run, target and how many objects strayed, null where not all could be read: of these runs, and of the
-    targets that strayed most."""
+    """DRIFT → run, target and number of drifted objects, null where not everything could be read: for these runs, and
+    for the targets with most drift."""
     found = drift.where(F.col("run").isin([*runs])).groupBy("run", "target").agg(
         F.count_distinct(F.when(counts(), _thing())).alias("strayed"),
         F.bool_or(F.col("standing") == "unreachable").alias("unread"),

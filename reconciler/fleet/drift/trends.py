@@ -1,4 +1,4 @@
-"""What the history of drift comes to: run by run over time, and from every side how long things stay broken."""
+"""What the history of drift amounts to: run by run over time, and how long repairs take, from every side."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from reconciler.fleet.tables.tables import REPAIRS, TREND
 
 
 def repairs(history: DataFrame) -> DataFrame:
-    """DRIFT_HISTORY → REPAIRS: once for all of it, and for each target, kind, field and team. A field is that of a kind,
-    and what has no team is nobody's."""
+    """DRIFT_HISTORY → REPAIRS: once for all of it, and for each target, kind, field and team. A field is that of a
+    kind; a thing without a team belongs to none."""
     whole = F.coalesce("field", F.lit("(the object)"))
     sides = {
         "all": F.lit(""), "target": F.col("target"), "kind": F.col("kind"),
@@ -35,7 +35,8 @@ def repairs(history: DataFrame) -> DataFrame:
 
 
 def trend(drift: DataFrame, history: DataFrame) -> DataFrame:
-    """DRIFT and DRIFT_HISTORY of all runs → TREND. What a run could not tell stays open in it, and is counted apart."""
+    """DRIFT and DRIFT_HISTORY of all runs → TREND. What a run could not find out stays open in it, and is counted
+    apart."""
     compared, strayed = F.col("standing") == "compared", counts() & F.col("address").isNotNull()
     target = F.struct("target", "topology")
     runs = drift.groupBy("run").agg(
@@ -61,8 +62,8 @@ def trend(drift: DataFrame, history: DataFrame) -> DataFrame:
 
 
 def _seen(drift: DataFrame, history: DataFrame) -> DataFrame:
-    """Per run, how much of what is open it could tell of: what it found drifted, and what an object that is gone, somebody
-    else's or not finished hides."""
+    """How much of the open drift a run could see: the drift it found, and what is hidden by an object that is gone,
+    somebody else's or unfinished."""
     sure = drift.where("address is not null").join(looks_of(drift).select("run", *PAIR), ["run", *PAIR], "leftsemi")
     told = sure.join(lost(drift), ["run", *PAIR, "address"], "leftanti")
     found = told.where(counts()).select("run", *PAIR, "address", spot().alias("spot"))

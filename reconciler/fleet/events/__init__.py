@@ -1,1 +1,1 @@
-"""What servers told about themselves: advisories, audit events, acks, pins."""
+"""What servers report about themselves: advisories, audit events, acks, pins."""

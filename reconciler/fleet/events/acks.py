@@ -1,4 +1,4 @@
-"""How consumers keep up, from the samples that `sample_freq` asks for: time to the ack, and what came more than once."""
+"""How consumers keep up, from the samples that `sample_freq` asks for: time to the ack, and repeated deliveries."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from reconciler.fleet.tables.tables import ACKS
 
 _SAMPLE, _COUNTED = "consumer_ack", {"naks": "nak", "terminated": "terminated", "given_up": "max_deliver"}
 _EXACT = 10_000
-"""Accuracy of the quantiles: exact up to so many different values, then within 1/10,000 of the rank."""
+"""Accuracy of the quantiles: exact up to this many different values, then within 1/10,000 of the rank."""
 
 
 def acks(events: DataFrame) -> DataFrame:

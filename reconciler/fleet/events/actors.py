@@ -1,8 +1,8 @@
-"""Who did what: API audit events, as the requests that changed something and what they changed.
+"""Who did what: API audit events, as the requests that changed something, and what they changed.
 
-A server tells of every request with its answer, and the answer to a change holds the whole configuration. What was
-changed is what differs from the answer before; what the first one changed, nobody can tell. Writes to KV buckets are no
-API requests: of them there is no trace.
+A server reports every request with its answer, and the answer to a change holds the whole configuration. The change is
+the difference from the previous answer; for the first one it is unknown. Writes to KV buckets are no API requests, so
+they leave no trace.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from reconciler.fleet.tables.tables import ACTORS
 
 _TEXTS = "map<string,string>"
 _TELLING = ("create", "update", "delete", "restore")
-"""Deeds after which it is known what the object is."""
+"""Deeds after which the state of the object is known."""
 
 
 def actors(events: DataFrame) -> DataFrame:
@@ -33,7 +33,7 @@ def _is_stream() -> Column:
 
 
 def _address() -> Column:
-    """What reconciler calls it: buckets are streams of a certain name."""
+    """The address that reconciler uses: buckets are streams of a certain name."""
     stream = F.col("stream")
     bucket = F.when(stream.startswith("KV_"), F.concat(F.lit("kv_bucket/"), F.substring(stream, 4, 10_000)))
     store = bucket.when(stream.startswith("OBJ_"), F.concat(F.lit("object_store/"), F.substring(stream, 5, 10_000)))
@@ -42,7 +42,7 @@ def _address() -> Column:
 
 
 def _fields() -> Column:
-    """The configuration as texts by path, without what the server notes down for itself. A pause has its own requests."""
+    """The configuration as texts by path, without the server's own notes. A pause has its own requests."""
     top = F.from_json("config", _TEXTS)
     own = F.map_filter(top, lambda name, _: ~name.isin("metadata", "pause_until"))
     notes = F.map_filter(F.from_json(top["metadata"], _TEXTS), lambda name, _: ~name.startswith("_nats."))
@@ -51,7 +51,7 @@ def _fields() -> Column:
 
 
 def _with_before(done: DataFrame) -> DataFrame:
-    """Beside each request what the object was before it; of what went with its stream, nothing is left."""
+    """Add to each request the object's state before it; of what went with its stream, nothing is left."""
     tells = F.col("deed").isin(*_TELLING)
     of_object = (
         Window.partitionBy("target", "address").orderBy("at", "sequence").rowsBetween(Window.unboundedPreceding, -1)
@@ -69,7 +69,8 @@ def _with_before(done: DataFrame) -> DataFrame:
 
 
 def _changed() -> Column:
-    """Paths; empty where the same was said again; null where nobody saw what was before, or it was no change of fields."""
+    """The changed paths; empty where nothing changed; null where the state before is unknown, or no fields were
+    changed."""
     now, before = F.col("fields"), F.col("before.fields")
     names = F.array_distinct(F.concat(F.map_keys(now), F.map_keys(before)))
     differing = F.sort_array(F.filter(names, lambda name: ~now[name].eqNullSafe(before[name])))

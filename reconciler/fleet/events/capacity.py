@@ -1,8 +1,8 @@
 """How full streams are, how fast they grow, and when they reach a limit: their own, or the account's.
 
-Growth is the straight line through what successive snapshots saw of one and the same stream; one that was deleted and
-made anew begins again, and one that is no longer there is left out. What the server stores beside the payload counts, since
-limits are about all of it; how much that is at least is told without looking at any message.
+Growth is the straight line through successive snapshots of the same stream; a recreated stream begins again, and a
+deleted one is left out. The server's own bytes besides the payload count, because limits include them; their least
+number is known without reading any message.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from reconciler.fleet.tables.tables import CAPACITY
 from reconciler.model.wire.snapshot import Scope
 
 RECORD = {"file": 30, "memory": 16}
-"""Bytes of a record beside subject, headers and payload; with headers, on file, it is 4 more."""
+"""Bytes of a record besides subject, headers and payload; with headers, on file, 4 more."""
 CONFIG = (
     "storage:string,num_replicas:int,max_bytes:bigint,max_msgs:bigint,discard:string,"
     "subjects:array<string>,subject_transform:string,sources:string,mirror:string"
@@ -30,7 +30,7 @@ DAY = 86_400.0
 
 
 def capacity(snapshots: DataFrame, *, days: int = 30) -> DataFrame:
-    """SNAPSHOTS of several runs → CAPACITY as of the newest look that could list the streams of a target, by what the
+    """SNAPSHOTS of several runs → CAPACITY as of the newest look that could list the streams of a target, from what the
     `days` before it show."""
     streams = _still_there(_grown(_streams(snapshots), ("target", "stream"), days), snapshots)
     accounts = _grown(_accounts(snapshots), ("target", "tier", "storage"), days)
@@ -42,13 +42,13 @@ def capacity(snapshots: DataFrame, *, days: int = 30) -> DataFrame:
             "days_to_account_limit"
         ),
     )
-    first = F.least("days_to_max_messages", "days_to_max_bytes", "days_to_account_limit")  # passes over nulls
+    first = F.least("days_to_max_messages", "days_to_max_bytes", "days_to_account_limit")  # skips nulls
     return fitted(limited.withColumn("days", first), CAPACITY)
 
 
 def _still_there(streams: DataFrame, snapshots: DataFrame) -> DataFrame:
-    """What that look saw or could not tell, and what was seen since. Where part of an account could not be read, nobody
-    knows what else it holds."""
+    """What that look saw or could not read, and what was seen since. Where part of an account could not be read, its
+    other contents are unknown."""
     looks = snapshots.where("row in ('target', 'unknown', 'error')").groupBy("target", "run").agg(
         F.max(F.when(F.col("row") == "target", F.col("at"))).alias("at"),
         F.count_if(F.col("row") == "error").alias("unread"),
@@ -62,7 +62,7 @@ def _still_there(streams: DataFrame, snapshots: DataFrame) -> DataFrame:
 
 
 def _streams(snapshots: DataFrame) -> DataFrame:
-    """A stream was another one before it was `created`."""
+    """Before `created`, it was another stream."""
     said = snapshots.where("row = 'stream'").withColumn("said", F.from_json("json", STREAM))
     config = F.col("said.config")
     return said.select(
@@ -79,7 +79,8 @@ def _streams(snapshots: DataFrame) -> DataFrame:
 
 
 def _accounts(snapshots: DataFrame) -> DataFrame:
-    """Use and limit of each storage, per tier where the account has them (`R1`, `R3`), else of the account as a whole."""
+    """Use and limit of each storage, per tier where the account has them (`R1`, `R3`), otherwise of the whole
+    account."""
     said = snapshots.where("row = 'target'").withColumn("said", F.from_json("json", ACCOUNT))
     use, limits = F.col("said.usage"), F.col("said.limits")
     whole = _part(F.lit(""), use.storage, use.memory, limits)
@@ -106,12 +107,12 @@ def _part(tier: Column, file: Column, memory: Column, limits: Column) -> Column:
 
 
 def _limit(said: Column) -> Column:
-    """-1 and 0 are no limit."""
+    """-1 and 0 mean no limit."""
     return F.when(said > 0, said)
 
 
 def _grown(seen: DataFrame, thing: Sequence[str], days: int) -> DataFrame:
-    """The newest look at each, with its growth per day as this one and those before it show; null after only one."""
+    """The newest look at each, with its growth per day from this and earlier looks; null after only one."""
     each = Window.partitionBy(*thing)
     latest = F.max_by(F.struct("at", "run", "same"), F.struct("at", "run")).over(each)
     dated = seen.withColumn("latest", latest).withColumn("time", F.col("at").cast("double") / DAY)
@@ -128,8 +129,8 @@ def _grown(seen: DataFrame, thing: Sequence[str], days: int) -> DataFrame:
 
 
 def _with_records(streams: DataFrame) -> DataFrame:
-    """What is stored beside the payload, at least: no subject is shorter than the shortest that the stream takes (a
-    wildcard stands for one byte or more), and headers come on top."""
+    """The least bytes stored besides the payload: no subject is shorter than the shortest that the stream takes (a
+    wildcard counts as one byte), and headers come on top."""
     shortest = F.array_min(F.transform("subjects", F.octet_length))
     length = F.when(F.col("as_published"), F.coalesce(shortest, F.lit(0))).otherwise(0)
     cost = F.when(F.col("storage") == "memory", RECORD["memory"]).otherwise(RECORD["file"]) + length
@@ -137,8 +138,8 @@ def _with_records(streams: DataFrame) -> DataFrame:
 
 
 def _in_account(streams: DataFrame, accounts: DataFrame) -> DataFrame:
-    """An account that has tiers counts what it holds by them: a stream's is its number of replicas. Whatever the account
-    holds counts with all of its replicas, and a tier allows so much of each of them."""
+    """An account with tiers counts its contents by them: a stream's tier is its number of replicas. Every message
+    counts with all of its replicas, and a tier allows a number of each."""
     account = accounts.select(
         F.col("target").alias("its_target"), F.col("storage").alias("its_storage"), "tier", "account_limit",
         F.col("bytes").alias("account_bytes"), F.col("bytes_per_day").alias("account_per_day"),
@@ -150,12 +151,12 @@ def _in_account(streams: DataFrame, accounts: DataFrame) -> DataFrame:
 
 
 def _another() -> Column:
-    """Bytes of one more message, as large as those there are. A limit in bytes is hardly ever met to the byte: whoever is
-    refused beyond it stays a little below, and so does who drops the oldest."""
+    """The bytes of one more message of average size. A limit in bytes is hardly ever met exactly: a stream that refuses
+    messages stays a little below it, and so does one that drops the oldest."""
     return F.coalesce(F.try_divide("bytes", "messages"), F.lit(1))
 
 
 def _days(now: str, most: str, per_day: str, another: Column) -> Column:
-    """0: there is no room for another one; null: there is no limit, or it does not grow towards it."""
+    """0: there is no room for another one; null: there is no limit, or no growth towards it."""
     left = F.col(most) - F.col(now)
     return F.when(left < another, 0.0).when(F.col(per_day) > 0, left / F.col(per_day))

@@ -1,4 +1,4 @@
-"""What servers told about themselves, out of a stream that captured it: advisories, metrics and API audit events.
+"""What servers reported about themselves, from a stream that captured it: advisories, metrics and API audit events.
 
 Every pipeline about events starts from this table, which has each event once even if two streams captured it.
 """
@@ -23,7 +23,7 @@ _SAID = _shape(
     "response", deliveries=LongType(), ack_time=LongType(),
     client=_shape("name", "lang", "ver", "user", "acc", "host", "kind"),
 )  # fmt: skip
-"""What matters of any event, as servers from 2.11 to 2.15 write them."""
+"""The relevant parts of any event, as servers from 2.11 to 2.15 write them."""
 _ANSWER = _shape(
     "name", "config", did_create=BooleanType(), paused=BooleanType(), error=_shape("description", err_code=LongType())
 )
@@ -35,17 +35,17 @@ _DEEDS = {
     "CONSUMER.DELETE": "delete", "CONSUMER.PAUSE": "pause", "CONSUMER.UNPIN": "unpin",
     "CONSUMER.LEADER.STEPDOWN": "step down",
 }  # fmt: skip
-"""What is more than a look. Servers tell of each but CONSUMER.RESET (none of 2.14 and 2.15 does)."""
+"""Requests that do more than look. Servers report each but CONSUMER.RESET (neither 2.14 nor 2.15 does)."""
 _ASKED = rf"^\$JS\.(?:[^.]+\.)?API\.({'|'.join(_DEEDS).replace('.', '[.]')})\.([^.]+)(?:\.([^.]+))?"
 _ONCE = ("target", "id")
 _OLDEST = "2020-01-01"
-"""Before there was any JetStream."""
+"""Earlier than any JetStream."""
 _RFC3339 = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'"
 _WHO = {"user": "user", "account": "acc", "host": "host"}
 
 
 def events(messages: DataFrame) -> DataFrame:
-    """MESSAGES → EVENTS. What is no event of JetStream is left out."""
+    """MESSAGES → EVENTS. Messages that are no event of JetStream are left out."""
     told = F.from_json(F.col("data").cast("string"), _SAID)
     typed = messages.select("target", F.col("stream").alias("capture"), "sequence", "time", told.alias("it"))
     read = typed.select(
@@ -73,7 +73,7 @@ def events(messages: DataFrame) -> DataFrame:
 
 
 def together(known: DataFrame, new: DataFrame) -> DataFrame:
-    """EVENTS of two looks, each once. Of what somebody merely looked at only the newest stays: it tells how far was read."""
+    """EVENTS of two looks, each once. Of requests that only looked, the newest stays: it shows how far was read."""
     whole = known.unionByName(new).dropDuplicates([*_ONCE])
     newest = F.max("at").over(Window.partitionBy("target", "capture"))
     is_look = (F.col("type") == "api_audit") & F.col("deed").isNull()
@@ -81,7 +81,8 @@ def together(known: DataFrame, new: DataFrame) -> DataFrame:
 
 
 def positions(known: DataFrame) -> Offsets:
-    """EVENTS → how far each capturing stream was read. An event happened before it was stored, so a few are read again."""
+    """EVENTS → how far each capturing stream was read. An event happens before it is stored, so a few are read
+    again."""
     newest = F.max_by(F.struct("sequence", F.date_format("at", _RFC3339).alias("time")), "at")
     rows = known.where("at is not null").groupBy("target", "capture").agg(newest.alias("it")).collect()
     found: Offsets = {}
@@ -91,13 +92,14 @@ def positions(known: DataFrame) -> Offsets:
 
 
 def unbroken(messages: DataFrame) -> DataFrame:
-    """MESSAGES without those behind a gap: the last event that is kept of a stream tells from where on to read it."""
+    """MESSAGES without those after a gap: the last stored event of a stream says where to read on."""
     gaps = messages.where("error is not null").groupBy("target", "stream").agg(F.min("sequence").alias("gap"))
     return messages.join(gaps, ["target", "stream"], "left").where("gap is null or sequence <= gap").drop("gap")
 
 
 def _at() -> Column:
-    """Null for what no server can have told: whoever may publish to the stream can write any time into an event."""
+    """Null for times that no server can have reported: whoever may publish to the stream can write any time into an
+    event."""
     at, stored = F.try_to_timestamp("it.timestamp"), F.coalesce("time", F.current_timestamp())
     return F.when((at >= _OLDEST) & (at <= stored + F.expr("interval 1 hour")), at)
 
@@ -112,14 +114,14 @@ def _is_of_consumer() -> Column:
 
 
 def _deed() -> Column:
-    """By the endpoint; that for making consumers also changes them, and that for pausing also resumes."""
+    """By the endpoint; the one that creates consumers also changes them, and the one that pauses also resumes."""
     named = F.create_map(*(F.lit(word) for pair in _DEEDS.items() for word in pair))[F.col("endpoint")]
     updates = _is_of_consumer() & (F.get_json_object("it.request", "$.action") == "update")
     return F.when(updates, "update").when(~F.col("answer.paused"), "resume").otherwise(named)
 
 
 def _client() -> Column:
-    """As drift names them: the server knows a leaf node, and not who spoke through it."""
+    """The client as drift names it: the server knows a leaf node, and not the client behind it."""
     name = _part(F.col("it.client.name"))
     language = _part(F.concat_ws(" ", _part(F.col("it.client.lang")), _part(F.col("it.client.ver"))))
     leaf = F.concat(F.lit("somebody behind leaf node "), F.coalesce(name, F.lit("")))

@@ -1,7 +1,7 @@
-"""Who was pinned when: the servers tell of every client that is pinned and of every one that is let go.
+"""Who was pinned when: servers report every client that is pinned and every one that is unpinned.
 
-Nobody tells when a consumer gets another policy or group: then the last pin ends with the next one. A pin has an id and
-no name; the same client gets a new one each time.
+No event says that a consumer gets another policy or group; then the last pin ends with the next one. A pin has an id
+and no name; the same client gets a new id each time.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from reconciler.fleet.tables.tables import PINNINGS, PINS
 _PINNED, _UNPINNED = "consumer_group_pinned", "consumer_group_unpinned"
 _GROUP = ("target", "stream", "consumer", "group")
 FLAPPING, WINDOW = 3, 600
-"""So many switches within so many seconds are too many, unless the caller says otherwise."""
+"""This many switches within this many seconds are too many, unless the caller says otherwise."""
 
 
 def pinnings(events: DataFrame) -> DataFrame:
-    """EVENTS → PINNINGS. What goes on is counted up to the last event of any kind that the target told."""
+    """EVENTS → PINNINGS. A pin that goes on is counted up to the last event of any kind from the target."""
     now = F.max("at").over(Window.partitionBy("target"))
     of_consumer = Window.partitionBy("target", "stream", "consumer").orderBy("at", "sequence")
     of_stream = Window.partitionBy("target", "stream").orderBy("at", "sequence")
@@ -47,7 +47,7 @@ def pinnings(events: DataFrame) -> DataFrame:
 
 
 def pins(pinnings: DataFrame, *, flapping: int = FLAPPING, window: int = WINDOW) -> DataFrame:
-    """PINNINGS → PINS. `flapping`: so many switches within a `window` of seconds are too many."""
+    """PINNINGS → PINS. `flapping`: this many switches within a `window` of seconds are too many."""
     is_pinned, is_idle = F.col("began") == "pinned", F.col("began") != "pinned"
     of_group = Window.partitionBy(*_GROUP).orderBy("since")
     within = Window.partitionBy(*_GROUP).orderBy(F.col("since").cast("double")).rangeBetween(-window, 0)

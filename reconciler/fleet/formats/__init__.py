@@ -1,1 +1,1 @@
-"""What a report about a fleet is made of, and its text, Markdown and HTML; nothing here knows an account."""
+"""The pieces of a report about a fleet, and its text, Markdown and HTML; nothing here knows an account."""

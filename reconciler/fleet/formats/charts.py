@@ -1,4 +1,5 @@
-"""Numbers as pictures in SVG: stacked columns over time, a load on places, a share, a trend. Every figure stands there too."""
+"""Numbers as pictures in SVG: stacked columns over time, a load on places, a share, a trend. Every figure is also
+text."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ _MOST_LABELS = 16
 
 
 def columns(chart: Columns) -> Markup:
-    """Stacked counts; the sum stands above each column, the parts in its title."""
+    """Draw stacked counts; the sum is above each column, the parts in its title."""
     totals = chart.totals
     scale = Scale(max(totals, default=0))
     step = (WIDE - LEFT - RIGHT) / max(1, len(totals))
@@ -46,7 +47,7 @@ def _stack(chart: Columns, number: int, x: float, wide: float, scale: Scale) -> 
 
 
 def bars(chart: Bars) -> Markup:
-    """One bar for each place; what is above the line where all would be equal has a colour of its own."""
+    """Draw one bar for each place; the part above the line of equal shares has its own colour."""
     scale = Scale(chart.top, 110)
     step = (HALF - LEFT - RIGHT) / max(1, len(chart.values))
     wide = max(1.0, step - (4 if step > 14 else 1 if step > 4 else 0))
@@ -72,7 +73,7 @@ def _bar(x: float, wide: float, value: float, mean: float, scale: Scale) -> Iter
 
 
 def share(part: float) -> Markup:
-    """A bar as long as the part is of the whole."""
+    """Draw a bar as long as the part is of the whole."""
     return element(
         "svg",
         element("rect", width=80, height=8, rx=2, class_="rest"),
@@ -82,7 +83,7 @@ def share(part: float) -> Markup:
 
 
 def trend(values: Sequence[float]) -> Markup:
-    """How it went, without figures: those stand beside it."""
+    """Draw a trend without figures: those are beside it."""
     low, high = min(values), max(values)
     span = (high - low) or 1.0
     step = 76 / max(1, len(values) - 1)
@@ -105,11 +106,11 @@ class Scale:
         self.tall = high
 
     def high(self, value: float) -> float:
-        """Pixels from the ground up to this value."""
+        """Return the pixels from the ground up to this value."""
         return value / self.top * self.tall
 
     def lines(self, wide: int) -> Iterator[Markup]:
-        """A line and its figure at each round value from 0 to the top, across a chart of `wide` pixels."""
+        """Draw a line and its figure at each round value from 0 to the top, across a chart of `wide` pixels."""
         for number in range(round(self.top / self.step) + 1):
             value = number * self.step
             y = TOP + self.tall - self.high(value)
@@ -118,7 +119,7 @@ class Scale:
 
 
 def _round_step(most: float) -> int:
-    """1, 2 or 5 times a power of ten, so that there are about four lines."""
+    """1, 2 or 5 times a power of ten, for about four lines."""
     if most <= 4:
         return 1
     rough = most / 4
@@ -156,7 +157,7 @@ def _legend(entries: Sequence[tuple[str, str]]) -> Markup:
 
 
 def told(chart: Bars) -> str:
-    """The caption: what the picture says in figures."""
+    """Return the caption: what the picture says in figures."""
     most = max(chart.values, default=0)
     ratio = f", {most / chart.mean:.2f} times that in the fullest" if chart.mean else ""
     return f"{chart.mean:_.0f} {chart.what} each on average{ratio}."

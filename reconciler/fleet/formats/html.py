@@ -28,7 +28,7 @@ _SHADES = 5
 
 
 def render(report: Report) -> str:
-    """The filter serves the list of what strayed, wherever that stands."""
+    """Render the page. The filter works on the list of drift, wherever that is."""
     main = element("main", *(_part(one, number) for number, one in enumerate(report.parts)))
     title = f"{report.command}: {report.heading}: {report.totals}"
     style = asset("reconciler.fleet.formats", "fleet.css")
@@ -125,7 +125,7 @@ def _heat(piece: Heat) -> Markup:
 
 def _warm(value: int | None, most: int) -> Markup:
     if value is None:
-        return element("td", "?", class_="unknown", title="not known: not looked at, or it could not be read")
+        return element("td", "?", class_="unknown", title="unknown: not looked at, or it could not be read")
     shade = 0 if value == 0 else 1 + min(_SHADES - 1, (value - 1) * _SHADES // max(1, most))
     return element("td", f"{value:_}" if value else "·", class_=f"h{shade}")
 

@@ -24,13 +24,13 @@ from reconciler.report.markdown.gfm import code, fenced, folded, prose
 from reconciler.report.words.paper import Paper
 
 LIMIT = 65_536
-"""Bytes a comment on GitHub may have."""
+"""Bytes that a comment on GitHub may have."""
 _RESERVE = 512
 _NARROW = Paper(width=100)
 
 
 def render(report: Report) -> str:
-    """What does not fit is named."""
+    """Render the report, and name what does not fit."""
     head = [
         f"<!-- reconciler:{report.command.replace(' ', '-')} -->", f"### {prose(report.heading)}", "",
         f"**{prose(report.totals)}**", "", *([prose(report.about), ""] if report.about else []),

@@ -1,4 +1,4 @@
-"""What a report about a fleet is made of. Each format knows how to show each of these, and nothing about accounts."""
+"""The pieces of a report about a fleet. Each format can show each of these, and knows nothing about accounts."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ class Grid:
     head: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     right: frozenset[int] = frozenset()
-    """Columns of numbers."""
+    """The columns of numbers."""
     left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prose:
-    """Sentences, each a paragraph; backticks hold what is code."""
+    """Sentences, each a paragraph; text in backticks is code."""
 
     lines: tuple[str, ...]
     tone: Tone = ""
     is_list: bool = False
-    """Things to see to, one after another."""
+    """Tasks to look at, one after another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tile:
-    """One figure people look for first."""
+    """A figure that people look for first."""
 
     label: str
     value: str
@@ -74,13 +74,13 @@ class Columns:
 
     @property
     def totals(self) -> tuple[int, ...]:
-        """The sum of all series at each label; empty where there are no series."""
+        """Return the sum of all series at each label; empty where there are no series."""
         return tuple(map(sum, zip(*(one.values for one in self.series), strict=True)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heat:
-    """A number where a row meets a column; None: nobody knows."""
+    """A number where a row meets a column; None: unknown."""
 
     rows: tuple[str, ...]
     columns: tuple[str, ...]
@@ -90,7 +90,7 @@ class Heat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bars:
-    """How a load falls on places beside each other, with the line where all would be equal."""
+    """A load on neighbouring places, with the line of equal shares."""
 
     title: str
     labels: tuple[str, ...]
@@ -101,18 +101,18 @@ class Bars:
 
     @property
     def top(self) -> int:
-        """The largest of `most` and the values; never below 0."""
+        """Return the largest of `most` and the values; never below 0."""
         return max(self.most, *self.values, 0)
 
     @property
     def mean(self) -> float:
-        """The average of the values, where the line of the chart stands; 0 without values."""
+        """Return the average of the values, where the line of the chart is; 0 without values."""
         return sum(self.values) / len(self.values) if self.values else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fold:
-    """One thing in a line, with the rest of it below."""
+    """One thing in a line, with its details below."""
 
     mark: str
     word: str
@@ -121,7 +121,7 @@ class Fold:
     place: str = ""
     codes: tuple[str, ...] = ()
     style: str = ""
-    """One of the page's own for changes: `delete`, `update`, `unknown` …"""
+    """One of the page's own styles for changes: `delete`, `update`, `unknown` …"""
     pieces: tuple[Piece, ...] = ()
     is_open: bool = False
 
@@ -147,13 +147,13 @@ class ReportPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """A whole report, before anybody chose a format."""
+    """A whole report, before a format is chosen."""
 
     command: str
     heading: str
-    """What it is about: `12 targets of fleet.yaml`."""
+    """Its subject: `12 targets of fleet.yaml`."""
     totals: str
-    """All of it in one line."""
+    """One line of sums."""
     about: str = ""
     """The run, and how long it took."""
     parts: tuple[ReportPart, ...] = ()
@@ -162,5 +162,5 @@ class Report:
 
 
 def cells(*texts: str | Cell) -> tuple[Cell, ...]:
-    """The cells of one row; a plain text becomes a cell without a tone."""
+    """Return the cells of one row; a plain text becomes a cell without a tone."""
     return tuple(one if isinstance(one, Cell) else Cell(text=one) for one in texts)

@@ -1,4 +1,4 @@
-"""A report about a fleet as people read it in a terminal; charts are drawn with blocks, and every figure stands beside."""
+"""A report about a fleet as text for a terminal; charts are drawn with blocks, and every figure is beside them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _LONG = 40
 
 
 def render(report: Report, paper: Paper) -> str:
-    """The report for people: its heading, its parts, its sums and what to do next."""
+    """Render the report for people: its heading, its parts, its sums and what to do next."""
     parts = [_part(one, paper) for one in report.parts]
     ends = [*paper.wrapped(report.totals), *(line for said in report.following for line in paper.wrapped(_plain(said)))]
     return "\n\n".join("\n".join(lines) for lines in (_head(report, paper), *filter(None, parts), ends)) + "\n"
@@ -61,7 +61,7 @@ def _part(part: ReportPart, paper: Paper) -> list[str]:
 
 
 def blocks(pieces: Sequence[Piece], paper: Paper, indent: int) -> list[str]:
-    """One below the other, with an empty line between."""
+    """Join blocks with an empty line between them."""
     narrow = replace(paper, width=max(40, paper.width - indent))
     lines: list[str] = []
     for piece in pieces:
@@ -99,7 +99,7 @@ def _said(cell: Cell) -> str:
 
 
 def _painted(line: str, row: Sequence[Cell], paper: Paper) -> str:
-    """A line has one colour: that of what matters most in it."""
+    """Paint a line in one colour: that of what matters most in it."""
     tones = [one.tone for one in row]
     worst = next((tone for tone in ("bad", "warn", "odd") if tone in tones), "")
     return paper.paint(line, _ROLES[worst]) if worst in _ROLES else line  # type: ignore[index]
@@ -110,14 +110,14 @@ _PARTS = " ▏▎▍▌▋▊▉█"
 
 
 def spark(values: Sequence[float]) -> str:
-    """Values over time in as many characters."""
+    """Draw values over time in as many characters."""
     low, high = min(values), max(values)
     span = (high - low) or 1.0
     return "".join(_EIGHTHS[1 + round(7 * (one - low) / span)] for one in values)
 
 
 def bar_of(part: float, long: int) -> str:
-    """A bar of at most so many characters, in eighths."""
+    """Draw a bar of at most this many characters, in eighths."""
     eighths = round(max(0.0, min(1.0, part)) * long * 8)
     full, rest = divmod(eighths, 8)
     return padded("█" * full + (_PARTS[rest] if rest else ""), long)
@@ -135,7 +135,7 @@ def _column(piece: Columns, number: int, most: int) -> list[str]:
 
 
 def _heat(piece: Heat, paper: Paper) -> list[str]:
-    """The latest columns, where not all have room."""
+    """Show the latest columns, where not all fit."""
     room = max(
         1, (paper.width - max(map(columns, piece.rows), default=0)) // (max(map(columns, piece.columns), default=1) + 2)
     )

@@ -1,4 +1,4 @@
-"""What strayed, over all targets: equal drift is told once, with the targets that have it."""
+"""Drift over all targets: equal drift is shown once, with the targets that have it."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ _ORDER = [*STYLES]
 _UNTOLD = (Standing.UNKNOWN, UNREMEMBERED)
 _NAMES = 12
 MOST = 300
-"""So many entries a report shows."""
+"""How many entries a report shows."""
 
 
 def drift_part(
-    strayed: Sequence[StrayedObject], left_out: int = 0, title: str = "What strayed", since: Sequence[str] = ()
+    strayed: Sequence[StrayedObject], left_out: int = 0, title: str = "Drift", since: Sequence[str] = ()
 ) -> ReportPart:
-    """`left_out`: objects that are not among them; `since`: what is not from this run, a sentence each."""
+    """Show the drift. `left_out` counts objects that are not listed; `since` has a sentence about each target that this
+    run did not look at."""
     groups = alike(one for one in strayed if one.is_drift or one.is_unread or one.standing in _UNTOLD)
     if not groups:
         return ReportPart(
             title=title,
             lead=" ".join(since),
-            pieces=(Prose(lines=("Nothing: all that is declared is live as it was applied.",), tone="good"),),
+            pieces=(Prose(lines=("None: everything that is declared is live as it was applied.",), tone="good"),),
         )
     shown = tuple(map(_fold, groups[:MOST]))
     lead = " ".join(("Equal drift is one entry, however many targets have it.", *since))
@@ -44,7 +45,7 @@ def drift_part(
 
 
 def alike(strayed: Iterable[StrayedObject]) -> list[list[StrayedObject]]:
-    """Worst first, then what most targets have."""
+    """Group equal drift, worst first, then what most targets have."""
     groups: dict[object, list[StrayedObject]] = {}
     for one in strayed:
         groups.setdefault(one.sameness, []).append(one)
@@ -61,7 +62,7 @@ def _fold(same: Sequence[StrayedObject]) -> Fold:
 
 
 def on_targets(targets: Sequence[str]) -> str:
-    """`on eu-1, eu-2, eu-3 and 2 more`: three targets by name, then a count."""
+    """Return `on eu-1, eu-2, eu-3 and 2 more`: three targets by name, then a count."""
     shown = ", ".join(targets[:3])
     return f"on {shown} and {len(targets) - 3} more" if len(targets) > 3 else f"on {shown}"
 
@@ -100,8 +101,8 @@ def _since(one: Field) -> Cell:
 
 
 def sums(counts: Sequence[Count], compared: Collection[str], unread: Collection[str]) -> str:
-    """`drift on 3 of 12 targets: 4 changed, 1 missing · 1 target not read · 8 targets as applied`: those of which that is
-    known of all that they hold."""
+    """Return `drift on 3 of 12 targets: 4 changed, 1 missing · 1 target not read · 8 targets as applied`, where the
+    last ones are those that were read completely."""
     objects, drifted = Counter[str](), Counter[str]()
     for one in counts:
         objects[one.standing] += one.objects

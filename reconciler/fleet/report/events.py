@@ -1,4 +1,4 @@
-"""What servers told about themselves: pins that change hands, acknowledgements that take long, and who changed what."""
+"""What servers reported about themselves: pins that change hands, slow acknowledgements, and who changed what."""
 
 from __future__ import annotations
 
@@ -14,16 +14,19 @@ _MOST, _LATEST = 40, 25
 
 
 def pins_part(pins: Sequence[Row]) -> ReportPart:
-    """A row per group with pinned clients, the flapping ones first; a sentence where no group told anything."""
+    """Return a row per group with pinned clients, the flapping ones first; a sentence where no group reported
+    anything."""
     title = "Pinned clients"
     if not pins:
-        return ReportPart(title=title, pieces=(Prose(lines=("No consumer group with pinned clients told anything.",)),))
+        return ReportPart(
+            title=title, pieces=(Prose(lines=("No consumer group with pinned clients reported anything.",)),)
+        )
     order = sorted(pins, key=lambda one: (not one["flapping"], -(one["switches"] or 0), one["target"], one["stream"]))
     rows = tuple(map(_pin, order[:_MOST]))
-    head = ("target", "consumer", "group", "switches", "by an admin", "by timeout", "nobody pinned", "longest", "")
+    head = ("target", "consumer", "group", "switches", "by an admin", "by timeout", "no client pinned", "longest", "")
     flapping = sum(bool(one["flapping"]) for one in pins)
     lead = (
-        f"{counted(flapping, 'group')} flapping: clients take turns within minutes."
+        f"{counted(flapping, 'group')} flapping: the pin changes hands within minutes."
         if flapping
         else "None of them flaps."
     )
@@ -40,7 +43,7 @@ def _pin(one: Row) -> tuple[Cell, ...]:
 
 
 def acks_part(acks: Sequence[Row]) -> ReportPart:
-    """One row per consumer: the last day in figures, the days as a line."""
+    """Return one row per consumer: the last day in figures, the days as a line."""
     title = "Acknowledgements"
     if not acks:
         return ReportPart(
@@ -82,17 +85,17 @@ def _acked(days: Sequence[Row], slowest: float) -> tuple[Cell, ...]:
 
 
 def show_latency(seconds: float | None) -> str:
-    """`20 ms`, `3.5 s`, and from two minutes on as `show_span`; `–` where nobody knows."""
+    """Return `20 ms`, `3.5 s`, and from two minutes on as `show_span`; `–` where it is unknown."""
     if seconds is None:
         return "–"
     return f"{seconds * 1000:.3g} ms" if seconds < 1 else f"{seconds:.3g} s" if seconds < 120 else show_span(seconds)
 
 
 def actors_part(actors: Sequence[Row]) -> ReportPart:
-    """Changes by person, then the latest ones; where no change was told, what to capture so that changes are told."""
+    """Return changes by person, then the latest ones; where no change was reported, say what to capture."""
     title = "Who changed what"
     if not actors:
-        lead = "No change was told: a stream has to capture `$JS.EVENT.ADVISORY.API`, as examples/audit.yaml does."
+        lead = "No change was reported: a stream has to capture `$JS.EVENT.ADVISORY.API`, as examples/audit.yaml does."
         return ReportPart(title=title, pieces=(Prose(lines=(lead,)),))
     people: dict[str, list[Row]] = {}
     for one in actors:

@@ -1,4 +1,4 @@
-"""All that a fleet command found out, before anybody chose a format. What a command did not look for is None."""
+"""Everything that a fleet command found, before a format is chosen. None: the command did not look for it."""
 
 from __future__ import annotations
 
@@ -21,18 +21,20 @@ class FleetFindings:
     command: str
     """`snapshot`, `drift`, `report` …"""
     fleet: str
-    """Its name, or the file it is in."""
+    """Its name, or its file."""
     run: str = ""
     seconds: float | None = None
     targets: tuple[SeenTarget, ...] | None = None
     strayed: tuple[StrayedObject, ...] | None = None
-    """What is listed; there may be more of it."""
+    """The listed objects; there may be more."""
     counts: tuple[Count, ...] = ()
-    """Of all that strayed, listed or not."""
+    """All drift, listed or not."""
     left_out: Mapping[str, int] = field(default_factory=dict)
-    """How many rows of a table (of `drift`: objects) there are beyond what one report takes up; the table has them all."""
+    """How many rows of a table (of `drift`: objects) there are beyond those that one report takes up; the table has
+    them all."""
     earlier: Rows = ()
-    """Targets that this run was not about: `what` was done with them (read, compared) in which other run and when, or never."""
+    """Targets that this run was not about: the run that last did `what` with them (read, compared) and when, or
+    never."""
     compared: frozenset[str] = frozenset()
     """Targets that have a topology and could be looked at."""
     trend: Rows | None = None
@@ -52,18 +54,18 @@ class FleetFindings:
     acks: Rows | None = None
     actors: Rows | None = None
     silent: Mapping[str, str] = field(default_factory=dict)
-    """Why a target told nothing new, where others did."""
+    """Why a target reported nothing new, where others did."""
     following: tuple[str, ...] = ()
     """What to do now, a sentence each."""
 
     @property
     def drifted(self) -> tuple[StrayedObject, ...]:
-        """Among what is listed."""
+        """Return the listed objects that drifted."""
         return tuple(one for one in self.strayed or () if one.is_drift)
 
     @property
     def unread(self) -> tuple[str, ...]:
-        """Targets that could not be read, or not wholly."""
+        """Return the targets that could not be read, or not completely."""
         unread = {one.name for one in self.targets or () if one.error} | {*self.silent}
         if self.command == "skew":  # in a report, that was another look
             unread |= {str(one["target"]) for one in self.skew or () if one.get("error")}
@@ -71,17 +73,17 @@ class FleetFindings:
 
     @property
     def unknown(self) -> tuple[Count, ...]:
-        """Counts of objects of which nobody could tell how they stand, one for each target that has any."""
+        """Return counts of objects whose state is unknown, one for each target that has any."""
         return tuple(one for one in self.counts if one.standing == Standing.UNKNOWN)
 
     @property
     def unremembered(self) -> tuple[Count, ...]:
-        """Counts of objects whose record of what was applied cannot be used, one for each target that has any."""
+        """Return counts of objects whose record cannot be used, one for each target that has any."""
         return tuple(one for one in self.counts if one.standing == UNREMEMBERED)
 
     @property
     def drifted_by_target(self) -> Mapping[str, int] | None:
-        """Drifted objects of each target that has any; None where the command compared nothing."""
+        """Return the number of drifted objects of each target that has any; None where the command compared nothing."""
         if self.strayed is None:
             return None
         sums = Counter[str]()

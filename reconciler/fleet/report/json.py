@@ -1,4 +1,5 @@
-"""What a fleet command found, as JSON by its published schema: raw values, and what is not there is a missing key."""
+"""The findings of a fleet command as JSON by its published schema: values are raw, and an absent value is a missing
+key."""
 
 from __future__ import annotations
 
@@ -18,12 +19,12 @@ TABLES = ("trend", "history", "repairs", "outliers", "capacity", "skew", "falls"
 
 
 def render(found: FleetFindings) -> str:
-    """The text that `fleet COMMAND --format json` prints."""
+    """Return the text that `fleet COMMAND --format json` prints."""
     return json_text(data(found))
 
 
 def data(found: FleetFindings) -> dict[str, Any]:
-    """The findings as plain data, before they become text; a table that the command did not make is a missing key."""
+    """Return the findings as plain data; a table that the command did not make is a missing key."""
     tables = {name: _rows(name, getattr(found, name)) for name in TABLES}
     return {
         "format": FORMAT,

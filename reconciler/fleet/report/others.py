@@ -14,18 +14,18 @@ from reconciler.report.words.values import counted, show_side
 
 Row = Mapping[str, Any]
 Infos = Mapping[tuple[str, str], FieldInfo]
-"""Of a field, by kind and path."""
+"""By kind and path of a field."""
 MOST, _STREAMS = 200, 30
 _SOON, _LATER = 14, 60
 """Days."""
 _NO_PEERS = (
-    "Nothing was compared: no target here has a peer, another one with the same labels that could be read. "
-    "`reconciler fleet outliers --by LABEL` chooses the labels that make peers."
+    "Nothing was compared: no target here has a peer, which is another target with the same labels that could be "
+    "read. `reconciler fleet outliers --by LABEL` chooses the labels that make peers."
 )
 
 
 def outliers_part(outliers: Sequence[Row], infos: Infos, with_peers: int) -> ReportPart:
-    """`with_peers`: so many targets could be compared with others."""
+    """Show the outliers; `with_peers` targets could be compared with others."""
     title = "Unlike their peers"
     if not outliers:
         return ReportPart(title=title, pieces=(_none(with_peers),))
@@ -62,13 +62,14 @@ def _usual(one: Row, infos: Infos) -> str:
 
 
 def _shown(one: Row, name: str, infos: Infos) -> str:
-    """As it would stand in a file."""
+    """A value as it would stand in a file."""
     value = json.loads(one[name]) if one.get(name) is not None else None
     return show_side(value, infos.get((one["kind"], one.get("path") or ""), FieldInfo()))
 
 
 def capacity_part(capacity: Sequence[Row]) -> ReportPart:
-    """Whatever refuses messages first stands first, and then what drops its oldest; what does not grow is counted."""
+    """Show first the streams that refuse messages first, then those that drop their oldest; streams that do not grow
+    are counted."""
     title = "Room"
     if not capacity:
         return ReportPart(title=title, pieces=(Prose(lines=("No stream was seen.",)),))
@@ -77,14 +78,14 @@ def capacity_part(capacity: Sequence[Row]) -> ReportPart:
     rows = tuple(map(_stream, shown[:_STREAMS]))
     head = ("target", "stream", "full in", "by", "stored", "a day", "messages a day", "beside the payload")
     quiet = len(order) - len(shown)
-    lead = _soon(order) + (f" {counted(quiet, 'stream')} that near no limit not shown." if quiet else "")
+    lead = _soon(order) + (f" Not shown, because near no limit: {counted(quiet, 'stream')}." if quiet else "")
     grid = Grid(head=head, rows=rows, right=frozenset({2, 4, 5, 6, 7}), left_out=max(0, len(shown) - _STREAMS))
     return ReportPart(title=title, lead=lead, pieces=(grid,))
 
 
 def refuses_in(one: Row) -> float | None:
-    """Days until it takes no more. One that is to drop its oldest does so at its own limit, and is well; the account's
-    limit spares nobody."""
+    """Return the days until it takes no more. A stream that drops its oldest messages does so at its own limit, which
+    is normal; the account's limit stops every stream."""
     days: float | None = one.get("days_to_account_limit") if one.get("when_full") == "old" else one.get("days")
     return days
 
@@ -99,7 +100,7 @@ def _soon(order: Sequence[Row]) -> str:
     soon = [one for one in order if (days := refuses_in(one)) is not None and days <= _SOON]
     drop = sum(one.get("days") is not None and one["days"] <= _SOON for one in order if refuses_in(one) is None)
     said = f"{counted(len(soon), 'stream')} full and refusing messages" if soon else "No stream refuses messages"
-    rest = f" Dropping the oldest by then, as is their way: {counted(drop, 'stream')}." if drop else ""
+    rest = f" {counted(drop, 'stream')} will be dropping the oldest messages by then, as configured." if drop else ""
     return f"{said} within {_SOON} days at the growth of the last looks.{rest}"
 
 
@@ -125,7 +126,7 @@ def _filled(one: Row) -> float | None:
 
 
 def show_days(days: float | None) -> str:
-    """`2.5 days`, `42 days`, or `full` at 0 and below; `–` where nothing fills it, or nobody knows."""
+    """Return `2.5 days`, `42 days`, or `full` at 0 and below; `–` where nothing fills it, or that is unknown."""
     if days is None:
         return "–"
     if days <= 0:
@@ -134,7 +135,7 @@ def show_days(days: float | None) -> str:
 
 
 def show_rate(rate: float | None, *, size: bool) -> str:
-    """Growth per day: `+1.2 MiB` with `size`, else `−340`; `–` where there is none, or nobody knows."""
+    """Return growth per day: `+1.2 MiB` with `size`, otherwise `−340`; `–` where there is none, or it is unknown."""
     if not rate:
         return "–"
     said = show_size(abs(rate)) if size else f"{abs(rate):_.0f}"
@@ -142,7 +143,7 @@ def show_rate(rate: float | None, *, size: bool) -> str:
 
 
 def _beside(one: Row) -> str:
-    """What the server stores beside payloads, as a share of all."""
+    """The server's own bytes, as a share of all."""
     if not one.get("records") or not one["bytes"]:
         return "–"
     return f"at least {one['records'] / one['bytes']:.0%}"

@@ -1,4 +1,4 @@
-"""The first thing one sees: a few figures, and what wants somebody's attention today."""
+"""The first part of a report: a few figures, and what needs attention today."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from reconciler.report.words.values import counted
 _SOON = 14
 """Days."""
 _EARLIER = 5
-"""Other runs that are named."""
+"""How many other runs are named."""
 _HOW = {
     Standing.FOREIGN: ("belongs to somebody else", "belong to somebody else"),
     Standing.MISSING: ("is missing", "are missing"),
-    Standing.RECREATED: ("was made anew", "were made anew"),
+    Standing.RECREATED: ("was recreated", "were recreated"),
     Standing.CHANGED: ("was changed outside", "were changed outside"),
 }
-"""What became of one object, or of several."""
+"""What happened to one object, or to several."""
 _DRIFT = "`reconciler fleet drift` does that"
-NOT_COMPARED = f"What strayed is not known: nothing was compared with what was applied; {_DRIFT}."
+NOT_COMPARED = f"Drift is unknown: nothing was compared with what was applied; {_DRIFT}."
 
 
 def overview(found: FleetFindings) -> ReportPart:
-    """The first part of a report: the figures, then what wants attention, the worst first."""
+    """Return the first part of a report: the figures, then what needs attention, the worst first."""
     tiles = tuple(_tiles(found))
     attention = tuple(_attention(found))
     said = (
-        Prose(lines=attention, is_list=True) if attention else Prose(lines=("Nothing wants attention.",), tone="good")
+        Prose(lines=attention, is_list=True) if attention else Prose(lines=("Nothing needs attention.",), tone="good")
     )
     return ReportPart(title="", pieces=(Tiles(tiles=tiles), said) if tiles else (said,))
 
@@ -77,7 +77,7 @@ def _tiles(found: FleetFindings) -> Iterator[Tile]:
 
 
 def _whole(found: FleetFindings) -> Row | None:
-    """What repairs come to, seen from no side."""
+    """The totals of repairs."""
     return next((one for one in found.repairs or () if one["dimension"] == "all"), None)
 
 
@@ -114,7 +114,7 @@ def _strayed(found: FleetFindings) -> Iterator[str]:
             yield f"{name or counted(number, 'object')} {how[number > 1]} on {_named(_most_first(of))}."
     unknown = {one.target: one.objects for one in found.unknown}
     if unknown:
-        yield f"Not everything could be told on {_named(_most_first(unknown))}: {sum(unknown.values()):_} unknown."
+        yield f"Not everything could be read on {_named(_most_first(unknown))}: {sum(unknown.values()):_} unknown."
     yield from _unremembered(found)
 
 
@@ -123,7 +123,7 @@ def _unremembered(found: FleetFindings) -> Iterator[str]:
     if number := sum(lost.values()):
         names = [f"`{one.address}`" for one in found.strayed or () if one.standing == UNREMEMBERED]
         what = names[0] if number == len(names) == 1 else counted(number, "object")
-        yield f"What was applied of {what} on {_named(_most_first(lost))} is not known: its record cannot be used."
+        yield f"What was applied of {what} on {_named(_most_first(lost))} is unknown: its record cannot be used."
 
 
 def _most_first(numbers: Mapping[str, int]) -> list[str]:
@@ -136,7 +136,7 @@ def _named(names: Sequence[str]) -> str:
 
 
 def earlier(found: FleetFindings, what: str) -> Iterator[str]:
-    """`eu-1`, `eu-2` and 3 more were last compared in run `a` (2026-11-20 02:00 UTC)."""
+    """Yield `eu-1`, `eu-2` and 3 more were last compared in run `a` (2026-11-20 02:00 UTC)."""
     for one in [one for one in found.earlier if one["what"] == what][:_EARLIER]:
         names = one["targets"]
         said = _named(names)
@@ -146,7 +146,7 @@ def earlier(found: FleetFindings, what: str) -> Iterator[str]:
 
 
 def _filling(capacity: Sequence[Row]) -> Iterator[str]:
-    """The same stream on several targets is one sentence, and another one where it is full by now."""
+    """The same stream on several targets is one sentence, and another one where it is already full."""
     soon = [(days, one) for one in capacity if (days := refuses_in(one)) is not None and days <= _SOON]
     streams: dict[tuple[str, bool], list[tuple[float, Row]]] = {}
     for days, one in sorted(soon, key=lambda it: it[0]):
@@ -163,7 +163,7 @@ def _filling(capacity: Sequence[Row]) -> Iterator[str]:
 
 
 def totals(found: FleetFindings) -> str:
-    """All of it in one line."""
+    """Return one line of sums."""
     if found.strayed is not None and (found.compared or found.unread):
         return sums(found.counts, found.compared, found.unread)
     if found.targets is not None:
@@ -177,7 +177,7 @@ def _others(found: FleetFindings) -> str:
     if found.skew is not None:
         candidates = {(one["choice"], one["partitions"]) for one in found.skew if one.get("choice")}
         streams = {(one["target"], one["stream"]) for one in found.skew}
-        unread = f" · {counted(len(found.unread), 'target')} not read wholly" if found.unread else ""
+        unread = f" · {counted(len(found.unread), 'target')} not read completely" if found.unread else ""
         return f"{counted(len(candidates), 'candidate')} for {counted(len(streams), 'stream')}{unread}"
     so_far = [] if found.repairs is None else [_said(_differences(found), "difference so far")]
     said = (
@@ -188,13 +188,13 @@ def _others(found: FleetFindings) -> str:
 
 
 def _differences(found: FleetFindings) -> int:
-    """Those that are not listed among them; the rows of history also say what was looked at and is well."""
+    """Differences that are not listed; the rows of history also say what was looked at and has no drift."""
     whole = _whole(found)
     return whole["episodes"] if whole else 0
 
 
 def _said(number: int, words: str) -> str:
-    """The first word that counts takes the plural: `3 days of samples`, `4 pinned groups`."""
+    """Put the first word that counts into the plural: `3 days of samples`, `4 pinned groups`."""
     what, of, rest = words.partition(" of ")
     what, so_far, more = what.partition(" so far")
     return f"{counted(number, what)}{so_far}{more}{of}{rest}"

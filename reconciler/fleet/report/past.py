@@ -1,4 +1,4 @@
-"""How drift went, run by run: what came, what stayed, where, and how long it took until it was gone."""
+"""How drift developed, run by run: what came, what stayed, where, and how long it took until it was gone."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from reconciler.report.words.values import counted
 
 Row = Mapping[str, Any]
 ByTarget = Mapping[str, Mapping[str, int | None]]
-"""Drifted objects by run and target; None: it could not be read. A target that is missing was not looked at."""
+"""Drifted objects by run and target; None: it could not be read. A missing target was not looked at."""
 RUNS, TARGETS = 60, 40
-"""As many as are drawn, the newest and the worst."""
+"""How many are drawn, the newest and the worst."""
 _EPISODES = 100
 
 
 def past_part(trend: Sequence[Row], by_target: ByTarget) -> ReportPart:
-    """`trend`: a row per run, the latest last."""
+    """Show the trend: a row per run, the latest last."""
     shown = trend[-RUNS:]
     labels = tuple(str(one["run"]) for one in shown)
     pieces: list[Piece] = [Columns(labels=labels, series=_series(shown), what="differences that are open")]
@@ -39,7 +39,7 @@ def _series(trend: Sequence[Row]) -> tuple[Series, ...]:
 
 
 def _where(runs: Iterable[str], by_target: ByTarget) -> tuple[str, ...]:
-    """The targets that ever strayed or could not be read, the worst first."""
+    """The targets that ever drifted or could not be read, the worst first."""
     sums: dict[str, int] = {}
     for run in runs:
         for name, count in by_target.get(run, {}).items():
@@ -56,12 +56,12 @@ def _lead(trend: Sequence[Row]) -> str:
         f"{counted(last['open'], 'difference')} {'is' if last['open'] == 1 else 'are'} open after run `{last['run']}`"
     )
     if len(trend) == 1:
-        return f"{said}, the first one; what comes and goes is seen from the second on."
+        return f"{said}, which is the first one; what comes and goes shows from the second run on."
     return f"{said}: {last['opened']:_} new, {last['closed']:_} closed since the run before."
 
 
 def repairs_part(repairs: Sequence[Row], episodes: Sequence[Row]) -> ReportPart:
-    """What is open the longest, and how long it takes until something is repaired."""
+    """Show what has been open the longest, and how long repairs take."""
     whole = next((one for one in repairs if one["dimension"] == "all"), None)
     return ReportPart(
         title="Open, and for how long",
@@ -120,7 +120,7 @@ def _by(repairs: Sequence[Row], dimension: str) -> Piece | None:
 
 
 def show_span(seconds: float | None) -> str:
-    """`2 h`, `3 days`: two figures at most, since looks are hours apart."""
+    """Return `2 h`, `3 days`: two figures at most, because looks are hours apart."""
     if seconds is None:
         return "–"
     for unit, size in (("day", 86_400), ("h", 3_600), ("min", 60)):
@@ -136,5 +136,5 @@ def _nth(number: int) -> str:
 
 
 def show_time(at: datetime | None) -> str:
-    """`2026-11-20 02:00 UTC`; empty where there is no time."""
+    """Return `2026-11-20 02:00 UTC`; empty where there is no time."""
     return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC") if at else ""

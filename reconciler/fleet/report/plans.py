@@ -1,4 +1,4 @@
-"""Plans of many targets: one line for each target, and equal changes told once with the targets that have them."""
+"""Plans of many targets: one line for each target, and equal changes shown once with the targets that have them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _QUIET = (Section.KEEP, Section.ABSENT)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetPlan:
-    """What would be done to one target, or why nobody can say."""
+    """What would be done to one target, or why that is unknown."""
 
     target: str
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -43,7 +43,8 @@ class TargetPlan:
 
     @property
     def error(self) -> str:
-        """The first reason why there is no plan, with its place and how many more there are; empty where there is a plan."""
+        """Return the first reason why there is no plan, with its place and how many more there are; empty where there
+        is a plan."""
         if self.plan is not None:
             return ""
         first, *rest = self.problems
@@ -52,7 +53,8 @@ class TargetPlan:
 
 
 def plans_json(fleet: str, plans: Sequence[TargetPlan]) -> str:
-    """The text that `fleet plan --format json` prints: for each target its plan, or the problems that kept it from one."""
+    """Return the text that `fleet plan --format json` prints: for each target its plan, or the problems that prevented
+    one."""
     return json_text({"format": FORMAT, "command": "plan", "fleet": fleet, "targets": [*map(_data, plans)]})
 
 
@@ -63,7 +65,7 @@ def _data(one: TargetPlan) -> dict[str, Any]:
 
 
 def plans_report(fleet: str, plans: Sequence[TargetPlan], seconds: float, following: Sequence[str] = ()) -> Report:
-    """A table of targets, and below it their changes, equal ones together; `seconds` is what all of it took."""
+    """Return a table of targets, and below it their changes, equal ones together; `seconds` is the total time."""
     changes = _alike(plans)
     parts = [ReportPart(title="", pieces=(_targets(plans),))]
     if changes:
@@ -125,7 +127,7 @@ Group = tuple[Section, PlannedChange, list[str]]
 
 
 def _alike(plans: Sequence[TargetPlan]) -> list[Group]:
-    """What stops first, then what most targets have."""
+    """What stops comes first, then what most targets have."""
     groups: dict[object, Group] = {}
     for one in plans:
         for change in one.plan.changes if one.plan else ():

@@ -1,4 +1,4 @@
-"""What was found, as a report: which parts there are, and in which order people need them."""
+"""Findings as a report: its parts, in the order in which people need them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reconciler.report.words.values import counted, show_seconds
 
 
 def report_of(found: FleetFindings) -> Report:
-    """The report of a fleet command, with a part for everything it looked for."""
+    """Return the report of a fleet command, with a part for everything it looked for."""
     return Report(
         command=f"fleet {found.command}", heading=_heading(found), totals=totals(found), about=_about(found),
         parts=tuple(_parts(found)), following=found.following,
@@ -42,7 +42,7 @@ def _parts(found: FleetFindings) -> Iterator[ReportPart]:
     if found.strayed is not None:
         yield drift_part(found.strayed, found.left_out.get("drift", 0), since=tuple(earlier(found, "compared")))
     elif found.command == "report":
-        yield ReportPart(title="What strayed", pieces=(Prose(lines=(NOT_COMPARED,), tone="warn"),))
+        yield ReportPart(title="Drift", pieces=(Prose(lines=(NOT_COMPARED,), tone="warn"),))
     if found.repairs is not None:
         yield repairs_part(found.repairs, found.history or ())
     if found.outliers is not None:
@@ -61,4 +61,4 @@ def _parts(found: FleetFindings) -> Iterator[ReportPart]:
 
 
 def _more(table: str, count: int) -> str:
-    return f"{counted(count, 'row')} of `{table}`, which come after those that this report is made of; the table has them all."
+    return f"{counted(count, 'row')} of `{table}` beyond those that this report is made of; the table has them all."

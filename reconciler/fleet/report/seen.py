@@ -1,4 +1,4 @@
-"""What a run saw, one record for each target and for each object that strayed: rows of tables, as reports need them."""
+"""What a run saw, one record for each target and for each drifted object: rows of tables, as reports need them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reconciler.model.resource import Json
 UNREACHABLE = "unreachable"
 """The standing of a target that could not be read."""
 UNREMEMBERED = "unremembered"
-"""Of an object of which nothing is known but that its record of what was applied cannot be used."""
+"""The standing of an object of which only one thing is known: its record cannot be used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,7 @@ class SeenTarget:
     messages: int = 0
     bytes: int = 0
     unknown: int = 0
-    """Scopes nobody could read, though the target answered."""
+    """Scopes that could not be read, although the target answered."""
     seconds: float | None = None
     error: str = ""
     """Why it could not be read."""
@@ -33,14 +33,14 @@ class SeenTarget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Count:
-    """How many objects of a target stand so."""
+    """How many objects of a target have this standing."""
 
     target: str
     standing: str
     """A `Standing`, `unreachable` or `unremembered`."""
     objects: int
     drifted: int = 0
-    """Those among them that strayed, and nobody agreed to overlook that."""
+    """Those among them that drifted, without an `ignore_drift` entry."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class Field:
 
     @property
     def counts(self) -> bool:
-        """The value strayed, and nobody agreed to overlook that."""
+        """Did the value drift, without an `ignore_drift` entry?"""
         return self.drifted and not self.ignored
 
 
@@ -74,25 +74,25 @@ class StrayedObject:
     reason: str = ""
     ignored: str = ""
     verdicts: tuple[tuple[str, str], ...] = ()
-    """Code and message of what an apply would be judged by."""
+    """Code and message of each finding that an apply would get."""
     place: str = ""
     """`streams/orders.yaml:12`"""
     error: str = ""
 
     @property
     def is_drift(self) -> bool:
-        """As `drift` has it for one account."""
+        """Is it drift, as `drift` decides for one account?"""
         whole = self.standing in _STANDINGS and Standing(self.standing).is_whole
         return (whole and not self.ignored) or any(one.counts for one in self.fields)
 
     @property
     def is_unread(self) -> bool:
-        """It stands for a target that could not be read, and not for one of its objects."""
+        """Does it represent a target that could not be read, and not one of its objects?"""
         return self.standing == UNREACHABLE
 
     @property
     def sameness(self) -> object:
-        """Equal for what is equal on several targets."""
+        """The key of things that are equal on several targets."""
         fields = tuple(
             (one.path, repr(one.live), repr(one.desired), repr(one.applied), one.drifted, one.ignored)
             for one in self.fields

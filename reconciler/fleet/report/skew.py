@@ -1,4 +1,5 @@
-"""How keys would fall on partitions and members: which candidate is even, which is not, and what moves between memberships."""
+"""How keys would spread over partitions and members: which candidate is even, which is not, and what moves between
+memberships."""
 
 from __future__ import annotations
 
@@ -10,11 +11,11 @@ from reconciler.report.words.values import counted
 
 _PLACES, _CANDIDATES, _PICTURES, _MEMBERS, _MOVES = 8, 40, 4, 40, 30
 _EVEN, _UNEVEN = 1.25, 2.0
-"""The fullest by the mean: up to the one nobody complains, from the other on one partition does the work of two."""
+"""The fullest by the mean: up to the first nobody complains; from the second on one partition does the work of two."""
 
 
 def skew_parts(skew: Sequence[Row], falls: Sequence[Row], moves: Sequence[Row]) -> Iterator[ReportPart]:
-    """A part for each stream on each target."""
+    """Return a part for each stream on each target."""
     found = {(one["target"], one["stream"]) for one in skew}
     places = sorted(found, key=lambda place: (place[0], place[1] or ""))  # no stream: the target could not be read
     for target, stream in places[:_PLACES]:
@@ -24,7 +25,7 @@ def skew_parts(skew: Sequence[Row], falls: Sequence[Row], moves: Sequence[Row]) 
         yield _place(target, stream, *own)
     if len(places) > _PLACES:
         failed = {(one["target"], one["stream"]) for one in skew if one.get("error")} & {*places[_PLACES:]}
-        unread = f", {len(failed):_} of them not read wholly" if failed else ""
+        unread = f", {len(failed):_} of them not read completely" if failed else ""
         more = f"{counted(len(places) - _PLACES, 'more stream')}{unread}; the table `skew` has them all."
         yield ReportPart(title="More streams", pieces=(Prose(lines=(more,)),))
 
@@ -32,7 +33,7 @@ def skew_parts(skew: Sequence[Row], falls: Sequence[Row], moves: Sequence[Row]) 
 def _place(
     target: str, stream: str | None, skew: Sequence[Row], falls: Sequence[Row], moves: Sequence[Row]
 ) -> ReportPart:
-    title = f"Where keys fall: {stream or 'subjects'} on {target}"
+    title = f"How keys spread: {stream or 'subjects'} on {target}"
     errors = tuple(dict.fromkeys(str(one["error"]) for one in skew if one.get("error")))
     skew = [one for one in skew if one.get("choice")]
     partitions = sorted((one for one in skew if one.get("membership") is None), key=_evenness)
@@ -64,7 +65,7 @@ def _key(one: Row) -> tuple[object, ...]:
 
 
 def _evenness(one: Row) -> tuple[object, ...]:
-    """What leaves subjects out is no candidate, however even the rest is."""
+    """A candidate that leaves subjects out does not count, however even the rest is."""
     return (
         bool(one.get("missed")),
         one.get("ratio") is None,
@@ -81,13 +82,13 @@ def _lead(order: Sequence[Row]) -> str:
 
 
 def _ratio(one: Row) -> str:
-    return f"the fullest has {one['ratio']:.2f} times the mean" if one.get("ratio") else "nothing falls anywhere"
+    return f"the fullest has {one['ratio']:.2f} times the mean" if one.get("ratio") else "no partition has anything"
 
 
 def _ranking(order: Sequence[Row], messages: dict[tuple[object, ...], Row]) -> Grid:
     rows = tuple(_candidate(one, messages.get(_key(one))) for one in order[:_CANDIDATES])
     head = (
-        "wildcards that decide",
+        "deciding wildcards",
         "partitions",
         "fullest / mean",
         "p99 / mean",
@@ -149,7 +150,7 @@ def _members(among: Sequence[Row]) -> Grid | None:
         )
         for one in among[:_MEMBERS]
     )  # fmt: skip
-    head = ("wildcards that decide", "partitions", "members", "busiest / mean", "busiest member", "nobody's")
+    head = ("deciding wildcards", "partitions", "members", "busiest / mean", "busiest member", "nobody's")
     return Grid(head=head, rows=rows, right=frozenset({1, 2, 3, 5}), left_out=max(0, len(among) - _MEMBERS))
 
 
@@ -169,7 +170,7 @@ def _moved(moves: Sequence[Row]) -> Grid | None:
     )  # fmt: skip
     head = (
         "members",
-        "wildcards that decide",
+        "deciding wildcards",
         "partitions",
         "members are given",
         "partitions that move",

@@ -1,4 +1,4 @@
-"""All targets in a table: what each holds, how many objects strayed there, and which could not be read."""
+"""All targets in a table: what each holds, how many objects drifted there, and which could not be read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SAID = 50
 
 
 def targets_part(targets: Sequence[SeenTarget], drifted: Mapping[str, int] | None = None) -> ReportPart:
-    """`drifted`: objects by target, where drift was looked for. The ones in trouble stand first."""
+    """Return the table. `drifted` has objects by target, where drift was looked for. Targets in trouble are first."""
     found = drifted or {}
     order = sorted(targets, key=lambda one: (not one.error, not one.unknown, -found.get(one.name, 0), one.name))
     most = max((one.bytes for one in targets), default=0)
@@ -61,7 +61,7 @@ def _took(one: SeenTarget) -> Cell:
 
 
 def show_size(size: float) -> str:
-    """Three figures and a unit: these are sums to be compared, not settings to be copied."""
+    """Return three figures and a unit: these are sums to compare, not settings to copy."""
     for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
         if abs(size) < 1024 or unit == "TiB":
             break

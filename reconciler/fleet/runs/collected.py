@@ -1,4 +1,4 @@
-"""Rows of the fleet's tables, as they were collected, in the form a report needs them. Knows no Spark."""
+"""Rows of the fleet's tables, as they were collected, in the form that a report needs. Knows no Spark."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Row = Mapping[str, Any]
 
 
 def target(row: Row) -> SeenTarget:
-    """Of a row of what each target holds."""
+    """Convert a row about what a target holds."""
     counts = {name: int(row[name] or 0) for name in ("streams", "consumers", "messages", "bytes", "unknown")}
     return SeenTarget(
         name=row["target"], labels=dict(row["labels"] or {}), version=row["version"] or "", error=row["error"] or "",
@@ -27,19 +27,19 @@ def target(row: Row) -> SeenTarget:
 
 
 def count(row: Row) -> Count:
-    """Of a row of how the objects of a target stand."""
+    """Convert a row about the standing of a target's objects."""
     return Count(target=row["target"], standing=row["standing"], objects=row["objects"], drifted=row["drifted"])
 
 
 def strayed(rows: Iterable[Row], registry: Registry = REGISTRY) -> tuple[StrayedObject, ...]:
-    """Rows of DRIFT: those of one object on one target become one."""
+    """Convert rows of DRIFT: those of one object on one target become one."""
     by_object = itemgetter("target", "topology", "address")
     ordered = sorted(rows, key=lambda row: tuple(value or "" for value in by_object(row)))
     return tuple(_strayed([*same], registry) for _, same in groupby(ordered, key=by_object))
 
 
 def _strayed(rows: Sequence[Row], registry: Registry) -> StrayedObject:
-    """A row without a path says what became of the whole; that its record cannot be used is said beside that."""
+    """A row without a path is about the whole object; an unusable record is reported in addition."""
     first = min(rows, key=lambda row: (row["standing"] == UNREMEMBERED, row["path"] is not None))
     whole = [row for row in rows if row["path"] is None and row["standing"] == first["standing"]]
     reasons = dict.fromkeys(row["reason"] for row in rows if row["reason"])
@@ -61,13 +61,13 @@ def _field(row: Row, registry: Registry) -> Field:
 
 
 def _info(kind: str, path: str, registry: Registry) -> FieldInfo:
-    """As a comparison has it."""
+    """The information that a comparison has."""
     known = registry.by_name.get(kind)
     return about(known.fields, path) if known else FieldInfo()
 
 
 def infos(rows: Iterable[Row], registry: Registry = REGISTRY) -> dict[tuple[str, str], FieldInfo]:
-    """Of rows that name a kind and a path."""
+    """Return the information about fields, from rows that name a kind and a path."""
     named = {(row["kind"], row["path"]) for row in rows if row["path"] is not None}
     return {(kind, path): _info(kind, path, registry) for kind, path in named}
 

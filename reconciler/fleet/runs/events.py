@@ -1,4 +1,4 @@
-"""What servers told about themselves, out of the streams that captured it."""
+"""What servers reported about themselves, from the streams that captured it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from reconciler.fleet.runs.look import FleetRun
 
 
 def told(look: FleetRun, stream: str | None = None) -> FleetFindings:
-    """`stream`: the one that captures them; None: every one that does. Only what came since the last time is read."""
-    look.say("Reading what servers told …")
+    """Read events. `stream` names the one that captures them; None: every one that does. Only new events are read."""
+    look.say("Reading what servers reported …")
     before = look.store.read("events")
     options = {"since": json.dumps(positions(before))} | ({"stream": stream} if stream else {})
     messages = look.live("messages", **options).persist()
-    # Servers keep events for a while only, and tonight a target may be out of reach: what was read before stays.
+    # Servers keep events only for a while, and tonight a target may be unreachable: what was read before stays.
     known = look.whole("events", together(before, events(unbroken(messages))))
     silent = {row.target: row.error for row in messages.where("error is not null").collect()}
     messages.unpersist()
@@ -32,11 +32,12 @@ def told(look: FleetRun, stream: str | None = None) -> FleetFindings:
 
 
 def _unread(look: FleetRun, silent: Mapping[str, str]) -> dict[str, Any]:
-    """Nothing about a target is not the same as nothing happened there. Where nobody told anything, that is the report."""
+    """Report targets without news: no report does not mean that nothing happened. Where no target reported anything,
+    say that."""
     if len(silent) == len(look.fleet.targets):
         unread = (SeenTarget(name=one.name, labels=one.labels, error=silent[one.name]) for one in look.fleet.targets)
         return {"targets": tuple(unread)}
     return {
         "silent": silent,
-        "following": tuple(f"`{name}` told no more: {why}" for name, why in sorted(silent.items())),
+        "following": tuple(f"`{name}` reported nothing new: {why}" for name, why in sorted(silent.items())),
     }

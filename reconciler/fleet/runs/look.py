@@ -1,6 +1,7 @@
-"""What a fleet command works with: Spark, the fleet, the tables that are kept, and the run it is part of.
+"""What a fleet command works with: Spark, the fleet, the stored tables, and its run.
 
-What was read is written before anything is made of it: a DataFrame that is used twice would ask all targets twice.
+What was read is written before anything is computed from it: a DataFrame that is used twice would ask all targets
+twice.
 """
 
 from __future__ import annotations
@@ -55,8 +56,8 @@ FIRST: Mapping[str, Callable[[], Sequence[Column | str]]] = {
     "acks": lambda: (F.desc("day"), F.desc_nulls_last("p99_seconds"), "target", "stream", "consumer"),
     "actors": lambda: (F.desc("at"), "target", "id"),
 }
-"""What of each table a report takes up first: the newest, the worst; of what was tried with keys, whole
-streams, and before them what could not be read."""
+"""What of each table a report takes up first: the newest, the worst; of candidates for keys, whole streams, and before
+them what could not be read."""
 
 
 class Say(Protocol):
@@ -78,64 +79,66 @@ class FleetRun:
     day: date
     say: Say
     is_named: bool = False
-    """Somebody said which run."""
+    """The user named the run."""
     began: float = field(default_factory=time.monotonic)
 
     def live(self, table: str = "configs", **options: str) -> DataFrame:
-        """Read from all targets when it is written somewhere, and again each time it is used."""
+        """Read all targets when the result is written somewhere, and again each time it is used."""
         names = json.dumps([one.name for one in self.fleet.targets])
         return live(self.spark, self.fleet.file, table, targets=names, **options)
 
     def seen(self, table: str, rows: DataFrame) -> DataFrame:
-        """What this look found on its targets, written in place of what the run had of them; of the whole run, where all
-        were looked at."""
+        """Write what this look found on its targets in place of the run's rows of them; of the whole run, where all
+        targets were looked at."""
         self.store.write(table, rows, self.run, [one.name for one in self.fleet.targets] if self.fleet.others else None)
         return self.mine(self.of_run(table))
 
     def kept(self, table: str, rows: DataFrame) -> DataFrame:
-        """Written as this run's, and read back."""
+        """Write the rows of this run, and read them back."""
         self.store.write(table, rows, self.run)
         return self.of_run(table)
 
     def whole(self, table: str, rows: DataFrame) -> DataFrame:
-        """Written in place of all there was, and read back: a table that is not kept run by run."""
+        """Write the rows in place of all there were, and read them back: for a table that is not kept run by run."""
         self.store.write(table, rows)
         return self.store.read(table)
 
     def of_run(self, table: str) -> DataFrame:
-        """The rows of this run alone, of all targets."""
+        """Return the rows of this run alone, of all targets."""
         return self.store.read(table).where(F.col("run") == self.run)
 
     def newest(self, table: str) -> Rows:
-        """Of each target of the fleet the run that looked at it last, and when; only that run, where somebody named one."""
+        """Return for each target of the fleet the run that looked at it last, and when; only the named run, where one
+        is named."""
         rows = self.ours(self.of_run(table) if self.is_named else self.store.read(table))
-        if "row" in rows.columns:  # one of which every look at a target leaves, beside all that it found
+        if "row" in rows.columns:  # every look at a target leaves one of these, besides all that it found
             rows = rows.where("row in ('target', 'error')")
         last = rows.groupBy("target").agg(F.max(F.struct("at", "run", "day")).alias("last"))
         return tuple(sorted(collected(last.select("target", "last.*"), most=None), key=itemgetter("target")))
 
     def latest(self, table: str, newest: Rows) -> DataFrame:
-        """What these runs found of these targets: the newest run may be about a few."""
+        """Return what these runs found of these targets: the newest run may be about a few."""
         rows = self.store.read(table).where(F.col("run").isin([*{one["run"] for one in newest}]))
         chosen = made(self.spark, newest, SNAPSHOTS).select("target", "run")
         return rows.join(F.broadcast(chosen), ["target", "run"], "leftsemi")
 
     def ours(self, rows: DataFrame) -> DataFrame:
-        """Of targets that are still in the fleet."""
+        """Keep rows of targets that are still in the fleet."""
         return _of(rows, (*self.fleet.targets, *self.fleet.others))
 
     def mine(self, rows: DataFrame) -> DataFrame:
-        """Of the targets that were asked for: all that is shown. What is kept is made of all."""
+        """Keep rows of the selected targets, which is all that is shown. Stored tables are made of all targets."""
         return _of(rows, self.fleet.targets)
 
     def shown(self, **tables: DataFrame) -> dict[str, Any]:
-        """As many rows of each table as a report takes up, those that matter first, and how many there are beyond."""
+        """Return as many rows of each table as a report takes up, those that matter first, and how many there are
+        beyond."""
         rows = {name: collected(table.orderBy(*FIRST[name]()), most=MOST + 1) for name, table in tables.items()}
         more = {name: tables[name].count() - MOST for name, some in rows.items() if len(some) > MOST}
         return {**{name: some[:MOST] for name, some in rows.items()}, "left_out": more}
 
     def found(self, command: str, *several: Mapping[str, Any], **parts: Any) -> FleetFindings:
-        """`several`: what belongs together, each perhaps with something left out."""
+        """Return the findings; `several` holds rows that belong together, each perhaps with something left out."""
         took = time.monotonic() - self.began
         for some in several:
             parts = {**parts, **some, "left_out": {**parts.get("left_out", {}), **some.get("left_out", {})}}
@@ -147,13 +150,13 @@ def _of(rows: DataFrame, targets: Iterable[FleetTarget]) -> DataFrame:
 
 
 def collected(rows: DataFrame, *, most: int | None = MOST) -> Rows:
-    """The first ones: as many as a report takes up. Their times are in UTC, wherever this machine is."""
+    """Collect the first rows: as many as a report takes up. Their times are in UTC, wherever this machine is."""
     some = rows if most is None else rows.limit(most)
     return tuple(_in_utc(row.asDict(recursive=True)) for row in some.collect())
 
 
 def _in_utc(value: Any) -> Any:
-    """Spark gives times as the clock on this machine's wall shows them, and does not say so."""
+    """Convert times: Spark gives them by this machine's local clock, and does not say so."""
     if isinstance(value, datetime):
         return value.astimezone(UTC)
     if isinstance(value, Mapping):

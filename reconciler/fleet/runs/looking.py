@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 
 def snapshot(look: FleetRun) -> FleetFindings:
-    """What each target holds, kept as this run's."""
+    """Read what each target holds, and keep it as this run's."""
     return look.found("snapshot", targets=each(look.fleet.targets, targets(_seen(look))))
 
 
 def compare(look: FleetRun) -> FleetFindings:
-    """What strayed on each target since it was applied; what is live, what is wanted and what differs is kept."""
+    """Compare each target with what was applied; keep live state, declarations and differences."""
     seen = _seen(look)
     look.say("Comparing with what was applied …")
     rows, texts = wanted(look.fleet.targets)
@@ -48,33 +48,33 @@ def _seen(look: FleetRun) -> DataFrame:
 
 
 RECENT = 14
-"""Days in which a target was once read as a whole, for its size to be known."""
+"""Days within which a complete look at a target still shows its size."""
 
 
 def _sizes(look: FleetRun) -> str:
-    """Of what was large of late: several tasks share the reading of it."""
+    """Sizes of recently large targets: several tasks share the reading of them."""
     found = heavy(look.store.read("snapshots"), since=look.day - timedelta(days=RECENT)).collect()
     return json.dumps({row["target"]: row["objects"] for row in found})
 
 
 def targets(seen: DataFrame) -> tuple[SeenTarget, ...]:
-    """Of SNAPSHOTS of one run."""
+    """Return the targets in SNAPSHOTS of one run."""
     rows = sorted(summary.targets(seen).collect(), key=itemgetter("target"))
     return tuple(told.target(row.asDict()) for row in rows)
 
 
-LOST = "What was read of it is not among what is kept. Do all executors write to one and the same store?"
+LOST = "The store lacks what was read of it. Do all executors write to the same store?"
 
 
 def each(asked: Iterable[FleetTarget], found: Sequence[SeenTarget]) -> tuple[SeenTarget, ...]:
-    """Every look leaves a row of each target; one without any was lost between reading and keeping it."""
+    """Return each target: every look leaves a row of each; one without any was lost between reading and storing."""
     there = {one.name for one in found}
     lost = (SeenTarget(name=one.name, labels=one.labels, error=LOST) for one in asked if one.name not in there)
     return tuple(sorted((*found, *lost), key=attrgetter("name")))
 
 
 def strayed_of(rows: DataFrame, most: int = MOST) -> dict[str, Any]:
-    """Of DRIFT, one look at each target: so many rows are listed, and all that they are about is counted."""
+    """Return the drift of one look at each target: this many rows are listed, and everything is counted."""
     worst = told.strayed(collected(summary.worst(rows, most)))
     looked = [row.asDict() for row in summary.looked_at(rows).collect()]
     counts = tuple(told.count(row) for row in looked if row["standing"] != "compared")

@@ -25,21 +25,22 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 ALSO = ("skew", "falls", "moves", "pins", "acks", "actors")
-"""Tables that other commands left, which a report shows where there are any."""
+"""Tables of other commands, which a report shows where there are any."""
 _TRIED = ("skew", "falls", "moves")
 GROWTH = 30
-"""Days from which growth is told."""
+"""Days from which growth is computed."""
 
 
 def history(look: FleetRun) -> FleetFindings:
-    """What `fleet history` tells as of the newest run, or the one named. Raises CannotContinue where none is kept."""
+    """Return what `fleet history` shows as of the newest run, or the named one. Raises CannotContinue where none is
+    stored."""
     look, _ = at_newest(look)
     found = look.shown(**_past(look), capacity=_capacity(look))
     return look.found("history", found, by_target=_by_target(look, found["trend"]))
 
 
 def unlike(look: FleetRun, by: Sequence[str] = ()) -> FleetFindings:
-    """`by`: the labels that make peers (none: all that a target carries)."""
+    """Find outliers; `by` names the labels that make peers (none: all that a target carries)."""
     for name in by:
         _known(name, look)
     look, read = at_newest(look)
@@ -49,7 +50,7 @@ def unlike(look: FleetRun, by: Sequence[str] = ()) -> FleetFindings:
 
 
 def _known(label: str, look: FleetRun) -> None:
-    """Without peers nothing would be found, as if all were well."""
+    """Refuse an unknown label: without peers nothing would be found, as if all were well."""
     labels = sorted({name for target in (*look.fleet.targets, *look.fleet.others) for name in target.labels})
     if label not in labels:
         raise CannotContinue(
@@ -61,7 +62,7 @@ def _known(label: str, look: FleetRun) -> None:
 
 
 def report(look: FleetRun) -> FleetFindings:
-    """All of it. Which parts there are depends on which commands have run."""
+    """Return everything. Which parts there are depends on which commands have run."""
     look, read = at_newest(look)
     look.say("Putting the report together …")
     rows, number = _outliers(look, read)
@@ -79,14 +80,14 @@ def report(look: FleetRun) -> FleetFindings:
 
 
 def at_newest(look: FleetRun) -> tuple[FleetRun, Rows]:
-    """With the run that was asked for, else the newest there is, and its day; and which run looked last at each target."""
+    """Settle the run: the named one, otherwise the newest with its day; and which run looked last at each target."""
     newest = look.newest("snapshots")
     if not newest:
-        what = f"Run {look.run} is not among what is kept" if look.is_named else "No look at these targets is kept"
+        what = f"The store has no run {look.run}" if look.is_named else "The store has no look at these targets"
         raise CannotContinue(
             Diagnostic(
                 severity=Severity.ERROR, code="FL111", name="no-run", message=f"{what}.",
-                fix="Take one with `reconciler fleet drift`, or name with --store where others are kept.",
+                fix="Take a look with `reconciler fleet drift`, or name with --store the place of earlier ones.",
             )
         )  # fmt: skip
     last = max(newest, key=lambda one: (one["at"].timestamp() if one["at"] else 0.0, one["run"]))
@@ -94,7 +95,7 @@ def at_newest(look: FleetRun) -> tuple[FleetRun, Rows]:
 
 
 def _past(look: FleetRun) -> dict[str, DataFrame]:
-    """Kept of all targets, told of those that were asked for."""
+    """Computed for all targets, shown for the selected ones."""
     drifted = look.store.read("drift")
     desired, before = look.store.read("desired"), look.store.read("drift_history")
     episodes = look.whole("drift_history", drift_history(drifted, desired, before))
@@ -113,7 +114,7 @@ def _by_target(look: FleetRun, trend: Rows) -> dict[str, dict[str, int | None]]:
 
 
 def _also(look: FleetRun) -> dict[str, Any]:
-    """What was tried with keys is not about all targets, and with keys of a file about none."""
+    """Tables about keys may cover only some targets, and those about keys of a file cover none."""
     tables = {name: look.store.read(name) for name in ALSO}
     chosen = {
         name: rows if name in _TRIED and not look.fleet.others else look.mine(rows) for name, rows in tables.items()
@@ -122,7 +123,8 @@ def _also(look: FleetRun) -> dict[str, Any]:
 
 
 def _earlier(look: FleetRun, read: Rows, compared: Rows) -> Rows:
-    """The targets that the run was not about, by the run that was. What declares nothing is compared with nothing."""
+    """The targets that the run was not about, by the run that was. A target that declares nothing is compared with
+    nothing."""
     declared = [one.name for one in look.fleet.targets if one.topology] if compared else []
     last = (("read", read, [one.name for one in look.fleet.targets]), ("compared", compared, declared))
     return tuple({"what": what, **row} for what, newest, names in last for row in _elsewhere(look.run, newest, names))
@@ -140,7 +142,8 @@ def _elsewhere(run: str, newest: Rows, names: Sequence[str]) -> Iterator[Row]:
 
 
 def _outliers(look: FleetRun, read: Rows, by: Sequence[str] = ()) -> tuple[DataFrame, int]:
-    """Among what is known of all targets, since peers may not be asked for; and how many of those asked for have any."""
+    """Compare among all known targets, because peers may not be selected; and count the selected targets that have
+    any."""
     latest = look.latest("snapshots", read).withColumns({"run": F.lit(look.run), "day": F.lit(look.day)})
     held = objects(latest).persist()
     rows = look.kept("outliers", outliers(held, by=by))
@@ -150,7 +153,7 @@ def _outliers(look: FleetRun, read: Rows, by: Sequence[str] = ()) -> tuple[DataF
 
 
 def _capacity(look: FleetRun) -> DataFrame:
-    """As of this run. What is older than the days that tell growth is not even parsed."""
+    """As of this run. Rows older than the days for growth are not even parsed."""
     (last,) = collected(look.of_run("snapshots").agg(F.max("at").alias("at")))
     since = look.day - timedelta(days=GROWTH + 1)
     seen = look.ours(look.store.read("snapshots")).where(

@@ -1,4 +1,4 @@
-"""How the keys of a stream, or keys that no stream holds yet, would fall on the partitions of a group."""
+"""How the keys of a stream, or keys that no stream holds yet, would spread over the partitions of a group."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keys:
-    """Where they come from."""
+    """The origin of keys."""
 
     stream: str
     file: str | None = None
@@ -28,9 +28,9 @@ class Keys:
 
 
 def skew(look: FleetRun, keys: Keys, candidates: Candidates) -> FleetFindings:
-    """Subjects are gone through once; everything told is added up from what that gave, which is kept."""
+    """Read the subjects once, keep the counts, and add everything else up from them."""
     choices = counted(len(candidates.choices) * len(candidates.partitions), "candidate")
-    look.say(f"Counting for {choices} where keys fall …")
+    look.say(f"Counting for {choices} how keys spread …")
     fallen = look.whole("falls", falling.falls(_subjects(look, keys), candidates))
     loads = look.whole("loads", falling.loads(fallen, falling.owned(look.spark, candidates)))
     even = look.whole("skew", falling.skew(fallen, loads))
@@ -58,5 +58,5 @@ def _rows(spark: SparkSession, file: str) -> DataFrame:
 
 def _no_keys(file: str, why: str) -> CannotContinue:
     fix = "Name Parquet, or CSV with a head, that has a column `subject`."
-    message = f"Keys cannot come from {file}: {why}."
+    message = f"Keys cannot be read from {file}: {why}."
     return CannotContinue.because("FL112", "no-keys", message, fix=fix)

@@ -1,1 +1,1 @@
-"""How subjects fall on partitions and members."""
+"""How subjects spread over partitions and members."""

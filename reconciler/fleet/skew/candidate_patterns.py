@@ -1,4 +1,4 @@
-"""Candidates in the words of who asks for them: `orders.*.*` for every choice of its wildcards, `orders.*.* by 2` for one.
+"""Candidates as people write them: `orders.*.*` for every choice of its wildcards, `orders.*.* by 2` for one.
 
 A choice of several filters has a semicolon between them. `3,4` is three members and then four; `ann,bob` are two.
 """
@@ -23,11 +23,11 @@ from reconciler.model.resource import Config
 
 
 class Unclear(ValueError):
-    """What was asked for cannot be a group, or cannot be understood; the message says why."""
+    """The request cannot be a group, or cannot be understood; the message says why."""
 
 
 def candidates(filters: Iterable[str], partitions: Iterable[int], members: Iterable[str] = ()) -> Candidates:
-    """All that somebody wants to see side by side."""
+    """Return all candidates to compare."""
     return Candidates(
         choices=tuple(choice for text in filters for choice in _choices(text)),
         partitions=tuple(_count(number, "partitions", MOST_PARTITIONS) for number in partitions),
@@ -36,7 +36,7 @@ def candidates(filters: Iterable[str], partitions: Iterable[int], members: Itera
 
 
 def as_declared(config: Config) -> Candidates:
-    """The one candidate that a group's own configuration is."""
+    """Return the one candidate that a group's own configuration is."""
     filters = tuple(
         Partitioning(filter=one["filter"], wildcards=tuple(one["partitioning_wildcards"]))
         for one in config.get("partitioning_filters") or ()
@@ -51,13 +51,13 @@ def as_declared(config: Config) -> Candidates:
 
 
 def _choices(text: str) -> tuple[Choice, ...]:
-    """One of all its filters; or of a filter that does not say what decides, every one."""
+    """One choice of all its filters; or of a filter without a choice, every choice."""
     filters = [part.strip() for part in text.split(";")]
     if len(filters) == 1 and " by " not in text:
         _checked(Partitioning(filter=filters[0]))
         if filters[0].split(".").count("*") > MOST_CHOICES_OF:
             raise Unclear(
-                f"`{text}` has too many `*` to look at every choice of them: say which decide, as in `{text} by 1,2`"
+                f"`{text}` has too many `*` to try every choice of them: name those that decide, as in `{text} by 1,2`"
             )
         return every_choice(filters[0])
     choice = Choice(tuple(_checked(_partitioning(part)) for part in filters))

@@ -1,6 +1,6 @@
 """What a partitioned group could be: which wildcards decide, how many partitions, and who owns them.
 
-Every choice of wildcards is looked at with every number of partitions, and each of those with every membership.
+Every choice of wildcards is tried with every number of partitions, and each of those with every membership.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from reconciler.kinds.elastic_group.movement import Owners, owners
 from reconciler.kinds.subjects.partitions import rebalance
 
 MOST_CHOICES_OF = 4
-"""Filters with more `*` than this have too many choices to look at all of them: the choices are to be named."""
+"""Filters with more `*` than this have too many choices to try all of them, so the choices must be named."""
 
 WHOLE = "whole subject"
 
@@ -31,7 +31,7 @@ class Partitioning:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The partitioning filters of a group. Every subject is partitioned by the first that it matches."""
+    """The partitioning filters of a group. Every subject is partitioned by the first filter that it matches."""
 
     filters: tuple[Partitioning, ...] = (Partitioning(filter=">"),)
 
@@ -40,14 +40,14 @@ class Choice:
 
     @property
     def since(self) -> str | None:
-        """The first version of nats-server that can do it: 2.11 refuses to hash whole subjects."""
+        """Return the first version of nats-server that can do it: 2.11 refuses to hash whole subjects."""
         return None if all(one.wildcards for one in self.filters) else "2.12"
 
 
 def every_choice(pattern: str) -> tuple[Choice, ...]:
-    """Every set of wildcards of this filter that could decide, and the whole subject.
+    """Return every set of wildcards of this filter that could decide, and the whole subject.
 
-    Another order of the same wildcards gives other partitions, but none that are more even for it.
+    Another order of the same wildcards gives other partitions, but none that are more even because of it.
     """
     stars = range(1, pattern.split(".").count("*") + 1)
     sets = [chosen for size in stars for chosen in combinations(stars, size)]
@@ -56,14 +56,14 @@ def every_choice(pattern: str) -> tuple[Choice, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Membership:
-    """Who takes part: by name, each with as many partitions as another, or each with those it is given."""
+    """The members: by name, each with as many partitions as another, or each with its assigned ones."""
 
     members: tuple[str, ...] = ()
     mappings: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
     @classmethod
     def of(cls, count: int) -> Membership:
-        """So many members, with names in the order of their numbers: whoever comes last sorts last."""
+        """Return this many members, with names in the order of their numbers: the last one sorts last."""
         return cls(members=tuple(f"m{number:0{len(str(count))}}" for number in range(1, count + 1)))
 
     def __str__(self) -> str:
@@ -72,18 +72,18 @@ class Membership:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Everybody who takes part, in the order they are given."""
+        """Return all members, in the order they are given."""
         return self.members or tuple(name for name, _ in self.mappings)
 
     def owners(self, partitions: int) -> Owners:
-        """Who owns each partition, by the rules the group's own record has."""
+        """Return the owner of each partition, by the rules of the group's own record."""
         record = {"max_members": partitions, "members": self.members, "member_mappings": dict(self.mappings)}
         return owners(record)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
-    """What is to be compared; nothing twice."""
+    """The candidates to compare, without duplicates."""
 
     choices: tuple[Choice, ...]
     partitions: tuple[int, ...]
@@ -95,9 +95,9 @@ class Candidates:
 
 
 def ownership(candidates: Candidates) -> Iterator[tuple[int, str, int, int, str | None, bool]]:
-    """Who owns which partition, with every number of partitions and every membership.
+    """Return who owns which partition, with every number of partitions and every membership.
 
-    One who owns nothing gets a row too, which says so: no load is a load, when it comes to the mean.
+    A member that owns nothing gets a row too, because no load counts for the mean.
     """
     for partitions in candidates.partitions:
         for label, membership in _labelled(candidates.memberships):
@@ -111,8 +111,8 @@ DECLARED, FEWEST = "declared", "fewest"
 
 
 def handovers(candidates: Candidates) -> Iterator[tuple[int, str, str, str, int, bool]]:
-    """Which partitions get another owner from each membership to the next: as declared, and where mappings make it the
-    fewest that an even share allows."""
+    """Return which partitions change their owner from each membership to the next: as declared, and where mappings make
+    it the fewest that an even share allows."""
     for partitions in candidates.partitions:
         for (now, before), (then, after) in pairwise(_labelled(candidates.memberships)):
             owned = before.owners(partitions)
@@ -127,7 +127,7 @@ def _least_moved(owned: Owners, then: Membership) -> Membership:
 
 
 def _labelled(memberships: Sequence[Membership]) -> Iterator[tuple[str, Membership]]:
-    """With what each is called in a report: how many they are, unless that does not tell them apart."""
+    """Add the name of each in a report: the number of members, unless that is ambiguous."""
     counts = [str(len(set(one.names))) for one in memberships]
     labels = counts if len(set(counts)) == len(counts) else map(str, memberships)
     return zip(labels, memberships, strict=True)

@@ -1,7 +1,7 @@
-"""How many subjects and messages fall on each partition, counted by numpy as they come by.
+"""Counts with numpy how many subjects and messages fall on each partition, as they come by.
 
-Which partition a subject falls on is its hash modulo their number, so one histogram over a common multiple answers for
-all its divisors: 240 counts tell of 6, 8, 10, 12 and 16 partitions.
+The partition of a subject is its hash modulo the number of partitions, so one histogram over a common multiple answers
+for all its divisors: 240 counts give those of 6, 8, 10, 12 and 16 partitions.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ AT_ONCE = 1 << 15
 
 LARGEST_MULTIPLE = 1 << 12
 MOST_COUNTS = 1 << 22
-"""Counts held (32 MB of them) before they are handed on; Spark adds up whatever it gets."""
+"""Counts held (32 MB of them) before they are handed on; Spark adds them up."""
 
 FALLS = pa.schema(
     [
@@ -43,9 +43,10 @@ FALLS = pa.schema(
 
 
 def falling(choices: tuple[Choice, ...], partitions: tuple[int, ...]) -> Callable[[Batches], Batches]:
-    """For `mapInArrow`: rows of place (target and stream), subject, messages and error become rows of FALLS.
+    """Return a function for `mapInArrow`: rows of place (target and stream), subject, messages and error become rows of
+    FALLS.
 
-    What no filter of a choice matches is counted without a partition; an error is handed on as it came.
+    Subjects that no filter of a choice matches are counted without a partition; an error is handed on as it came.
     """
     multiples = common_multiples(partitions)
 
@@ -64,7 +65,7 @@ def falling(choices: tuple[Choice, ...], partitions: tuple[int, ...]) -> Callabl
 
 
 def common_multiples(numbers: Iterable[int]) -> dict[int, list[int]]:
-    """Each number below one of which it is a divisor, as few of them as a greedy look finds."""
+    """Return common multiples, as few as a greedy search finds, so that each number divides one of them."""
     found: dict[int, list[int]] = {}
     for number in sorted(set(numbers), reverse=True):
         fits = (one for one in found if lcm(one, number) <= LARGEST_MULTIPLE or one % number == 0)
@@ -75,7 +76,7 @@ def common_multiples(numbers: Iterable[int]) -> dict[int, list[int]]:
 
 
 def pieces(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
-    """The same rows in pieces of about this many, however large the batches are."""
+    """Divide the rows into pieces of about this many, however large the batches are."""
     held: list[pa.RecordBatch] = []
     count = 0
     for batch in batches:
@@ -108,7 +109,8 @@ def _place(text: str) -> dict[str, str | None]:
 
 
 class _Found:
-    """Counts so far: subjects and messages by place, choice and common multiple. The last count of each: matched nothing."""
+    """Counts so far: subjects and messages by place, choice and common multiple. The last count of each is for
+    unmatched ones."""
 
     def __init__(self) -> None:
         self._counts: dict[tuple[str, Choice, int], Counts] = {}
@@ -145,7 +147,7 @@ class _Found:
 
 
 def hashes_of(subjects: Subjects, choice: Choice) -> tuple[Hashes, Numbers]:
-    """The hash of every subject, and the rows that no filter matches, which have none."""
+    """Return the hash of every subject, and the rows that no filter matches, which have none."""
     hashes, missed = np.zeros(len(subjects), np.uint32), np.ones(len(subjects), np.bool_)
     for one in choice.filters:
         rows = subjects.matching(one.filter)
@@ -157,7 +159,7 @@ def hashes_of(subjects: Subjects, choice: Choice) -> tuple[Hashes, Numbers]:
 def _counted(
     remainders: Hashes, missed: Numbers, multiple: int, place: Numbers, messages: Numbers, places: int
 ) -> Counts:
-    """For every place: subjects and messages by remainder, and behind them those that matched nothing."""
+    """For every place: subjects and messages by remainder, and after them the unmatched ones."""
     remainders[missed] = multiple
     at = place.astype(np.int64) * (multiple + 1) + remainders
     shape, size = (places, multiple + 1), places * (multiple + 1)
@@ -167,7 +169,7 @@ def _counted(
 
 
 def _batch(place: str, choice: Choice, partitions: int, counts: Counts) -> pa.RecordBatch:
-    """One row for what matched nothing, and one for each partition, where anything matched."""
+    """One row for unmatched ones, and one for each partition, where anything matched."""
     inside, outside = counts[:, :-1].reshape(2, -1, partitions).sum(axis=1), counts[:, -1:]
     subjects, messages = np.append(outside, inside, axis=1) if inside.any() else outside
     same = {**_place(place), "choice": str(choice), "since": choice.since, "partitions": partitions, "error": None}

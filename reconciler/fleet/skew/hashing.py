@@ -1,6 +1,6 @@
-"""The partition hash over whole columns of subjects: what kinds/subjects/partitions.py says of one, here of very many.
+"""The partition hash over whole columns of subjects: kinds/subjects/partitions.py computes one, this very many.
 
-Subjects stay the bytes Arrow has them in; a token is where it begins and where it ends.
+Subjects stay the bytes that Arrow has; a token is where it begins and where it ends.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ DOT = ord(".")
 
 
 def fnv1a(data: Bytes, starts: Numbers, ends: Numbers, state: Hashes | None = None) -> Hashes:
-    """The hash of each piece of `data`, or of what `state` is the hash of with the piece behind it.
+    """Return the hash of each piece of `data`, or of `state`, which is a hash already, continued with the piece.
 
-    Longest first, so that every step is over those that have a byte left, and none is looked at in vain.
+    The longest come first, so that every step is over those that have a byte left.
     """
     lengths = ends - starts
     longest = int(lengths.max(initial=0))
@@ -45,13 +45,13 @@ def fnv1a(data: Bytes, starts: Numbers, ends: Numbers, state: Hashes | None = No
 
 
 class Subjects:
-    """A column of subjects and the tokens in them. What was hashed once is remembered, for the next choice of wildcards."""
+    """A column of subjects and the tokens in them. Hashes are remembered for the next choice of wildcards."""
 
     def __init__(self, column: pa.Array[Any]) -> None:
         text = column.cast(pa.large_string())
         _, offsets, data = text.buffers()
         bounds = np.frombuffer(offsets, np.int64)[text.offset : text.offset + len(text) + 1]
-        self._data = np.frombuffer(data or b"\0", np.uint8)  # something to look at where all is empty
+        self._data = np.frombuffer(data or b"\0", np.uint8)  # something to index where all is empty
         self._starts, self._ends = bounds[:-1], bounds[1:]
         dots = np.flatnonzero(self._data[bounds[0] : bounds[-1]] == DOT) + bounds[0]
         before = np.searchsorted(dots, bounds)
@@ -65,14 +65,14 @@ class Subjects:
         return len(self._starts)
 
     def matching(self, pattern: str) -> Rows:
-        """The rows whose subjects match this filter."""
+        """Return the rows whose subjects match this filter."""
         if pattern not in self._matching:
             found = self._matches(pattern)
             self._matching[pattern] = ALL if found.all() else np.flatnonzero(found)
         return self._matching[pattern]
 
     def hashes(self, pattern: str, wildcards: tuple[int, ...]) -> Hashes:
-        """The hashes servers partition the matching rows by: see `hash_key`."""
+        """Return the hashes by which servers partition the matching rows: see `hash_key`."""
         stars = [index for index, token in enumerate(pattern.split(".")) if token == "*"]
         if not wildcards or not stars:  # a filter without any `*`: servers ignore the numbers
             rows = self.matching(pattern)

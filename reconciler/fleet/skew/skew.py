@@ -1,6 +1,7 @@
-"""How subjects would fall on partitions and members, for every candidate: what is even, what is not, and what moves.
+"""How subjects would spread over partitions and members, for every candidate: what is even, what is not, and what
+moves.
 
-Subjects are looked at once, by `falls`; everything else adds up its few rows, so keep those.
+`falls` reads the subjects once; everything else adds up its few rows, so keep those.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ AMONG = (*CANDIDATE, "membership", "members")
 
 
 def as_subjects(keys: DataFrame, *, target: str, stream: str) -> DataFrame:
-    """Any table with a column `subject` → SUBJECTS, so that keys can be tried that no stream holds yet; without a column
-    `messages` each counts once."""
+    """Any table with a column `subject` → SUBJECTS, to try keys that no stream holds yet; without a column `messages`
+    each counts once."""
     given = {
         "target": F.lit(target),
         "stream": F.lit(stream),
@@ -36,7 +37,7 @@ def as_subjects(keys: DataFrame, *, target: str, stream: str) -> DataFrame:
 
 
 def falls(subjects: DataFrame, candidates: Candidates) -> DataFrame:
-    """SUBJECTS → FALLS: how many fall on each partition, were these the filters and this their number."""
+    """SUBJECTS → FALLS: how many fall on each partition, with these filters and numbers of partitions."""
     place = F.concat_ws("\n", "target", "stream").alias("place")  # one column to hand over, not two
     return (
         subjects.select(place, "subject", F.coalesce("messages", F.lit(0)).alias("messages"), "error")
@@ -53,7 +54,7 @@ def owned(session: SparkSession, candidates: Candidates) -> DataFrame:
 
 
 def handed_over(session: SparkSession, candidates: Candidates) -> DataFrame:
-    """HANDOVERS: which partitions get another owner."""
+    """HANDOVERS: which partitions change their owner."""
     return made(session, _named(handovers(candidates), HANDOVERS), HANDOVERS)
 
 
@@ -62,7 +63,7 @@ def _named(rows: Iterable[tuple[Any, ...]], table: StructType) -> Iterator[dict[
 
 
 def loads(falls: DataFrame, owned: DataFrame) -> DataFrame:
-    """FALLS, OWNERSHIP → LOADS: what each member gets to do."""
+    """LOADS from FALLS and OWNERSHIP: the load of each member."""
     return (
         falls.join(owned, ["partitions", "partition"], "inner")
         .groupBy(*AMONG, "member")
@@ -76,7 +77,7 @@ def loads(falls: DataFrame, owned: DataFrame) -> DataFrame:
 
 
 def skew(falls: DataFrame, loads: DataFrame) -> DataFrame:
-    """FALLS, LOADS → SKEW: one row among the partitions of a candidate, one among the members of each membership. Where not
+    """FALLS, LOADS → SKEW: one row for the partitions of a candidate, one for the members of each membership. Where not
     all subjects could be read, every row says why, with figures or without."""
     nothing = F.lit(None).cast("string")
     partitions = falls.where("error is null").withColumns(
@@ -117,7 +118,7 @@ def _evenness() -> list[Column]:
 
 
 def _with_errors(found: DataFrame, falls: DataFrame, table: StructType) -> DataFrame:
-    """A row more for each reason why subjects could not be read, and such a reason in every row of the stream."""
+    """Add a row for each reason why subjects could not be read, and the reason in every row of the stream."""
     known = {name: F.col(name) for name in ("target", "stream", "error")}
     columns = [known.get(field.name, F.lit(None).cast(field.dataType)).alias(field.name) for field in table]
     read = found.withColumn("error", F.lit(None).cast("string")).select(*table.names)
@@ -127,7 +128,7 @@ def _with_errors(found: DataFrame, falls: DataFrame, table: StructType) -> DataF
 
 
 def moves(falls: DataFrame, handed_over: DataFrame) -> DataFrame:
-    """FALLS, HANDOVERS → MOVES: what gets another owner from one membership to the next. Errors as in SKEW."""
+    """FALLS, HANDOVERS → MOVES: what changes its owner from one membership to the next. Errors as in SKEW."""
     moved = F.col("moves")
     found = (
         falls.join(handed_over, ["partitions", "partition"], "inner")

@@ -1,1 +1,1 @@
-"""The tables of the fleet, column by column, and where they are kept."""
+"""The tables of the fleet, column by column, and where they are stored."""

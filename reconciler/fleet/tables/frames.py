@@ -1,4 +1,4 @@
-"""DataFrames in the columns of a table: made of rows at hand, or brought into its shape."""
+"""DataFrames with the columns of a table: made of given rows, or brought into its shape."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pyspark.sql.types import StructType
 
 
 def made(spark: SparkSession, rows: Iterable[Mapping[str, Any]], schema: StructType) -> DataFrame:
-    """Of rows at hand, null where they say nothing. By way of Arrow Spark has them in its plan: it starts nothing to read
-    them, and nothing at all for a question to no rows."""
+    """Make a DataFrame of given rows, null where they have no value. By way of Arrow, Spark has them in its plan: it
+    starts nothing to read them, and nothing at all for a question about no rows."""
     return spark.createDataFrame(pa.Table.from_pylist([*rows], schema=to_arrow_schema(schema, timezone="UTC")), schema)
 
 
 def fitted(rows: DataFrame, schema: StructType) -> DataFrame:
-    """In the columns of this table and their order; null where the rows have none. Types are cast as for
-    storing: to wider ones, and to narrower ones where each value fits."""
+    """Return the columns of this table in their order; null where the rows have none. Types are cast as for storing: to
+    wider ones, and to narrower ones where each value fits."""
     return rows.to(schema)

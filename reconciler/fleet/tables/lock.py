@@ -1,6 +1,6 @@
-"""One command at a time writes to a folder of tables: two at once would lose each other's rows.
+"""Lets one command at a time write to a folder of tables: two at once would lose each other's rows.
 
-Whoever writes leaves a file there that says who it is, and takes it away in the end. One that was killed is noticed: by its
+A writer leaves a file there that says who it is, and removes it in the end. A killed writer is recognised by its
 process, which is gone, or on another machine by the age of its file.
 """
 
@@ -23,14 +23,14 @@ from reconciler.model.diagnostic import CannotContinue
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 NAME, TURN = ".lock", ".turn"
 LASTS = timedelta(hours=12)
-"""No command takes that long, and who was killed last night keeps nobody waiting tonight."""
+"""No command takes this long, so one that was killed last night delays nobody tonight."""
 _HELD: set[str] = set()
-"""By this process."""
+"""Held by this process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lock:
-    """Of one folder, on any file system that Hadoop knows."""
+    """The lock of one folder, on any file system that Hadoop knows."""
 
     jvm: Any
     system: Any
@@ -38,7 +38,8 @@ class Lock:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Holds the lock during the `with`, also one that a killed command left. Raises CannotContinue if it is in use."""
+        """Hold the lock during the `with`; the lock of a killed command is taken over. Raises CannotContinue if it is
+        in use."""
         self.system.mkdirs(self.place.getParent())
         if not self._made():
             self._taken_over()
@@ -50,9 +51,10 @@ class Lock:
             self._gone()
 
     def _taken_over(self) -> None:
-        """From one that was killed. Of several who see that only one has his turn: what he finds then is still the old one,
-        which nobody else may remove, or somebody's who had his turn before. The turn of one who was killed in it is taken over
-        in the same way."""
+        """Take the lock over from a killed command. Several commands may see that at once, so each first takes a second
+        lock, the turn. Whoever has the turn finds either the old lock, which nobody else may remove now, or the lock of
+        a command that had the turn before. If a command is killed during its turn, the turn is taken over in the same
+        way."""
         if self.another_holds():
             raise self._in_use()
         with replace(self, place=self.place.suffix(TURN)).held():
@@ -63,19 +65,20 @@ class Lock:
                 raise self._in_use()
 
     def another_holds(self) -> bool:
-        """One that may well be running."""
+        """Does another command hold it that may still be running?"""
         if not self.system.exists(self.place):
             return False
         return not (self._is_gone(self._holder()) or self._age() > LASTS)
 
     def _age(self) -> timedelta:
-        """By the clock of whoever keeps the folder: ours may be hours ahead, and would end a command that is at work."""
+        """The age by the clock of the folder's file system: ours may be hours ahead, and would end a command that is at
+        work."""
         from py4j.protocol import Py4JJavaError  # noqa: PLC0415
 
         fresh = self.place.suffix(f".{socket.gethostname()}.{os.getpid()}")
         try:
             self.system.create(fresh, True).close()
-        except Py4JJavaError:  # who may only read leaves everybody alone
+        except Py4JJavaError:  # a user who may only read does not disturb anybody
             return timedelta(0)
         try:
             return timedelta(milliseconds=self._written(fresh) - self._written(self.place))
@@ -86,17 +89,18 @@ class Lock:
         return int(self.system.getFileStatus(place).getModificationTime())
 
     def is_ours(self) -> bool:
-        """This process holds it."""
+        """Does this process hold it?"""
         return str(self.place) in _HELD
 
     def _is_gone(self, holder: dict[str, Any]) -> bool:
-        """A container that begins anew has the name of the one before it, and our number may be that one's."""
+        """Is the process gone? A restarted container has the name of the one before it, and our number may be the old
+        one's."""
         if holder.get("host") != socket.gethostname():
             return False
         return not (self.is_ours() if holder.get("pid") == os.getpid() else _runs(holder.get("pid")))
 
     def _made(self) -> bool:
-        """False: there is one. Java looks first and makes it then, where the disk is this machine's."""
+        """Make the file; False: there is one. On this machine's disk Java looks first and makes it then."""
         said = json.dumps({"host": socket.gethostname(), "pid": os.getpid(), "user": _user(), "since": _now()})
         if path := self._local():
             try:
@@ -105,7 +109,7 @@ class Lock:
             except FileExistsError:
                 return False
             except OSError as error:
-                if error.errno in NO_ROOM:  # it was made by us, and does not say so
+                if error.errno in NO_ROOM:  # it was made by us, but does not say so yet
                     path.unlink(missing_ok=True)
                 raise self._unwritable(error) from error
             return True
@@ -117,7 +121,7 @@ class Lock:
         return True
 
     def _gone(self) -> None:
-        """By this machine's own means, where it can: Java may be gone before us."""
+        """Remove the file by this machine's own means, where possible: Java may be gone before us."""
         if path := self._local():
             path.unlink(missing_ok=True)
         else:
@@ -127,7 +131,7 @@ class Lock:
         return Path(self.place.toUri().getPath()) if self.system.getUri().getScheme() == "file" else None
 
     def _holder(self) -> dict[str, Any]:
-        """Nothing, where it is still being written down."""
+        """The holder; nothing, where the file is still being written."""
         if not self.system.exists(self.place):
             return {}
         stream = self.system.open(self.place)
@@ -140,7 +144,7 @@ class Lock:
         return said if isinstance(said, dict) else {}
 
     def _unwritable(self, error: OSError) -> CannotContinue:
-        message = f"Tables cannot be kept in {self.place.getParent()}: {error.strerror}."
+        message = f"Tables cannot be stored in {self.place.getParent()}: {error.strerror}."
         is_full = error.errno in NO_ROOM
         fix = "Make room there, or name" if is_full else "Name"
         fix += " with --store a folder that can be made and written to."
@@ -150,10 +154,10 @@ class Lock:
         holder = self._holder()
         who = f"{holder.get('user', 'somebody')} on {holder.get('host', 'some machine')}"
         since = f", process {holder['pid']}, since {holder['since']}" if {"pid", "since"} <= holder.keys() else ""
-        message = f"Another command writes to the tables in {self.place.getParent()}: of {who}{since}."
+        message = f"Another command writes to the tables in {self.place.getParent()}: {who}{since}."
         fix = (
-            f"Wait until it has ended. Where it was killed on another machine, remove {self.place}; after "
-            f"{LASTS.total_seconds() / 3600:g} hours that is no longer needed."
+            f"Wait until it has ended. If it was killed on another machine, remove {self.place}; after "
+            f"{LASTS.total_seconds() / 3600:g} hours that is no longer necessary."
         )
         return CannotContinue.because("FL116", "store-in-use", message, fix=fix)
 

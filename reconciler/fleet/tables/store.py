@@ -1,8 +1,8 @@
-"""Where the fleet's tables are kept between runs: Parquet in a folder, or the tables of any Spark catalog.
+"""Stores the fleet's tables between runs: Parquet in a folder, or the tables of any Spark catalog.
 
 A run is one partition of each table and is replaced as a whole: written twice, empty the second time, or finished after
-midnight, it never leaves a row of its former self. A look at some targets replaces what the run has of those, and keeps the
-rest. What an older release wrote has null in the columns it did not know.
+midnight, it never leaves a row of its former self. A look at some targets replaces the run's rows of those, and keeps
+the rest. Rows of an older release have null in the columns it did not know.
 """
 
 from __future__ import annotations
@@ -25,65 +25,64 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-"""What is a folder's name on every file system, and needs no quoting in SQL."""
+"""A name that is valid as a folder on every file system, and needs no quoting in SQL."""
 CATALOG = "table:"
 """`table:lake.fleet` are tables of that schema; everything else is a folder."""
 
 
 ATOMIC = frozenset({"file", "hdfs", "abfs", "abfss"})
-"""Where a folder is moved in one step; in Azure's, where the account has a hierarchical namespace."""
+"""File systems that move a folder in one step; Azure's do where the account has a hierarchical namespace."""
 
 
 AT_ONCE = frozenset({"delta", "iceberg", "hudi", "paimon"})
-"""Formats of tables that are written anew in one step, or not at all."""
+"""Formats of tables that are rewritten in one step, or not at all."""
 NEW, WAS = "__new", "__was"
-"""Beside a table that is being written anew."""
+"""Suffixes of the other tables while a table is rewritten."""
 
 
 class Store(Protocol):
-    """A table goes by its name in tables.py, in lower case. A DataFrame read before a write is not good after it."""
+    """A table has its name from tables.py, in lower case. A DataFrame read before a write is not valid after it."""
 
     def write(self, name: str, rows: DataFrame, run: str | None = None, targets: Sequence[str] | None = None) -> None:
-        """The rows of this run take the place of all it wrote before, or of what it wrote of these targets; without a run,
-        of the whole table."""
+        """Replace the rows of this run, or its rows of these targets; without a run, the whole table."""
         ...
 
     def read(self, name: str) -> DataFrame:
-        """With the columns of today, whoever wrote it; empty where nothing was written yet."""
+        """Read with the columns of today, whoever wrote them; empty where nothing was written yet."""
         ...
 
     def runs(self, name: str) -> Sequence[str]:
-        """Those that were written; in a catalog, those that left a row."""
+        """Return the stored runs; in a catalog, those that left a row."""
         ...
 
     def alone(self) -> AbstractContextManager[None]:
-        """For a command that writes: nobody else does meanwhile. Whose tables are in a catalog sees to that himself."""
+        """Keep other commands from writing meanwhile. In a catalog, that is up to its owner."""
         ...
 
 
 def store(spark: SparkSession, where: str) -> Store:
-    """A folder (`fleet-data`, `hdfs:///fleet`) or a catalog's schema (`table:lake.fleet`)."""
+    """Open a folder (`fleet-data`, `hdfs:///fleet`) or a catalog's schema (`table:lake.fleet`)."""
     if where.startswith(CATALOG):
         return Tables(spark=spark, schema=where.removeprefix(CATALOG))
     folder = Folder(spark=spark, path=where.rstrip("/") or "/")
     if why := unfit(folder.scheme(), str(spark.sparkContext.master)):
         fix = "Name with --store a folder that all of them share (hdfs://…), or Delta or Iceberg tables: table:CATALOG.SCHEMA."
-        message = f"Tables cannot be kept in {where}: {why}."
+        message = f"Tables cannot be stored in {where}: {why}."
         raise CannotContinue.because("FL115", "store-unfit", message, fix=fix)
     return folder
 
 
 def unfit(scheme: str, master: str) -> str | None:
-    """Why a folder there would lose rows without a word."""
+    """Return why a folder there would lose rows without notice."""
     if scheme not in ATOMIC:
-        return f"{scheme}:// moves a folder file by file, and one that is cut off in between leaves half a table"
+        return f"{scheme}:// moves a folder file by file, and an interrupted move leaves half a table"
     if scheme == "file" and not master.startswith("local"):
         return f"each executor of {master} would write to a disk of its own"
     return None
 
 
 def columns(name: str) -> StructType:
-    """Of the table that has this name in tables.py."""
+    """Return the columns of the table that has this name in tables.py."""
     found: StructType = getattr(tables, name.upper())
     return found
 
@@ -100,7 +99,7 @@ def _rows_of(rows: DataFrame, name: str, run: str | None) -> DataFrame:
 
 
 def _with_others(rows: DataFrame, before: DataFrame, run: str | None, targets: Sequence[str]) -> DataFrame:
-    """Beside the rows of these targets, what the run has of all others."""
+    """Add to the rows of these targets the run's rows of all others."""
     is_one = F.col("target").isin([*targets])
     return rows.where(is_one).unionByName(before.where((F.col("run") == F.lit(run)) & ~is_one))
 
@@ -119,14 +118,14 @@ def _aside(folder: str, leaf: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folder:
-    """Parquet: `<path>/<table>/run=<run>/`. Written beside its place and then moved there, so that nobody reads a half; what
-    is there until then goes aside first. Whoever comes after somebody who was cut off in between ends what he began."""
+    """Parquet: `<path>/<table>/run=<run>/`. Rows are written beside their place and then moved there, so that nobody
+    reads a half; the old ones are moved aside first. After an interruption, the next command finishes the move."""
 
     spark: SparkSession
     path: str
 
     def write(self, name: str, rows: DataFrame, run: str | None = None, targets: Sequence[str] | None = None) -> None:
-        """Writes the rows beside their place and moves them there when whole. Raises CannotContinue for a bad `run`."""
+        """Write the rows beside their place and move them there when whole. Raises CannotContinue for a bad `run`."""
         folder, leaf = (self.path, name) if run is None else (self._table(name), f"run={run}")
         self._settle(name)
         kept = _rows_of(rows, name, run)
@@ -136,7 +135,8 @@ class Folder:
         self._move_in(folder, leaf)
 
     def read(self, name: str) -> DataFrame:
-        """Ends what a writer that was cut off began, so that the rows are those from before its write or from after it."""
+        """Finish what an interrupted writer began, so that the rows are those from before its write or from after it;
+        read them."""
         schema = columns(name)
         self._settle(name)
         if not self._children(self._table(name)):
@@ -144,21 +144,21 @@ class Folder:
         return fitted(self.spark.read.schema(schema).parquet(self._table(name)), schema)
 
     def runs(self, name: str) -> Sequence[str]:
-        """Every run that has a folder, in alphabetical order; a run without rows has one too."""
+        """Return every run that has a folder, in alphabetical order; a run without rows has one too."""
         self._settle(name)
         return sorted(
             child.removeprefix("run=") for child in self._children(self._table(name)) if child.startswith("run=")
         )
 
     def alone(self) -> AbstractContextManager[None]:
-        """Holds the folder's lock during the `with`. Raises CannotContinue where another command holds it."""
+        """Hold the folder's lock during the `with`. Raises CannotContinue where another command holds it."""
         return self._lock().held()
 
     def _lock(self) -> Lock:
         return Lock(jvm=self.spark.sparkContext._jvm, system=self._system(), place=self._hadoop(f"{self.path}/{NAME}"))
 
     def scheme(self) -> str:
-        """Of its file system, which may not even be installed."""
+        """Return the scheme of its file system, which may not even be installed."""
         jvm: Any = self.spark.sparkContext._jvm
         configuration = self.spark.sparkContext._jsc.hadoopConfiguration()
         uri = self._hadoop(self.path).toUri()
@@ -169,7 +169,7 @@ class Folder:
         return f"{self.path}/{name}"
 
     def _move_in(self, folder: str, leaf: str) -> None:
-        """What is beside the place is whole by now, and is what counts as soon as something lies aside."""
+        """Move new rows into place: they are whole, and count as soon as the old ones lie aside."""
         system, place = self._system(), self._hadoop(f"{folder}/{leaf}")
         system.mkdirs(place.getParent())
         if system.exists(place):
@@ -178,8 +178,8 @@ class Folder:
         system.delete(self._hadoop(_aside(folder, leaf)), True)
 
     def _settle(self, name: str) -> None:
-        """Of all that lies aside: the new one takes the place it was made for, and the old one goes. Whoever is writing
-        does so himself."""
+        """Finish interrupted moves: new rows take the place they were made for, and old ones go. A command that is
+        writing does this itself."""
         aside = [
             (folder, child.removeprefix(_ASIDE))
             for folder in (self.path, self._table(name))
@@ -202,7 +202,7 @@ class Folder:
             raise OSError(f"{old} could not be moved to {new}")
 
     def _children(self, folder: str) -> list[str]:
-        """What can be read in it: neither what is being written nor marks of Spark's own."""
+        """The readable children: neither what is being written nor Spark's own marks."""
         return [name for name in self._names(folder) if not name.startswith((".", "_"))]
 
     def _names(self, folder: str) -> list[str]:
@@ -221,13 +221,13 @@ class Folder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tables:
-    """Tables of a catalog that is set up in Spark, in the format it makes by default; columns that are new are added."""
+    """Tables of a catalog that is set up in Spark, in its default format; new columns are added."""
 
     spark: SparkSession
     schema: str
 
     def write(self, name: str, rows: DataFrame, run: str | None = None, targets: Sequence[str] | None = None) -> None:
-        """Makes the table with its first rows, and adds the columns that it lacks."""
+        """Make the table with its first rows, and add the columns that it lacks."""
         wanted = _rows_of(rows, name, run)
         self._settle(name)
         if not self._exists(name):
@@ -235,7 +235,7 @@ class Tables:
             (made if run is None else made.partitionedBy(F.col("run"))).create()
         self._grown(name)
         partition = "" if run is None else f"PARTITION (run = '{run}')"
-        # cut off from where they come from: a table cannot be read while it is written anew
+        # cut off from their origin: a table cannot be read while it is rewritten
         if targets is not None:
             wanted = _with_others(wanted, self.read(name), run, targets)
         settled = wanted if run is not None and targets is None else wanted.localCheckpoint()
@@ -246,7 +246,7 @@ class Tables:
             self._insert("OVERWRITE TABLE", f"{self._table(name)} {partition}", settled)
 
     def read(self, name: str) -> DataFrame:
-        """Ends what a writer that was cut off began; a column that the table lacks is null."""
+        """Finish what an interrupted writer began; a column that the table lacks is null."""
         schema = columns(name)
         self._settle(name)
         if not self._exists(name):
@@ -254,16 +254,16 @@ class Tables:
         return fitted(self.spark.table(self._table(name)), schema)
 
     def alone(self) -> AbstractContextManager[None]:
-        """Holds nothing: whoever runs the catalog sees to concurrent writers."""
+        """Hold nothing: the catalog's owner sees to concurrent writers."""
         return nullcontext()
 
     def runs(self, name: str) -> Sequence[str]:
-        """Every run that left a row, in alphabetical order."""
+        """Return every run that left a row, in alphabetical order."""
         return sorted(row[0] for row in self.read(name).select("run").distinct().collect())
 
     def _swapped(self, name: str, rows: DataFrame) -> None:
-        """Formats that are only files delete a table before they write it anew. So it is written beside, whole, and takes
-        the name then."""
+        """Rewrite and rename: formats that are only files delete a table before they rewrite it. So the rows are
+        written to another table, completely, which then takes the name."""
         table, new, was = map(self._table, (name, name + NEW, name + WAS))
         self.spark.sql(f"DROP TABLE IF EXISTS {new}")
         self.spark.sql(f"CREATE TABLE {new} LIKE {table}")
@@ -273,7 +273,7 @@ class Tables:
         self.spark.sql(f"DROP TABLE {was}")
 
     def _settle(self, name: str) -> None:
-        """What somebody began who was cut off: where the old one was put away, the new one is whole."""
+        """Finish an interrupted rewrite: where the old table was put away, the new one is whole."""
         if not self._exists(name + WAS):
             return
         if not self._exists(name):

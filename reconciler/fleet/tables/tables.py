@@ -1,7 +1,7 @@
-"""Every table of the fleet, column by column: what one run reads, and what is made of it.
+"""Every table of the fleet, column by column: what one run reads, and what is computed from it.
 
-A column means the same wherever it stands: `target` is a name in fleet.yaml, `run` one look at all of them, `day` the
-date of that look, and what only some rows have is null in the others.
+A column has the same meaning in every table: `target` is a name in fleet.yaml, `run` one look at all of them, `day` the
+date of that look. A value that only some rows have is null in the others.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ CONFIGS = _table(
     seconds=NUMBER,  # how long the target took
     task=COUNT,  # which task of Spark read it
 )
-"""What the data source reads: a row per live object, one for the account itself, one for whatever is unknown."""
+"""What the data source reads: a row per live object, one for the account itself, one for each unknown scope."""
 
 RUN = (StructField("run", TEXT), StructField("day", DateType()))
 SNAPSHOTS = StructType([*CONFIGS.fields, *RUN])
@@ -60,8 +60,8 @@ SUBJECTS = _table(target=TEXT, stream=TEXT, subject=TEXT, messages=COUNT, error=
 MESSAGES = _table(
     target=TEXT,
     stream=TEXT,
-    sequence=COUNT,  # in a row that says what went wrong, the last that could be read before; null: that is not known
-    time=TimestampType(),  # when it was stored; of what went wrong, when that was noticed
+    sequence=COUNT,  # in a row about a problem, the last that could be read before; null: unknown
+    time=TimestampType(),  # when it was stored; for a problem, when it was noticed
     subject=TEXT,
     headers=LABELS,
     data=BinaryType(),
@@ -69,7 +69,7 @@ MESSAGES = _table(
 )
 
 WANTED = _table(target=TEXT, labels=LABELS, files=TEXT, values=LABELS)
-"""Which files each target is to hold (none: an empty text), and its values."""
+"""The files of each target (none: an empty text), and its values."""
 
 DESIRED = StructType(
     [
@@ -101,14 +101,14 @@ DRIFT = StructType(
             address=TEXT,  # null in the row of the look itself (compared, unreachable, undeclared)
             kind=TEXT,
             team=TEXT,
-            # unknown | foreign | missing | recreated | changed | pending | orphaned, or one of those told below
+            # unknown | foreign | missing | recreated | changed | pending | orphaned, or one of those below
             standing=TEXT,
             path=TEXT,  # null where it is the whole object
             **{"class": TEXT},
             live=TEXT,  # as JSON; null: absent
             desired=TEXT,
             applied=TEXT,
-            drifted=YES,  # somebody moved it outside; else it waits to be applied
+            drifted=YES,  # somebody changed it outside; otherwise it waits to be applied
             ignored=TEXT,
             codes=WORDS,
             verdicts=ArrayType(VERDICT),
@@ -122,11 +122,11 @@ DRIFT = StructType(
         *RUN,
     ]
 )
-"""A row per differing field, or per object that strayed as a whole, and one per look at a topology on its target:
-`unreachable` with its error where nothing could be compared, `undeclared` where the target is to hold nothing, else
-`compared`, with the number of objects by standing in its quantities. By that row everybody can tell what was looked at and
-is well from what nobody looked at. `unremembered` is said of an object whose record of what was applied cannot be used,
-beside what else is said of it."""
+"""A row per differing field, or per object that drifted as a whole, and one per look at a topology on its target:
+`unreachable` with its error where nothing could be compared, `undeclared` where the target should hold nothing,
+otherwise `compared`, with the number of objects by standing in its quantities. That row tells apart what was looked at
+and has no drift from what nobody looked at. `unremembered` marks an object whose record cannot be used, in addition to
+its other rows."""
 
 DRIFT_HISTORY = _table(
     target=TEXT,
@@ -139,9 +139,9 @@ DRIFT_HISTORY = _table(
     field=TEXT,  # the path without its indexes
     **{"class": TEXT},
     standing=TEXT,  # when last seen
-    state=TEXT,  # open | unseen: its target's newest run could not tell | closed | watched: the row without an address
+    state=TEXT,  # open | unseen: its target's newest run could not read it | closed | watched: the row without an address
     occurrence=IntegerType(),  # 1: never before; 2: it came back
-    clean=TimestampType(),  # the look before, which did not find it; null: it was there from the first look on
+    clean=TimestampType(),  # the look before, which did not find it; null: it existed from the first look on
     opened=TimestampType(),  # the first look that found it
     opened_run=TEXT,
     last_seen=TimestampType(),
@@ -157,7 +157,7 @@ DRIFT_HISTORY = _table(
     codes=WORDS,
     digest=COUNT,  # of all looks that went into this, in the row without an address
 )
-"""A row per stretch of time over which one thing was drifted."""
+"""A row per stretch of time over which one thing had drifted."""
 
 REPAIRS = _table(
     dimension=TEXT,  # all | target | kind | field | team
@@ -172,7 +172,7 @@ REPAIRS = _table(
     p95_seconds=NUMBER,
     longest_seconds=NUMBER,
 )
-"""How often, and how long until it was repaired, seen from every side."""
+"""How often, and how long until it was repaired, from every side."""
 
 TREND = StructType(
     [
@@ -183,9 +183,9 @@ TREND = StructType(
             unreachable=COUNT,
             opened=COUNT,
             closed=COUNT,
-            open=COUNT,  # after this run, those that were not looked at among them
+            open=COUNT,  # after this run, including those that were not looked at
             unseen=COUNT,
-            objects=COUNT,  # on which this run saw something drifted
+            objects=COUNT,  # on which this run saw drift
         ).fields,
     ]
 )
@@ -199,7 +199,7 @@ OBJECTS = _table(
     sure=YES,  # nothing of this target is unknown
     address=TEXT,  # null in the row of the target itself
     kind=TEXT,
-    config=LABELS,  # canonical: JSON by path, without what is as by default
+    config=LABELS,  # canonical: JSON by path, without defaults
 )
 """What a target holds, as kinds of resources and not as the server's answers."""
 
@@ -216,12 +216,12 @@ OUTLIERS = StructType(
             value=TEXT,  # as JSON; null: the default
             usual=TEXT,
             holders=COUNT,  # of the usual value
-            among=COUNT,  # peers that were looked at and could tell
+            among=COUNT,  # peers that were looked at and are known
         ).fields,
         *RUN,
     ]
 )
-"""What is otherwise than at most of a target's peers."""
+"""What differs from most of a target's peers."""
 
 CAPACITY = StructType(
     [
@@ -234,9 +234,9 @@ CAPACITY = StructType(
             when_full=TEXT,  # old: the oldest go | new: publishing is refused
             messages=COUNT,
             bytes=COUNT,
-            records=COUNT,  # bytes beside the payload, at least: what the server adds, and subjects as short as can be
+            records=COUNT,  # bytes besides the payload, at least: what the server adds, and subjects as short as can be
             record_cost=NUMBER,  # of that, per message
-            looks=COUNT,  # that growth was seen in
+            looks=COUNT,  # in which growth was seen
             since=TimestampType(),
             messages_per_day=NUMBER,
             bytes_per_day=NUMBER,
@@ -259,7 +259,7 @@ FALLS = _table(
     choice=TEXT,  # which wildcards decide: `orders.*.* by 1,2`
     since=TEXT,  # the first nats-server that can do it; null: every one
     partitions=IntegerType(),
-    partition=IntegerType(),  # null: matched by no filter, so that no member of the group ever sees it
+    partition=IntegerType(),  # null: matched by no filter, so no member of the group ever sees it
     subjects=COUNT,
     messages=COUNT,
     error=TEXT,  # why subjects could not be read
@@ -271,7 +271,7 @@ OWNERSHIP = _table(
     membership=TEXT,  # how many members, or their names where that does not tell memberships apart
     members=IntegerType(),
     partition=IntegerType(),
-    member=TEXT,  # null: nobody
+    member=TEXT,  # null: no owner
     owns=YES,  # false: this member owns nothing
 )
 
@@ -292,12 +292,12 @@ LOADS = _table(
     partitions=IntegerType(),
     membership=TEXT,
     members=IntegerType(),
-    member=TEXT,  # null: partitions that nobody owns
+    member=TEXT,  # null: partitions without an owner
     owned=COUNT,
     subjects=COUNT,
     messages=COUNT,
 )
-"""What each member gets to do."""
+"""The load of each member."""
 
 SKEW = _table(
     target=TEXT,
@@ -310,16 +310,16 @@ SKEW = _table(
     of=TEXT,  # subjects | messages
     total=COUNT,
     missed=COUNT,  # matched by no filter; null in the rows of memberships
-    unowned=COUNT,  # in partitions that nobody owns
+    unowned=COUNT,  # in partitions without an owner
     mean=NUMBER,
     largest=COUNT,
-    where=TEXT,  # the partition or the member that has most
+    where=TEXT,  # the partition or member that has most
     ratio=NUMBER,  # the largest by the mean: 1 is even
     p99=COUNT,
     empty=COUNT,  # partitions or members without any
     error=TEXT,  # why subjects could not be read; beside figures: these are of the others only
 )
-"""How unevenly a candidate spreads: a row among its partitions, and one among the members of each membership."""
+"""How unevenly a candidate spreads: a row for its partitions, and one for the members of each membership."""
 
 MOVES = _table(
     target=TEXT,
@@ -336,7 +336,7 @@ MOVES = _table(
     share=NUMBER,  # of all subjects
     error=TEXT,  # as in SKEW
 )
-"""What changes hands from one membership to the next."""
+"""What changes its owner from one membership to the next."""
 
 EVENTS = _table(
     target=TEXT,
@@ -354,31 +354,31 @@ EVENTS = _table(
     reason=TEXT,
     deliveries=COUNT,
     ack_seconds=NUMBER,  # from delivery to acknowledgement
-    request=TEXT,  # the endpoint that was asked, as all below it in audit events only
-    client=TEXT,  # its name, else its language and version
+    request=TEXT,  # the endpoint that was asked, as all below only in audit events
+    client=TEXT,  # its name, otherwise its language and version
     user=TEXT,
     account=TEXT,
     host=TEXT,
     deed=TEXT,  # create | update | delete | purge | pause | …; null: only a look
-    refused=TEXT,  # what the server said instead
-    made=YES,  # by this request; it was not there before
+    refused=TEXT,  # what the server answered instead
+    made=YES,  # by this request; it did not exist before
     config=TEXT,  # as JSON: what the object is from then on
 )
-"""What servers told about themselves: advisories, metrics and API audit events, a row each."""
+"""What servers reported about themselves: advisories, metrics and API audit events, a row each."""
 
 PINNINGS = _table(
     target=TEXT,
     stream=TEXT,
     consumer=TEXT,
     group=TEXT,
-    pinned_id=TEXT,  # null: nobody was pinned
+    pinned_id=TEXT,  # null: no client was pinned
     since=TimestampType(),
     until=TimestampType(),  # null: it goes on
     seconds=NUMBER,  # up to now, where it goes on
     began=TEXT,  # pinned | admin | timeout
     ended=TEXT,  # pinned | admin | timeout | deleted
 )
-"""A row per stretch of time for which one client was pinned, or nobody."""
+"""A row per stretch of time in which one client was pinned, or none."""
 
 PINS = _table(
     target=TEXT,
@@ -387,9 +387,9 @@ PINS = _table(
     group=TEXT,
     since=TimestampType(),
     until=TimestampType(),
-    pinned_id=TEXT,  # in the end; null: nobody, or the consumer is gone
+    pinned_id=TEXT,  # in the end; null: none, or the consumer is gone
     switches=COUNT,  # pins after the first one
-    unpinned=COUNT,  # times that nobody was pinned
+    unpinned=COUNT,  # times that no client was pinned
     by_admin=COUNT,
     by_timeout=COUNT,
     unpinned_seconds=NUMBER,
@@ -397,7 +397,7 @@ PINS = _table(
     most_switches=COUNT,  # within any one window
     flapping=YES,
 )
-"""A row per priority group: how often its pinned client changed, and how long nobody was pinned."""
+"""A row per priority group: how often its pinned client changed, and how long none was pinned."""
 
 ACKS = _table(
     target=TEXT,
@@ -429,7 +429,7 @@ ACTORS = _table(
     deed=TEXT,
     address=TEXT,
     kind=TEXT,
-    changed=WORDS,  # paths; empty: it was so before; null: nobody saw what was before
+    changed=WORDS,  # paths; empty: it was so before; null: the state before is unknown
     id=TEXT,
 )
 """Who did what: a row per request that a server carried out and that was more than a look."""

@@ -1,1 +1,1 @@
-"""A plan carried out: its turn, its last look, its backup, and what came of it."""
+"""Carrying a plan out: the lease, the last look, the backup, and the outcome."""

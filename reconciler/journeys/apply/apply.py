@@ -1,4 +1,4 @@
-"""Runs a plan's steps and remembers what came of them: verified first, then written to the ledger."""
+"""Runs a plan's steps and records the outcome: each step is verified first, then written to the ledger."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ async def apply(
     terms: LeaseTerms | None = None,
     backup: Backup | None = None,
 ) -> AsyncIterator[Event]:
-    """Events of the run; the last is `Finished`. Blocked changes have no steps, so what runs is what may run. `what`: a
-    plan just made, or what is left of one that was kept; `tell` hears whom it waits for before it begins; `backup` keeps
-    what is at stake once nobody else of ours may change it. Raises CannotContinue where the user lacks a permission, or
-    `backup` does."""
+    """Apply a plan, and yield the events of the run; the last one is `Finished`. Blocked changes have no steps, so
+    every step may run. `what` is a plan just made, or what is left of a saved one. `tell` hears whom the run waits for
+    before it begins. `backup` saves what is at stake, once no other run of this tool can change it. Raises
+    CannotContinue where the user lacks a permission, or where `backup` does."""
     planned = _planned(what)
     kept = to_back_up(planned.plan, planned.snapshot) if backup else ()
     check(planned.plan, planned.snapshot, js, kept=kept)
@@ -72,14 +72,16 @@ async def _carried_out(
     now = await _as_it_stands(what, ours, stop)
     if backup:
         await _kept(backup, now, ours, stop)
-        now = await _as_it_stands(what, ours, stop)  # which may have taken long
+        now = await _as_it_stands(what, ours, stop)  # a backup may take long
     planned = _planned(now)
     plan, known = planned.plan, now.outlook.stopped if isinstance(now, SavedReview) else ()
     await ours.began(plan)
     book = _Book.of(plan, planned.snapshot)
-    lost = ours.may_write()  # which also sets `stop`
-    cut = (lost or "interrupted") if stop.is_set() and book.at_once else None  # also where there are no steps to stop
-    if ours.remembers and (lost or not stop.is_set()):  # without the lease nothing is written, and that is said
+    lost = ours.may_write()  # this also sets `stop`
+    cut = (
+        (lost or "interrupted") if stop.is_set() and book.at_once else None
+    )  # set even where there are no steps to stop
+    if ours.remembers and (lost or not stop.is_set()):  # without the lease no record is written, and the report says so
         ours.warnings += await ledger.write(ours.js, book.at_once, book.known)
     running = execute(
         ours.js, plan.steps, forms=forms(planned.snapshot), stop=stop, may_write=ours.may_write, known=known,
@@ -101,7 +103,7 @@ async def _carried_out(
 
 
 def _with_records(finished: Finished, plan: Plan) -> Finished:
-    """With the number of records that were written of what has no steps."""
+    """Add the number of records that were written for changes without steps."""
     adopted = [one.adopts for one in plan.changes if one.action is Action.ADOPT]
     let_go = sum(one.action is Action.FORGET for one in plan.changes)
     return replace(finished, adopted=sum(adopted), recorded=len(adopted) - sum(adopted), let_go=let_go)
@@ -113,8 +115,9 @@ def _told(finished: Finished, now: Planned | SavedReview, cut: str | None) -> Fi
 
 
 async def _as_it_stands(what: Planned | SavedReview, ours: Turn, stop: asyncio.Event) -> Planned | SavedReview:
-    """Somebody had to agree, or somebody else was at work: what is done by now is left out, and what is no longer as it
-    was planned from is left alone. Where nothing can be lost, what each step looks at itself is enough."""
+    """Look at the account again where somebody had to agree or somebody else was at work. Changes that are done by now
+    are left out, and changes whose object differs from the plan are left alone. Where nothing can be lost, the look
+    that each step takes is enough."""
     planned = _planned(what)
     if stop.is_set() or planned.topology is None or not (ours.waited or is_at_stake(planned.plan)):
         return what
@@ -122,7 +125,8 @@ async def _as_it_stands(what: Planned | SavedReview, ours: Turn, stop: asyncio.E
 
 
 async def _kept(backup: Backup, what: Planned | SavedReview, ours: Turn, stop: asyncio.Event) -> None:
-    """Under the lease, so that nothing of ours comes between; given up when the run is to stop, which then does nothing."""
+    """Back up under the lease, so that no other run changes anything in between. Give the backup up when the run is to
+    stop; then nothing is applied."""
     planned = _going(what)
     keeping, stopping = asyncio.ensure_future(backup(planned, ours.js)), asyncio.ensure_future(stop.wait())
     try:
@@ -131,7 +135,7 @@ async def _kept(backup: Backup, what: Planned | SavedReview, ours: Turn, stop: a
             keeping.result()
     except CannotContinue:
         await ours.began(planned.plan)
-        await ours.ended(Finished(stopped="what is at stake could not be backed up"))
+        await ours.ended(Finished(stopped="the backup of what is at stake failed"))
         raise
     finally:
         keeping.cancel()
@@ -140,7 +144,7 @@ async def _kept(backup: Backup, what: Planned | SavedReview, ours: Turn, stop: a
 
 
 def _going(what: Planned | SavedReview) -> Planned:
-    """Without the steps of what is stopped already."""
+    """Leave out the steps of changes that are already stopped."""
     planned = _planned(what)
     stopped = {one.step.id for one in what.outlook.stopped} if isinstance(what, SavedReview) else set()
     steps = tuple(step for step in planned.plan.steps if step.id not in stopped)
@@ -148,31 +152,32 @@ def _going(what: Planned | SavedReview) -> Planned:
 
 
 def resuming(done: Done) -> Iterator[Diagnostic]:
-    """A queue made anew that has stored nothing yet: what is left of that waits for a message, and a later run."""
+    """Warn of a recreated queue that has stored nothing yet: its last step waits for a message and a later run."""
     point = start(done.echo.get("config", {})) if done.step.call is Call.QUEUE_SETTLE else None
     if point:
         yield Diagnostic(
             severity=Severity.WARNING, code=group_resuming.code, name=group_resuming.name, address=done.step.address,
-            message=f"stream {done.step.on[0]} is resuming at message {point} of {done.step.body['from']}, and has stored "
-            "nothing yet",
-            fix="apply once more when something was published: that takes its start sequence off",
+            message=f"stream {done.step.on[0]} is resuming at message {point} of {done.step.body['from']}, and has "
+                    "stored nothing yet",
+            fix="apply once more when a message was published: that removes its start sequence",
         )  # fmt: skip
 
 
 BATCH = 512
-"""Records written at once: few round trips, and little to adopt again after a crash."""
+"""Records written at once: this costs few round trips, and leaves little to adopt again after a crash."""
 
 
 @dataclass(slots=True)
 class _Book:
-    """Which records may be written: a change is remembered when the last step is done that writes something of it."""
+    """Decides which records may be written: a change is recorded when the last step that writes any part of it is
+    done."""
 
     waiting: dict[Address, set[str]]
     records: dict[Address, ledger.Record]
     at_once: dict[Address, ledger.Record]
-    """Adoptions and forgettings: they have no steps."""
+    """Adoptions and objects to forget: they have no steps."""
     known: Mapping[Address, int]
-    """Revisions the records were read at."""
+    """The revisions at which the records were read."""
     target: Target
     ready: dict[Address, ledger.Record] = field(default_factory=dict)
     owners: dict[str, list[Address]] = field(default_factory=dict)
@@ -186,7 +191,9 @@ class _Book:
             for step in [one for one in steps if not one.call.waits] or steps:
                 book.waiting.setdefault(address, set()).add(step.id)
                 book.owners.setdefault(step.id, []).append(address)
-        for address in records.keys() - book.waiting.keys():  # what goes with its stream is ours until that has gone
+        for address in (
+            records.keys() - book.waiting.keys()
+        ):  # an object that goes with its stream is owned until the stream has gone
             if records[address] is None and (whole := _deletion_of(address, plan)):
                 book.waiting[address] = {whole}
                 book.owners.setdefault(whole, []).append(address)
@@ -201,7 +208,7 @@ class _Book:
                 self.ready[address] = self.records[address]
 
     def _see(self, done: Done) -> None:
-        """What was made, or written, is remembered as that very object, with what the server filled in."""
+        """Record the identity of the object that was created or written, with the values that the server filled in."""
         address = Address.parse(done.step.address)
         record, raw = self.records.get(address), REGISTRY.of(address).primary(address)
         if record is None or done.step.on != raw.on or done.step.call.value.partition(".")[0] != raw.type:
@@ -216,7 +223,7 @@ class _Book:
 
 
 def _with_filled(record: Owned, done: Done) -> Owned:
-    """With the values that the server filled in for what the file leaves out: limits of its own show in no other way."""
+    """Add the values that the server filled in for left-out fields: a server's own limits show nowhere else."""
     if "config" not in done.echo:
         return record
     filled = {name: value for name, value in filled_in(done.echo).items() if name not in record.fields}
@@ -224,7 +231,7 @@ def _with_filled(record: Owned, done: Done) -> Owned:
 
 
 def _steps_of(plan: Plan, records: Collection[Address]) -> dict[Address, list[Step]]:
-    """What must be done for each of these."""
+    """The steps that each of these changes waits for."""
     found: dict[Address, list[Step]] = {}
     for step in plan.steps:
         if step.undoes is None and (address := Address.parse(step.address)) in records:
@@ -238,6 +245,6 @@ def _as_seen(record: ledger.Record, address: Address, snapshot: Snapshot) -> led
 
 
 def _deletion_of(address: Address, plan: Plan) -> str | None:
-    """The step that deletes the stream something stands on."""
+    """The step that deletes the stream of a resource."""
     on = (address.stream,) if len(address.names) > 1 else None
     return next((step.id for step in plan.steps if step.call is Call.STREAM_DELETE and step.on == on), None)

@@ -1,7 +1,7 @@
-"""Streams that a plan's steps take something from, written down before anything is done: as `nats stream backup` does it.
+"""Backs up the streams that a plan takes something from, before anything is done, in the form of `nats stream backup`.
 
-Each is a folder `DIR/STREAM` with `backup.json` and `stream.tar.s2`, which `nats stream restore` brings back. It appears
-when it is whole, and nothing that is there is ever written over.
+Each backup is a folder `DIR/STREAM` with `backup.json` and `stream.tar.s2`, which `nats stream restore` brings back.
+The folder appears when it is complete, and an existing backup is never overwritten.
 """
 
 from __future__ import annotations
@@ -30,24 +30,25 @@ Seen = Callable[[str, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackedUp:
-    """One stream, written down."""
+    """One stream, backed up."""
 
     stream: str
     folder: Path
     messages: int
     size: int
-    """Of the archive, in bytes."""
+    """The size of the archive in bytes."""
 
 
 def to_back_up(plan: Plan, snapshot: Snapshot) -> list[str]:
-    """Those that are there to be written down."""
+    """Return the streams to back up that exist."""
     return [stream for stream in streams_at_stake(plan) if stream in snapshot.streams]
 
 
 async def back_up(
     js: JetStream, streams: Sequence[str], into: Path, *, seen: Seen = lambda _stream, _size: None
 ) -> AsyncIterator[BackedUp]:
-    """One after the other. Raises CannotContinue where one cannot be had whole, and OSError where it cannot be written."""
+    """Back up one stream after the other. Raises CannotContinue where a stream cannot be read completely, and OSError
+    where it cannot be written."""
     _made_ready(into, streams)
     for stream in streams:
         yield await _one(js, stream, into, seen)
@@ -72,7 +73,7 @@ def _made_ready(into: Path, streams: Sequence[str]) -> None:
 
 
 def _named(unfinished: Path, folder: Path) -> None:
-    """It is whole from the moment it has its name."""
+    """Give the folder its name, which it has only when it is complete."""
     unfinished.rename(folder)
 
 
@@ -90,7 +91,8 @@ async def _written(js: JetStream, stream: str, folder: Path, seen: Seen) -> Take
 
 
 def _kept_for_good(file: IO[Any]) -> None:
-    """A slow disk takes longer for this than a lease lasts, and meanwhile that must be renewed: so it has a thread."""
+    """Force the files to disk. A slow disk takes longer than a lease lasts, and the lease must be renewed in the
+    meantime, so this runs in a thread."""
     file.flush()
     os.fsync(file.fileno())
 
@@ -102,26 +104,26 @@ def _described(path: Path, head: Mapping[str, Json]) -> None:
 
 
 def _head(said: Mapping[str, Json]) -> Mapping[str, Json]:
-    """What a restore needs of the server's answer, which is all of it."""
+    """The part of the server's answer that a restore needs, which is all of it."""
     return {name: value for name, value in said.items() if name != "error"}
 
 
 def _unlike(archive: Path, taken: Taken) -> str | None:
-    """What is wrong with what stands on the disk."""
+    """What is wrong with the files on disk."""
     with archive.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
         file.seek(0)
-        return "what was written is not what came" if found != taken.digest else torn(file)
+        return "the file differs from what the server sent" if found != taken.digest else torn(file)
 
 
 def _failed(stream: str, why: str) -> CannotContinue:
     message = f"Stream {stream} could not be backed up: {why}. Nothing was changed."
-    fix = "mend that and apply again; or leave it out with --exclude, or apply without --backup"
+    fix = "repair that and apply again; or leave the stream out with --exclude, or apply without --backup"
     return CannotContinue.because("AP312", "backup-failed", message, fix=fix, address=f"stream/{stream}")
 
 
 def _already(into: Path, names: Sequence[str]) -> CannotContinue:
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     there = ", ".join(str(into / name) for name in names[:3]) + more
-    message = f"There is a backup already, and none is ever written over: {there}. Nothing was changed."
+    message = f"There is a backup already, and backups are never overwritten: {there}. Nothing was changed."
     return CannotContinue.because("AP311", "backup-exists", message, fix="name another folder")

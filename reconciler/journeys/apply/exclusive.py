@@ -1,4 +1,4 @@
-"""One apply's turn at an account: it alone works on its topologies, and what it does is in the journal."""
+"""One apply's exclusive use of its topologies in an account, with its lease and its entry in the journal."""
 
 from __future__ import annotations
 
@@ -38,27 +38,30 @@ class Turn:
     """Sends no write once the lease is lost."""
     may_write: Unless = always
     waited: bool = False
-    """Somebody else worked here while it planned or waited: what it planned from may hold no longer."""
+    """Somebody else worked here while this run planned or waited, so its plan may be out of date."""
     remembers: bool = False
-    """There is a bucket to remember things in."""
+    """The account has a bucket for records."""
     number: int = 0
-    """Of this run in the journal; 0: it is in none."""
+    """The number of this run in the journal; 0: the journal does not have it."""
     us: Holder | None = None
     warnings: list[Diagnostic] = field(default_factory=list)
 
     async def began(self, plan: Plan) -> None:
-        """Written down with what is going to be done, which is known when nobody else is at work any more."""
+        """Write the run to the journal with what it is going to do, which is known once nobody else is at work."""
         if self.number and self.us and (unwritten := await journal.begin(self.js, self.number, self.us, plan)):
-            self.warnings.append(unwritten)  # how it ends is written down all the same, lest it is told as cut off
+            self.warnings.append(
+                unwritten
+            )  # the end is written all the same: without it the run would count as cut off
 
     async def ended(self, finished: Finished) -> Finished:
-        """With why it ended early and what else is to be said; written down, unless nothing may be written any more."""
+        """Add why the run ended early and the other warnings, and write the end to the journal, unless nothing may be
+        written any more."""
         if not finished.is_success:
             finished = replace(finished, stopped=finished.stopped or self.may_write())
         finished = replace(finished, warnings=tuple(self.warnings))
         told = replace(finished, warnings=(*finished.left_alone, *finished.warnings))
         if self.number and self.may_write() is None and (unwritten := await journal.end(self.js, self.number, told)):
-            once = dict.fromkeys((*finished.warnings, unwritten))  # also where its beginning had the same trouble
+            once = dict.fromkeys((*finished.warnings, unwritten))  # the beginning may have failed for the same reason
             return replace(finished, warnings=tuple(once))
         return finished
 
@@ -67,8 +70,8 @@ class Turn:
 async def turn(
     planned: Planned, js: JetStream, *, stop: asyncio.Event, tell: Tell, terms: LeaseTerms | None = None
 ) -> AsyncIterator[Turn]:
-    """Waits for whoever is applying the same; losing the lease sets `stop`. Where the account's bucket cannot be used,
-    a turn without any of this."""
+    """Wait for other runs of the same topologies, then take their leases. Losing a lease sets `stop`. Where the
+    account's bucket cannot be used, the run has no lease and no journal."""
     plan, js = planned.plan, js.for_a_run()
     if not (plan.steps or plan.records):
         yield Turn(js=js)
@@ -101,20 +104,20 @@ async def turn(
 
 
 def is_undisturbed(snapshot: Snapshot, topologies: Iterable[str], number: int) -> bool:
-    """Nobody was at work on them when the account was looked at, and nobody has been since: that takes a lease, which is
-    an entry of the bucket, and run `number` has the very next one."""
+    """Was nobody at work on these topologies when the account was read, nor since? Every run takes a lease, which is an
+    entry of the bucket; so the run is undisturbed if its number is the very next revision."""
     entries = snapshot.entries.get(BUCKET, {})
     leases = (found(entries.get(lease_key(topology)), topology) for topology in topologies)
     return all(isinstance(one, Free) for one in leases) and number == ledger.next_revision(snapshot)
 
 
 def others(plan: Plan, snapshot: Snapshot) -> list[str]:
-    """Other topologies whose objects or subjects these steps touch: a consumer on somebody else's stream, a group, a
-    stream that copies from one of theirs or republishes into it."""
+    """Other topologies whose objects or subjects these steps touch: one owns the stream of a consumer or group, or a
+    stream that these steps copy from or republish into."""
     entries = snapshot.entries.get(BUCKET, {})
     touched = {encode_key(address) for step in plan.steps for address in _touched(step)}
     touched |= {encode_key(address) for name in met(plan.steps, snapshot) for address in REGISTRY.backed_by(name)}
-    touched |= {encode_key(address) for address in plan.records}  # taken over without a step
+    touched |= {encode_key(address) for address in plan.records}  # a record that is taken over has no step
     records = (decode_owned(entries[key]) for key in touched if key in entries and not entries[key].deleted)
     return sorted({one.topology for one in records if isinstance(one, Owned)} - {plan.topology})
 

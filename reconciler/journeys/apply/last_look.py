@@ -1,6 +1,7 @@
-"""Just before something is deleted: is it still the object that was judged, and does it hold no more than was said?
+"""Looks at an object just before it is deleted: is it the object that was judged, and does it hold no more than the
+plan said?
 
-A plan may be a while old by then: somebody had to agree to it, and other steps had to wait for their gates.
+The plan may be old by then: somebody had to agree to it, and other steps had to wait for their gates.
 """
 
 from __future__ import annotations
@@ -18,22 +19,22 @@ from reconciler.model.wire.snapshot import Snapshot
 from reconciler.model.wire.steps import Call, Step
 from reconciler.model.wire.version import Version
 
-PLAN_AGAIN = "Run `reconciler plan` again and look at what is there now."
+PLAN_AGAIN = "Run `reconciler plan` again and look at the live state."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastLook:
-    """What the objects of a plan's steps were when they were judged."""
+    """The objects of a plan's steps as they were judged."""
 
     seen: Seen
     version: Version
     messages: Mapping[str, int]
-    """That go with a stream or bucket, by the address of its removal, as the plan says. What a group queues comes and
-    goes while its members leave."""
+    """The number of messages that go with a stream or bucket, by the address of its removal, as the plan says. Groups
+    are left out: the number in a queue changes while its members leave."""
 
     @classmethod
     def of(cls, plan: Plan, snapshot: Snapshot) -> LastLook:
-        """What the plan's steps touch, as it was judged. Removals of groups are not held to a number of messages."""
+        """Take down what the plan's steps touch. Removals of groups are not held to a number of messages."""
         going = {
             one.address: _messages(one)
             for one in plan.changes
@@ -42,14 +43,14 @@ class LastLook:
         return cls(seen=seen(plan.steps, snapshot), version=snapshot.target.version, messages=going)
 
     def at(self, step: Step, info: Mapping[str, Json]) -> Diagnostic | None:
-        """Why this must not be deleted after all; `info`: what the server says of it now."""
+        """Return why this object must not be deleted after all. `info` is what the server says of it now."""
         now = {"/".join(step.on): stands(info)}
         if what := recreated(step, self.seen, now, self.version):
-            why = f"{what} was deleted and created again after the plan was made; it was left alone"
+            why = f"{what} was deleted and recreated after the plan was made; it was left alone"
             return _because(step, "AP201", "recreated", why)
         said, holds = self.messages.get(step.address), (info.get("state") or {}).get("messages", 0)
         if step.call is Call.STREAM_DELETE and said is not None and holds > most("messages", said):
-            why = f"the plan said that {said:_} messages go with it, and by now it holds {holds:_}; it was left alone"
+            why = f"the plan said that {said:_} messages go with it, but now it holds {holds:_}; it was left alone"
             return _because(step, "AP202", "more-than-consented", why)
         return None
 

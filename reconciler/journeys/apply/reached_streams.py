@@ -1,4 +1,5 @@
-"""Streams whose subjects steps reach into: where they copy from, where they republish to, and what they begin to store."""
+"""Finds the streams that steps reach through subjects: streams they copy from, republish into, or share subjects
+with."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from reconciler.model.wire.steps import Call, Step
 
 
 def met(steps: Iterable[Step], snapshot: Snapshot) -> set[str]:
-    """Names of live streams. What a step only takes away from its own stream reaches nobody else's."""
+    """Return the names of live streams that these steps reach. A step that only removes subjects from its own stream
+    reaches no other stream."""
     configs = [_says(step) for step in steps if step.call in (Call.STREAM_CREATE, Call.STREAM_UPDATE)]
     names = {name for config in configs for name in _origins(config)} & snapshot.streams.keys()
     subjects = {subject for config in configs for subject in _subjects(config)}
@@ -24,7 +26,7 @@ def _says(step: Step) -> Config:
 
 
 def _origins(config: Config) -> Iterator[str]:
-    """Of this account; what another account holds is behind `external`."""
+    """Origins in this account; those of another account are behind `external`."""
     for one in (config.get("mirror"), *(config.get("sources") or ())):
         if isinstance(one, Mapping) and not one.get("external"):
             yield str(one.get("name"))
@@ -37,7 +39,7 @@ def _subjects(config: Config) -> Iterator[str]:
 
 
 def _anywhere(mapping: str) -> str:
-    """The subjects a mapping may lead to: its placeholders stand for any token."""
+    """The subjects that a mapping may lead to: each placeholder stands for any token."""
     return ".".join("*" if token[:1] in ("{", "$") else token for token in mapping.split("."))
 
 

@@ -1,1 +1,1 @@
-"""What strayed from what was last applied, who did it, and both ways out of it."""
+"""What drifted from the last apply, who did it, and the two ways to resolve it."""

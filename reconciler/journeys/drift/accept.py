@@ -1,7 +1,7 @@
-"""`drift --accept`: writes what is live into the files where it stands; comments and layout stay.
+"""`drift --accept`: writes live values into the files, in place; comments and layout stay.
 
-Only fields: what is missing, made anew or somebody else's is for people to decide. The files are written once, all of them or
-none, and only if they will be read as wanted then.
+It accepts fields only: what to do about an object that is missing, recreated or owned by somebody else is for people to
+decide. It writes the files once, all of them or none, and only if they will then be read as wanted.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ MARK = b"\xef\xbb\xbf"
 class Accepted:
     written: tuple[Written, ...] = ()
     refused: tuple[Diagnostic, ...] = ()
-    """What could not be written, and why."""
+    """The fields that could not be written, and why."""
     left: Looked
-    """What is adrift with the files as they are now."""
+    """The drift that is left with the files as they are now."""
 
 
 class _Unsayable(Exception):
-    """Live values that no file can say of such an object."""
+    """Live values that no file can express for this object."""
 
     def __init__(self, fields: Sequence[str], kind: Kind) -> None:
-        super().__init__(f"no file can say {listed(fields)} of {kind.name.replace('_', ' ')}s")
-        self.fix = f"put it back (--restore), or leave it as found: unmanaged: [{', '.join(fields)}]"
+        super().__init__(f"no file can express {listed(fields)} of {kind.name.replace('_', ' ')}s")
+        self.fix = f"put the value back (--restore), or leave it as found: unmanaged: [{', '.join(fields)}]"
 
 
 @dataclass(slots=True)
@@ -60,7 +60,7 @@ class _Editing:
     before: dict[Path, bytes] = field(default_factory=dict)
 
     def text(self, file: Path) -> tuple[bytes, str]:
-        """Its byte order mark, and what it says."""
+        """The byte order mark of a file, and its text."""
         if file not in self.now:
             self.now[file] = self.before[file] = file.read_bytes()
         data = self.now[file]
@@ -82,7 +82,7 @@ class _AsEdited(Disk):
 
 
 def accept(found: Looked, paths: Sequence[Path], options: RunOptions) -> Accepted:
-    """Edit the files. Everything that can be written is; what cannot is said."""
+    """Edit the files: write every value that can be written, and report the others."""
     editing, written, refused = _Editing(), list[Written](), list[Diagnostic]()
     for item in found.drift.drifted:
         counted = [one for one in item.fields if one.counts]
@@ -101,7 +101,7 @@ def accept(found: Looked, paths: Sequence[Path], options: RunOptions) -> Accepte
 
 
 def _again(editing: _Editing, found: Looked, paths: Sequence[Path], options: RunOptions) -> Looked:
-    """Read once more beside the same account, and written if it is read as wanted."""
+    """Read the edited files, write them if they are read as wanted, and compare them with the same account again."""
     loaded = load(paths, _AsEdited(editing.now))
     if loaded.topology is None:
         raise CannotContinue(_not_as_wanted(loaded.diagnostics))
@@ -113,12 +113,12 @@ def _again(editing: _Editing, found: Looked, paths: Sequence[Path], options: Run
 
 
 def _edit(editing: _Editing, item: Item, found: Looked) -> Collection[str]:
-    """The fields that the file says now, or says no more."""
+    """Edit the declaration of an object, and return the fields whose values were written or removed."""
     address = Address.parse(item.address)
     change, kind = found.view.changes[address], REGISTRY.of(address)
     place = change.where("")
     if place is None or change.live is None or change.desired is None:
-        raise CannotEdit("it stands in no file")
+        raise CannotEdit("no file declares it")
     file = Path(place.file)
     mark, text = editing.text(file)
     values = _without_derived(dict(_values(item, change.desired, change.live, kind)), change, kind, found)
@@ -128,7 +128,7 @@ def _edit(editing: _Editing, item: Item, found: Looked) -> Collection[str]:
 
 
 def _path(address: Address, kind: Kind) -> Iterator[str]:
-    """`streams`, `ORDERS`, `consumers`, `west`"""
+    """Return the path of a resource in a file: `streams`, `ORDERS`, `consumers`, `west`."""
     if kind.place.within:
         parent = REGISTRY[kind.place.within]
         yield from _path(Address(parent.name, address.names[:-1]), parent)
@@ -137,7 +137,7 @@ def _path(address: Address, kind: Kind) -> Iterator[str]:
 
 
 def _values(item: Item, desired: Resource, live: Resource, kind: Kind) -> Iterator[tuple[str, Json]]:
-    """What the top-level fields are to say; None: nothing any more."""
+    """The new values of the top-level fields; None leaves a field out."""
     rendered = kind.render(live)
     by_top: dict[str, list[FieldDrift]] = {}
     for one in item.fields:
@@ -150,13 +150,13 @@ def _values(item: Item, desired: Resource, live: Resource, kind: Kind) -> Iterat
             continue
         if not all(one.counts for one in fields):
             others = ", ".join(one.path for one in fields if not one.counts)
-            raise CannotEdit(f"{top} also differs where nobody drifted ({others})")
+            raise CannotEdit(f"{top} also differs where nothing drifted ({others})")
         value = rendered.get(top)
         yield top, None if value is None else in_units(value, about(kind.fields, top))
 
 
 def _without_derived(values: dict[str, Json], change: Change, kind: Kind, found: Looked) -> dict[str, Json]:
-    """Leave out what the server makes of the other values by itself, such as ack_wait of a backoff."""
+    """Leave out values that the server derives from others, such as ack_wait from backoff."""
     if change.live is None:
         return values
     said = change.terms.model_dump(mode="json", exclude_unset=True)
@@ -166,7 +166,8 @@ def _without_derived(values: dict[str, Json], change: Change, kind: Kind, found:
     sayable = kind.spec.model_fields.keys()
     kept = dict(values)
     new = [name for name, value in values.items() if value is not None and name not in said]
-    for name in sorted(new, key=lambda one: one in sayable):  # what no file can say must come from what it can
+    # a value that no file can express must follow from others
+    for name in sorted(new, key=lambda one: one in sayable):
         rest = {key: value for key, value in {**said, **kept}.items() if key in sayable - {name} and value is not None}
         with contextlib.suppress(ValidationError):
             spec = kind.spec.model_validate(rest)
@@ -179,7 +180,7 @@ def _without_derived(values: dict[str, Json], change: Change, kind: Kind, found:
 
 
 def _metadata(fields: Iterable[FieldDrift], said: Mapping[str, str]) -> Json:
-    """The file's own keys alone: others are other people's."""
+    """Keep only the keys that the file sets: all others belong to other people."""
     keys = dict(said)
     for one in fields:
         if one.path == "metadata":
@@ -203,7 +204,7 @@ def _not_written(error: OSError) -> Diagnostic:
     return Diagnostic(
         severity=Severity.ERROR, code="DR121", name=PAGES["DR121"].name,
         message=f"Cannot write {error.filename or 'a file'}: {why}. No file was changed.",
-        fix="See that it may be written, or edit it by hand.",
+        fix="Check that it may be written, or edit it by hand.",
     )  # fmt: skip
 
 
@@ -211,6 +212,6 @@ def _not_as_wanted(found: Sequence[Diagnostic]) -> Diagnostic:
     said = found[0].message if found else "nothing could be read"
     return Diagnostic(
         severity=Severity.ERROR, code="DR121", name=PAGES["DR121"].name, span=found[0].span if found else None,
-        message=f"What is live is nothing that a file can say: {said}. No file was changed.",
-        fix="Edit them by hand, or leave the field as found: `unmanaged`.",
+        message=f"No file can express the live values: {said}. No file was changed.",
+        fix="Edit the files by hand, or leave the field as found: `unmanaged`.",
     )  # fmt: skip

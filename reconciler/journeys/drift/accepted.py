@@ -1,4 +1,4 @@
-"""What `drift --accept` wrote into the files, and what is left."""
+"""Reports what `drift --accept` wrote into the files, and what is left."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reconciler.report.words.visible import visible
 
 
 def accepted_text(written: Sequence[Written], left: Drift, paper: Paper, *, arguments: str) -> str:
-    """A line for each field that was written, then the report of the drift that is left."""
+    """Return a line for each field that was written, then the report of the drift that is left."""
     lines = [_line(one) for one in written]
     if written:
         files = {one.span.file for one in written if one.span}
@@ -29,7 +29,7 @@ def _line(one: Written) -> str:
 
 
 def accepted_json(written: Sequence[Written], left: Drift) -> str:
-    """The drift that is left, and what was written."""
+    """Return the drift that is left, and what was written, as JSON."""
     return json_text({**drift_data(left), "accepted": [_data(one) for one in written]})
 
 

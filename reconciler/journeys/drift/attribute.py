@@ -1,7 +1,8 @@
-"""Who did it: drift beside the account's audit trail, from a stream that captures it or from what a watch has heard.
+"""Names who changed a value, from a stream that captures the audit trail or from what a watch has heard.
 
-Nobody is named on suspicion. A value has an author only where its change was seen: the request after which it was so,
-and that it was otherwise before. What was applied counts as seen where the trail reaches back to when that was recorded.
+Nobody is named on suspicion. A value has an author only where the trail shows its change: the request after which the
+value was as it is, and that it was different before. The applied value counts as seen where the trail reaches back to
+the time of its record.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from reconciler.changes.kind import Kind, Raw
 from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, Standing
 from reconciler.journeys.drift.look import Looked
 from reconciler.kinds import REGISTRY
+from reconciler.kinds.elastic_group.fixed import QUEUE
 from reconciler.model.records import BUCKET, encode_key
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.snapshot import Entry, Snapshot
@@ -27,18 +29,18 @@ from reconciler.server.wire.attribution import Attribution
 from reconciler.server.wire.audit import UNKNOWN, Event
 
 MARGIN = timedelta(seconds=60)
-"""Records are written a moment after what they are about; what happened in between is looked at too."""
+"""A record is written a moment after the change it is about, so the trail is read from a little earlier."""
 KV_WRITES = Attribution(unknown="writes to KV buckets leave no audit event")
 NO_TRAIL = Attribution(unknown="no stream captures $JS.EVENT.ADVISORY.API")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trail:
-    """What was heard since a moment at which the live configurations were known."""
+    """The requests heard since a moment at which the live configurations were known."""
 
     events: Sequence[Event]
     before: Callable[[Address, str], Json] = lambda _address, _path: UNKNOWN
-    """The value of a path of a resource when it begins."""
+    """Return the value at a path of a resource when the trail begins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +51,7 @@ class Heard:
     live: Mapping[Address, Config] = field(default_factory=dict)
 
     def trail(self) -> Trail:
-        """What was heard, with the values that were live when the watch began."""
+        """Return what was heard, with the values that were live when the watch began."""
 
         def before(address: Address, path: str) -> Json:
             return value_in(self.live[address], path) if address in self.live else None
@@ -58,7 +60,7 @@ class Heard:
 
 
 async def attributed(found: Looked, js: JetStream, heard: Heard | None = None) -> Looked:
-    """The same drift with who did it. Only what strayed is asked about, and nothing where nothing did."""
+    """Add who did it to a drift. Only what drifted is looked up, and nothing is read where nothing drifted."""
     if not found.drift.drifted:
         return found
     heard_trail = heard.trail() if heard else None
@@ -75,26 +77,38 @@ def _raw(item: Item) -> Raw:
     return REGISTRY.of(address).primary(address)
 
 
+def _audited(item: Item, one: FieldDrift | None = None) -> Raw | None:
+    """What this field, or the whole object, is about, where the server tells who changed that; None: a record. Of the queue
+    of a group it is told who deleted it."""
+    if one is not None and one.path == QUEUE:
+        address = Address.parse(item.address)
+        return next(iter(REGISTRY.of(address).derived(address)), None)
+    return None if _raw(item).type == "entry" else _raw(item)
+
+
 def _heard(item: Item, trail: Trail | None, snapshot: Snapshot) -> Item:
-    if _raw(item).type == "entry":
-        return _by(item, lambda _: KV_WRITES, KV_WRITES)
-    return _named(item, trail, snapshot) if trail else _by(item, lambda _: NO_TRAIL, NO_TRAIL)
+    return _named(item, trail, snapshot) if trail else _untold(item, NO_TRAIL)
+
+
+def _untold(item: Item, why: Attribution) -> Item:
+    """Nobody is named: this is why, and of records nobody ever is."""
+    return _by(item, lambda one: why if _audited(item, one) else KV_WRITES, why if _audited(item) else KV_WRITES)
 
 
 def _is_settled(item: Item) -> bool:
-    """Everybody is named, or nobody ever will be."""
-    said = [*([item.by] if item.by else []), *(one.by for one in item.fields if one.counts and one.by)]
-    return _raw(item).type == "entry" or all(by.actor for by in said)
+    """Is every author named, or certain never to be?"""
+    said = [(one.by, _audited(item, one)) for one in item.fields if one.counts]
+    return all(by.actor for by, asked in [*said, (item.by, _audited(item))] if by and asked)
 
 
 def _captured(item: Item, trail: Trail | Attribution, snapshot: Snapshot) -> Item:
     if isinstance(trail, Attribution):
-        return _merged(item, _by(item, lambda _: trail, trail))
+        return _merged(item, _untold(item, trail))
     return _merged(item, _named(item, trail, snapshot))
 
 
 def _merged(one: Item, other: Item) -> Item:
-    """An actor beats a reason for having none."""
+    """Combine two answers: an author beats a reason for having none."""
     fields = tuple(
         replace(a, by=a.by if a.by and a.by.actor else b.by) for a, b in zip(one.fields, other.fields, strict=True)
     )
@@ -102,7 +116,7 @@ def _merged(one: Item, other: Item) -> Item:
 
 
 async def _trails(items: Sequence[Item], snapshot: Snapshot, js: JetStream) -> dict[str, Trail | Attribution]:
-    """What a stream holds since each of them was recorded, read once for all."""
+    """Read what a stream holds since each record was written, once for all objects."""
     stream = capture(snapshot)
     if stream is None:
         return {item.address: NO_TRAIL for item in items}
@@ -112,7 +126,7 @@ async def _trails(items: Sequence[Item], snapshot: Snapshot, js: JetStream) -> d
     begins = [when or moment(str(info.get("created") or "")) for when in times.values()]
     begin = min((when for when in begins if when), default=None)
     if begin is None:
-        return {item.address: Attribution(unknown="nobody can say when it was applied") for item in items}
+        return {item.address: Attribution(unknown="no record says when the object was applied") for item in items}
     said = await events_since(js, stream, begin - MARGIN, last=int(info["state"]["last_seq"]))
     if isinstance(said, str):
         return {item.address: Attribution(unknown=said) for item in items}
@@ -121,7 +135,7 @@ async def _trails(items: Sequence[Item], snapshot: Snapshot, js: JetStream) -> d
 
 
 async def _recorded(item: Item, js: JetStream) -> datetime | None:
-    """When what was applied was written down."""
+    """When the applied values were recorded."""
     if item.owned is None:
         return None
     said = await entry(js, BUCKET, encode_key(Address.parse(item.address)))
@@ -129,7 +143,8 @@ async def _recorded(item: Item, js: JetStream) -> datetime | None:
 
 
 def _trail(item: Item, events: Sequence[Event], recorded: datetime | None, info: Mapping[str, Json] | None) -> Trail:
-    """Where it reaches back to the record, it begins with what was applied, unless earlier events tell what it was."""
+    """The trail of an object. Where it reaches back to the record, it begins with the applied values, unless earlier
+    events show what they were."""
     owned = item.owned
     if owned is None or recorded is None or info is None or not reaches_back_to(info, recorded):
         return Trail(events=events)
@@ -148,12 +163,18 @@ def _named(item: Item, trail: Trail, snapshot: Snapshot) -> Item:
     kind = REGISTRY.of(address)
 
     def of(one: FieldDrift) -> Attribution:
+        on = _audited(item, one)
+        if on is None:
+            return KV_WRITES
+        if one.path == QUEUE:
+            return audit.who_deleted(trail.events, on)
+
         def value(config: Config) -> Json:
             return value_in(_canonical(config, raw, address, kind, snapshot), one.path)
 
         return audit.who_changed(trail.events, raw, value, one.change.live, trail.before(address, one.path))
 
-    return _by(item, of, _whole(item, raw, trail, snapshot))
+    return _by(item, of, _whole(item, raw, trail, snapshot) if _audited(item) else KV_WRITES)
 
 
 def _whole(item: Item, raw: Raw, trail: Trail, snapshot: Snapshot) -> Attribution:
@@ -169,12 +190,12 @@ def _by(item: Item, of: Callable[[FieldDrift], Attribution], whole: Attribution)
 
 
 def _canonical(config: Config, raw: Raw, address: Address, kind: Kind, snapshot: Snapshot) -> Config:
-    """This raw configuration as the kind reads it."""
+    """Read a raw configuration in the form of its kind."""
     stream = raw.on[0]
     if raw.type == "stream":
         alone = Snapshot(target=snapshot.target, streams={stream: {"config": {**config, "name": stream}, "state": {}}})
     else:
-        info = {"config": config, "stream_name": stream, "name": raw.on[1]}
+        info = {"config": {"durable_name": raw.on[1], **config}, "stream_name": stream, "name": raw.on[1]}
         streams = {stream: snapshot.streams[stream]} if stream in snapshot.streams else {}
         alone = Snapshot(target=snapshot.target, streams=streams, consumers={stream: {raw.on[1]: info}})
     return next((one.config for one in kind.recognise(alone) if one.address == address), {})

@@ -1,4 +1,5 @@
-"""Drift as JSON, a contract for tools (`schemas/drift.schema.json`): raw values, an absent value is a missing key."""
+"""Drift as JSON, a contract for tools (`schemas/drift.schema.json`): values are raw, and an absent value is a missing
+key."""
 
 from __future__ import annotations
 
@@ -37,12 +38,12 @@ CODES: Schema = {"type": "array", "items": TEXT} | says("Rules that object to ma
 
 
 def drift_json(drift: Drift) -> str:
-    """The report that `drift --format json` prints."""
+    """Return the report that `drift --format json` prints."""
     return json_text(drift_data(drift))
 
 
 def drift_data(drift: Drift) -> dict[str, Any]:
-    """The report as plain data, for whoever prints more beside it; items are in the order of their addresses."""
+    """Return the report as plain data, to which callers may add keys; items are in the order of their addresses."""
     return {
         "format": FORMAT,
         "topology": drift.topology,
@@ -67,7 +68,7 @@ def _coverage(coverage: Coverage) -> dict[str, Any]:
 
 
 def item_data(item: Item) -> dict[str, Any]:
-    """One object with its fields; what there is nothing to say about is left out."""
+    """Return one object with its fields; empty parts are left out."""
     return {
         "address": item.address,
         "standing": item.standing.value,
@@ -79,7 +80,7 @@ def item_data(item: Item) -> dict[str, Any]:
 
 
 def field_data(one: FieldDrift) -> dict[str, Any]:
-    """One field as it was applied, as it is live and as the file says, with the class of its change."""
+    """Return one field as it was applied, as it is live and as the file says, with the class of its change."""
     change = one.change
     return {
         "path": one.path,
@@ -93,19 +94,19 @@ def field_data(one: FieldDrift) -> dict[str, Any]:
 
 
 def _codes(verdicts: Sequence[Verdict]) -> list[str]:
-    """Of the rules that have something to say to making it as the file says."""
+    """The codes of the rules that judge setting the field to the file's value."""
     return list(dict.fromkeys(verdict.code for verdict in verdicts))
 
 
 def _owner(owned: Owned | None) -> dict[str, Any] | None:
-    """Who applied it last."""
+    """Who applied the object last."""
     if owned is None:
         return None
     return {"topology": owned.topology, **present(source=owned.source, git_revision=owned.git_revision)}
 
 
 def _by(by: Attribution | None) -> dict[str, Any] | None:
-    """`{"unknown": why}` or the actor; nothing where nobody was asked."""
+    """`{"unknown": why}` or the author; nothing where nobody was looked up."""
     if by is None:
         return None
     if by.actor is None:
@@ -116,7 +117,7 @@ def _by(by: Attribution | None) -> dict[str, Any] | None:
 
 
 def drift_schema() -> str:
-    """The JSON schema of what `drift --format json` prints, as text."""
+    """Return the JSON schema of what `drift --format json` prints, as text."""
     return schema_text(_schema())
 
 
@@ -130,7 +131,10 @@ def _schema() -> Schema:
     accepted = list_of("accepted") | says("What `--accept` wrote into the files.")
     return published(
         "reconciler drift",
-        "What is not as it was last applied, who moved it, and how much of the account anybody declares.",
+        (
+            "Fields and objects that differ from what was last applied, who changed them, and how much of the "
+            "account is declared."
+        ),
         fixed({**one_account(FORMAT), **said}, accepted=accepted),
         {**places(), **_parts()},
     )

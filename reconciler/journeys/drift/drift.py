@@ -1,7 +1,7 @@
-"""What strayed from what was last applied: per field, per object, and how much of the account anybody declares at all.
+"""Compares live objects with what was last applied: each field, each object, and how much of the account is declared.
 
-Pure. The same comparison that makes a plan is read the other way round: not what a file wants to change, but what
-somebody changed beside it. A change that is merged and not applied yet is pending, never drift.
+Pure. This reads the comparison behind a plan in the other direction: not what a file wants to change, but what somebody
+changed outside the files. A change that is merged and not applied yet is pending, never drift.
 """
 
 from __future__ import annotations
@@ -24,47 +24,48 @@ from reconciler.server.wire.attribution import Attribution
 
 
 class Standing(StrEnum):
-    """How a declared or owned object stands, the worst thing first."""
+    """The state of a declared or owned object, worst first."""
 
     UNKNOWN = "unknown"
     FOREIGN = "foreign"
-    """Another topology, or this one from another repository, remembers it as its own."""
+    """Another topology, or this one from another repository, is recorded as the owner."""
     MISSING = "missing"
     RECREATED = "recreated"
-    """Deleted and made anew outside, perhaps in the same words."""
+    """Somebody deleted and recreated the object, perhaps with the same configuration."""
     CHANGED = "changed"
     PENDING = "pending"
-    """Only the file moved: what an apply would do."""
+    """Only the file changed: an apply would make this change."""
     ORPHANED = "orphaned"
-    """Ours and live, and no longer declared."""
+    """The object is owned here and live, but no longer declared."""
 
     @property
     def is_drift(self) -> bool:
-        """Something was changed outside, in some fields or in the whole object. What waits to be applied is no drift."""
+        """Did somebody change fields, or the whole object, outside the files? A change that waits to be applied is no
+        drift."""
         return self.is_whole or self is Standing.CHANGED
 
     @property
     def is_whole(self) -> bool:
-        """It is the object that strayed, not some of its fields."""
+        """Did the whole object drift, not just some of its fields?"""
         return self in (Standing.FOREIGN, Standing.MISSING, Standing.RECREATED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldDrift:
-    """One field that is not as the file says, with who moved it: the file, somebody outside, or both."""
+    """One field that differs from the file, with who changed it: the file, somebody outside, or both."""
 
     change: FieldChange
     applied: Json = None
-    """As last applied; without a record, what the file says."""
+    """The value as last applied; without a record, the file's value."""
     drifted: bool = True
-    """Somebody moved it outside; else it waits to be applied."""
+    """Somebody changed the field outside the files; otherwise the change waits to be applied."""
     ignored: str = ""
-    """Why nobody minds, where a rule says so."""
+    """The reason of the `ignore_drift` entry that covers the field."""
     by: Attribution | None = None
-    """Who did it; None: nobody was asked."""
+    """Who did it; None: nobody was looked up."""
     span: SourceSpan | None = None
     verdicts: tuple[Verdict, ...] = ()
-    """What the rules say to making it as the file says."""
+    """How the rules judge setting the field to the file's value."""
 
     @property
     def path(self) -> str:
@@ -73,13 +74,13 @@ class FieldDrift:
 
     @property
     def counts(self) -> bool:
-        """Somebody moved it outside, and no rule ignores that: this makes its object drift."""
+        """Was the field changed outside, and is that not ignored? This makes its object drift."""
         return self.drifted and not self.ignored
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """One object that does not stand as declared."""
+    """One object that differs from its declaration."""
 
     address: str
     standing: Standing
@@ -87,28 +88,28 @@ class Item:
     reason: str = ""
     ignored: str = ""
     is_ours: bool = True
-    """It is for this topology to put back; what others own or manage is not."""
+    """This topology may put it back; it may not where others own or manage the object."""
     span: SourceSpan | None = None
     owned: Owned | None = None
     by: Attribution | None = None
-    """Who deleted it, or made it anew."""
+    """Who deleted or recreated it."""
     verdicts: tuple[Verdict, ...] = ()
-    """What is about none of its fields."""
+    """Findings about the object as a whole."""
 
     @property
     def is_drift(self) -> bool:
-        """Something strayed that nobody agreed to overlook."""
+        """Did something drift that no `ignore_drift` entry covers?"""
         return (self.standing.is_whole and not self.ignored) or any(one.counts for one in self.fields)
 
     @property
     def is_quiet(self) -> bool:
-        """It strayed, and all of that is ignored."""
+        """Did something drift, and is all of it ignored?"""
         return self.standing.is_drift and not self.is_drift
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """A field that the file now says as it is live."""
+    """A field that `--accept` wrote into the file."""
 
     address: str
     field: FieldDrift
@@ -117,17 +118,17 @@ class Written:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """How much of what is live anybody declares."""
+    """How many live objects are declared."""
 
     here: int = 0
     elsewhere: int = 0
-    """Remembered as owned by other topologies."""
+    """Objects that other topologies own, as recorded."""
     extras: tuple[str, ...] = ()
-    """Nobody's, as far as is remembered."""
+    """Objects that no topology owns, as recorded."""
 
     @property
     def percent(self) -> int:
-        """Rounded down: 100 says that nothing is left out."""
+        """The percentage, rounded down: 100 says that nothing is left out."""
         live = self.here + self.elsewhere + len(self.extras)
         return 100 * (self.here + self.elsewhere) // live if live else 100
 
@@ -147,12 +148,12 @@ class Drift:
 
     @property
     def drifted(self) -> tuple[Item, ...]:
-        """The objects in which anything strayed that is not ignored; they decide about exit code 3."""
+        """The objects with drift that is not ignored; exit code 3 depends on them."""
         return tuple(item for item in self.items if item.is_drift)
 
     @property
     def counts(self) -> dict[str, int]:
-        """Objects by standing; what is ignored counts as that alone."""
+        """Count the objects by state; an ignored object counts only as that."""
         counts = {**dict.fromkeys(map(str, Standing), 0), "ignored": 0, "in_sync": self.in_sync}
         for item in self.items:
             counts["ignored" if item.is_quiet else item.standing.value] += 1
@@ -160,19 +161,19 @@ class Drift:
 
     @property
     def is_partial(self) -> bool:
-        """Part of it could not be read."""
+        """Could part of the account not be read?"""
         return any(item.standing is Standing.UNKNOWN for item in self.items)
 
     @property
     def exit_code(self) -> int:
-        """1 where part of it could not be read, 3 where something strayed; 3 never hides 1."""
+        """The exit code: 1 where part could not be read, 3 where something drifted; 3 never hides 1."""
         if self.is_partial or any(one.is_error for one in self.diagnostics):
             return 1
         return 3 if self.drifted else 0
 
 
 def drift(topology: Topology, view: View, options: RunOptions) -> Drift:
-    """How everything declared or owned here stands, as far as the run is about it."""
+    """Compare everything declared or owned here, as far as the run's selection reaches."""
     look = _Look(view)
     chosen = {a: c for a, c in view.changes.items() if options.selects(a, c.terms.labels)}
     items = [item for address in sorted(chosen) if (item := look.item(chosen[address]))]
@@ -196,7 +197,7 @@ def drift(topology: Topology, view: View, options: RunOptions) -> Drift:
 class _Look:
     view: View
     recreated: int = 0
-    """Those among what is live as declared."""
+    """Recreated objects that are otherwise as declared."""
 
     def item(self, change: Change) -> Item | None:
         if change.action is Action.UNKNOWN:
@@ -219,16 +220,19 @@ class _Look:
         if owned.topology != self.view.topology:
             return f"topology {owned.topology} applied it last and owns it now"
         if owned.source and self.view.source and owned.source != self.view.source:
-            return f"it was applied last from {owned.source}, and this is {self.view.source}"
+            return f"it was applied last from {owned.source}, but this is {self.view.source}"
         return ""
 
     def _absent(self, change: Change) -> Item:
-        """Never applied is pending; where nothing at all is remembered, nobody can say so, and the file counts."""
+        """An object that was never applied is pending. Where the account has no record at all, that cannot be known,
+        and the file counts."""
         remembers = any(owned.topology == self.view.topology for owned in self.view.ledger.values())
         if change.owned is None and remembers and not (change.desired and change.desired.external):
             return _item(change, Standing.PENDING, reason="declared and not applied yet")
-        gone = "someone else manages it, and it is not there" if _is_managed_elsewhere(change) else "it is not there"
-        return _item(change, Standing.MISSING, reason="it was applied, and is gone" if change.owned else gone)
+        gone = (
+            "someone else manages it, and it does not exist" if _is_managed_elsewhere(change) else "it does not exist"
+        )
+        return _item(change, Standing.MISSING, reason="it was applied, but no longer exists" if change.owned else gone)
 
     def _compared(self, change: Change) -> Item | None:
         fields = tuple(_field(one, change.owned) for one in change.fields)
@@ -236,14 +240,18 @@ class _Look:
             self.recreated += change.action is Action.ADOPT
             return _item(change, Standing.RECREATED, fields, change.made_anew)
         if any(f.drifted for f in fields):
-            theirs = "someone else manages it, and not as the file expects" if _is_managed_elsewhere(change) else ""
+            theirs = (
+                "someone else manages it, and it differs from what the file expects"
+                if _is_managed_elsewhere(change)
+                else ""
+            )
             return _item(change, Standing.CHANGED, fields, theirs)
         waits = f"{change.reason}; not applied yet" if change.origin else ""
         return _item(change, Standing.PENDING, fields, waits) if fields or waits else None
 
 
 def _waits(change: Change) -> str:
-    what = "to be deleted" if change.action is Action.DELETE else "to be let go"
+    what = "to be deleted" if change.action is Action.DELETE else "to be forgotten"
     return f"{what}, and not applied yet"
 
 
@@ -262,7 +270,7 @@ def _is_managed_elsewhere(change: Change) -> bool:
 
 
 def _field(change: FieldChange, owned: Owned | None) -> FieldDrift:
-    """Without a record, and only then, the file itself says how it should be."""
+    """Compare with the applied value; without a record, and only then, with the file's value."""
     if owned is None:
         return FieldDrift(change=change, applied=change.desired)
     moved = change.field_class in (FieldClass.DRIFTED, FieldClass.BOTH)
@@ -270,7 +278,7 @@ def _field(change: FieldChange, owned: Owned | None) -> FieldDrift:
 
 
 def _overlooked(item: Item, rules: Rules) -> Item:
-    """With what the file says nobody minds; a rule without a path covers the whole object."""
+    """Add the reasons of the `ignore_drift` entries that cover it; an entry without a path covers the whole object."""
     if not item.standing.is_drift:
         return item
     fields = tuple(

@@ -15,7 +15,7 @@ _WHOLE = {Standing.MISSING: "DR203", Standing.RECREATED: "DR204", Standing.FOREI
 
 
 def drift_findings(drift: Drift) -> tuple[Diagnostic, ...]:
-    """What strayed and is not ignored; what waits to be applied is none."""
+    """Return a finding for all drift that is not ignored; a change that waits to be applied is none."""
     return (*drift.diagnostics, *(finding for item in drift.items for finding in _of(item)))
 
 

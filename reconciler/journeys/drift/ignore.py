@@ -1,4 +1,5 @@
-"""`ignore_drift:` of a file: which drift is nobody's business, why, and until when; rules that are of no use are told."""
+"""Applies `ignore_drift:` of a file: which drift to ignore, why, and until when. Entries without effect are
+reported."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from reconciler.model.topology import IgnoreRule
 
 
 class Rules:
-    """All of them, and which were of any use."""
+    """All entries, and those that covered something."""
 
     def __init__(self, rules: Sequence[IgnoreRule], today: date) -> None:
         self._rules = rules
@@ -19,7 +20,8 @@ class Rules:
         self._used: set[int] = set()
 
     def why(self, address: str, path: str | None = None) -> str:
-        """The reason of the first rule that covers this field, or (without a path) the whole object; empty: none does."""
+        """Return the reason of the first entry that covers this field, or (without a path) the whole object; empty:
+        none does."""
         for index, rule in enumerate(self._rules):
             if index not in self._over and fnmatchcase(address, rule.address) and _is_under(path, rule.path):
                 self._used.add(index)
@@ -27,17 +29,22 @@ class Rules:
         return ""
 
     def leftovers(self, *, complete: bool) -> Iterator[Diagnostic]:
-        """A rule that covers nothing hides, one day, what nobody thought of. In part of a topology nobody can tell."""
+        """Report entries that cover nothing: one day they would hide drift that nobody thought of. When only part of a
+        topology is compared, this cannot be known."""
         for index, rule in enumerate(self._rules):
             what = f"{rule.address} {rule.path}" if rule.path else rule.address
             if index in self._over:
-                yield _leftover(rule, "DR102", "ignore-expired", f"ignoring drift of {what} ended on {rule.until}")
+                yield _leftover(
+                    rule, "DR102", "ignore-expired", f"the entry that ignores drift of {what} ended on {rule.until}"
+                )
             elif index not in self._used and complete:
-                yield _leftover(rule, "DR101", "ignore-unused", f"nothing drifts that ignoring {what} would cover")
+                yield _leftover(
+                    rule, "DR101", "ignore-unused", f"the entry that ignores drift of {what} covers nothing now"
+                )
 
 
 def _is_under(path: str | None, wanted: str | None) -> bool:
-    """`placement` covers `placement.tags` and `placement`; a pattern covers what it matches."""
+    """Does the pattern cover the path? `placement` covers `placement.tags` and `placement`."""
     if wanted is None:
         return True
     if path is None:
@@ -48,5 +55,5 @@ def _is_under(path: str | None, wanted: str | None) -> bool:
 def _leftover(rule: IgnoreRule, code: str, name: str, message: str) -> Diagnostic:
     return Diagnostic(
         severity=Severity.WARNING, code=code, name=name, message=message, span=rule.where(""),
-        fix="remove it, or judge anew and date it anew" if code == "DR102" else "remove it where it is not needed any more",
+        fix="remove it, or judge the drift again and give it a new date" if code == "DR102" else "remove it if it is no longer needed",
     )  # fmt: skip

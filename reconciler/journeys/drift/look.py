@@ -1,7 +1,7 @@
-"""One look at an account: how everything declared or owned there stands, and what the rules say of what strayed.
+"""One look at an account: the state of everything declared or owned there, and how the rules judge what drifted.
 
-Pure, and all there is to it: the command looks at one account with this, the fleet at a thousand. What only further
-reads could tell (messages behind a change) stays open; the rules are told that nobody asked.
+Pure. The command looks at one account with this, and the fleet at a thousand. Quantities that need more reads, such as
+the messages behind a change, stay open; the rules see that nobody asked for them.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from reconciler.model.topology import Topology
 from reconciler.model.wire.questions import Unanswered
 from reconciler.model.wire.snapshot import Snapshot
 
-NOBODY_ASKED = "only what is there was looked at"
+NOBODY_ASKED = "only configurations were read"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Looked:
-    """What strayed, and what it was found in."""
+    """The drift, and the view it was found in."""
 
     drift: Drift
     view: View
     topology: Topology
     options: RunOptions
     verdicts: Mapping[Address, Sequence[Verdict]] = field(default_factory=dict)
-    """Of what strayed or waits: what the rules say to making it as the file says."""
+    """For what drifted or waits: how the rules judge setting it to the file's value."""
 
 
 def look(
     topology: Topology, snapshot: Snapshot, options: RunOptions = NO_OPTIONS, registry: Registry = REGISTRY
 ) -> Looked:
-    """How everything declared or owned here stands, from a snapshot already taken. Raises CannotContinue where this is
-    another place than the files are for."""
+    """Compare everything declared or owned here with a snapshot that was already taken. Raises CannotContinue where
+    this is not the account that the files expect."""
     check_place(topology, snapshot.target)
     options = completed(options, topology, snapshot)
     view = compare(topology, snapshot, remembered.read(snapshot, registry), registry, options)
@@ -61,14 +61,14 @@ def look(
 
 
 def _judged(found: Drift, view: View, registry: Registry) -> dict[Address, list[Verdict]]:
-    """Of what does not stand as declared, and nothing else: the rest has nothing to be judged."""
+    """Judge only what differs from its declaration: there is nothing to judge about the rest."""
     addresses = [Address.parse(item.address) for item in found.items]
     open_ = dict.fromkeys(questions(view, registry, addresses), Unanswered(NOBODY_ASKED))
     return judged_all(replace(view, facts=open_), registry, about=addresses)
 
 
 def _with(item: Item, verdicts: Mapping[Address, Sequence[Verdict]]) -> Item:
-    """Each verdict at the field it is about; what is about none of them, at the object."""
+    """Attach each verdict to the field it is about, or to the object if it is about none of them."""
     said = verdicts.get(Address.parse(item.address), ())
     fields = tuple(replace(one, verdicts=tuple(v for v in said if _is_about(v, one))) for one in item.fields)
     rest = tuple(verdict for verdict in said if not any(_is_about(verdict, one) for one in item.fields))
@@ -76,7 +76,7 @@ def _with(item: Item, verdicts: Mapping[Address, Sequence[Verdict]]) -> Item:
 
 
 def _is_about(verdict: Verdict, one: FieldDrift) -> bool:
-    """The field itself, something in it, or something around it."""
+    """Is the verdict about the field itself, something in it, or something around it?"""
     return _is_in(one.path, verdict.path) or _is_in(verdict.path, one.path)
 
 

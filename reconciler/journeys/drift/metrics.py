@@ -12,16 +12,16 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gauges:
-    """What was found, and how the looking goes."""
+    """The drift that was found, and the state of the looking itself."""
 
     drift: Drift | None
     """None: nothing was seen yet."""
     at: float = 0.0
     """When that was seen, in seconds since 1970."""
     seconds: float = 0.0
-    """How long looking took."""
+    """How long the look took."""
     up: bool = True
-    """It can be seen now."""
+    """Whether the account can be seen now."""
     topology: str = ""
     looks: int = 1
     advisories: int = 0
@@ -29,39 +29,41 @@ class Gauges:
 
 
 def metrics_text(gauges: Gauges) -> str:
-    """Every family once, each with its help and type."""
+    """Write every family once, each with its help and type."""
     return "".join(line + "\n" for family in _families(gauges) for line in family)
 
 
 def _families(now: Gauges) -> Iterator[list[str]]:
     own = {"topology": now.drift.topology if now.drift else now.topology}
     yield _family("reconciler_drift_up", "gauge", "Whether the account can be seen now.", [(own, int(now.up))])
-    yield _family("reconciler_drift_looks_total", "counter", "How often everything was looked at.", [(own, now.looks)])
+    yield _family("reconciler_drift_looks_total", "counter", "How many full looks were taken.", [(own, now.looks)])
     heard = "Advisories that led to a look."
     yield _family("reconciler_drift_advisories_total", "counter", heard, [(own, now.advisories)])
     again = "How often the connection was dialled again."
     yield _family("reconciler_drift_reconnects_total", "counter", again, [(own, now.reconnects)])
     if now.drift is not None:
         yield from _found(now.drift, own)
-        when = "When everything was looked at last, in seconds since 1970."
+        when = "When the last full look was taken, in seconds since 1970."
         yield _family("reconciler_drift_last_look_timestamp_seconds", "gauge", when, [(own, now.at)])
-        took = "How long that took."
+        took = "How long the last full look took."
         yield _family("reconciler_drift_look_duration_seconds", "gauge", took, [(own, now.seconds)])
 
 
 def _found(drift: Drift, own: dict[str, str]) -> Iterator[list[str]]:
     counts = [({**own, "standing": name}, number) for name, number in drift.counts.items()]
-    yield _family("reconciler_drift_objects", "gauge", "Objects declared or owned here, by how they stand.", counts)
+    yield _family("reconciler_drift_objects", "gauge", "Objects declared or owned here, by state.", counts)
     fields = sum(one.counts for item in drift.items for one in item.fields)
-    yield _family("reconciler_drift_fields", "gauge", "Fields that somebody changed outside.", [(own, fields)])
+    yield _family(
+        "reconciler_drift_fields", "gauge", "Fields that somebody changed outside the files.", [(own, fields)]
+    )
     each = [({**own, "address": item.address, "standing": item.standing.value}, 1) for item in drift.drifted]
-    yield _family("reconciler_drift", "gauge", "1 for each object that strayed.", each)
+    yield _family("reconciler_drift", "gauge", "1 for each object that drifted.", each)
     coverage = drift.coverage
     extras = [(own, len(coverage.extras))]
     yield _family("reconciler_drift_unmanaged_objects", "gauge", "Live objects that nobody declares.", extras)
     share = coverage.percent / 100
     yield _family(
-        "reconciler_drift_coverage_ratio", "gauge", "Share of live objects somebody declares.", [(own, share)]
+        "reconciler_drift_coverage_ratio", "gauge", "Share of live objects that are declared.", [(own, share)]
     )
 
 
@@ -75,7 +77,7 @@ def _labels(labels: dict[str, str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    """A backslash, a quote and the end of a line are all that the format knows."""
+    """Escape a backslash, a quote and the end of a line; the format knows no other escapes."""
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 

@@ -1,4 +1,4 @@
-"""`drift --restore`: a plan that puts back what strayed and nothing else, from the same look at the account."""
+"""`drift --restore`: plans to put back what drifted and nothing else, from the same look at the account."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reconciler.server.wire.api import JetStream
 
 
 async def restore(found: Looked, js: JetStream) -> Planned:
-    """What an apply would carry out: with rules, consent, lease and journal, as any other plan."""
+    """Plan the restoration like any other plan: with rules, consent, lease and journal."""
     snapshot = found.view.snapshot
     options = replace(found.options, only=restoring.patterns(found.drift), exclude=())
     back = restoring.narrowed(compared(found.topology, snapshot, options), found.drift, REGISTRY)

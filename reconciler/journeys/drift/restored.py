@@ -1,7 +1,8 @@
-"""The way back: what strayed becomes again what was last applied, and nothing else changes.
+"""Plans the way back: what drifted returns to what was last applied, and nothing else changes.
 
-The same engine plans it, with rules, consent and order, but from other wishes: every live object as it is, with only the
-strayed fields as they were. What a file changed since is not applied; a field that moved on both sides goes back too.
+The same engine plans it, with rules, consent and order, but from other wishes: every live object as it is, with only
+its drifted fields as they were. Later changes of the file are not applied. A field that changed on both sides goes back
+too.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ from reconciler.model.records import Owned
 from reconciler.model.resource import Address, Config, Json, Resource
 
 ABOUT_FILES = frozenset({"XX301", "XX302"})
-"""Leftovers of consents and guards: they are about what the file wants, which is not what is planned here."""
+"""Unused consents and guards are not reported: they are about what the file wants, and this plans something else."""
 
 
 def restorable(drift: Drift) -> tuple[Item, ...]:
-    """What strayed and is ours to put back."""
+    """What drifted and may be put back from here."""
     return tuple(item for item in drift.drifted if item.is_ours)
 
 
 def narrowed(view: View, drift: Drift, registry: Registry) -> View:
-    """Where only the way back is wanted."""
+    """Reduce the comparison to the changes that put something back."""
     items = {Address.parse(item.address): item for item in restorable(drift)}
     changes = dict(_changes(view, items, registry))
     desired = {address: change.desired for address, change in changes.items() if change.desired}
@@ -37,12 +38,12 @@ def narrowed(view: View, drift: Drift, registry: Registry) -> View:
 
 
 def patterns(drift: Drift) -> tuple[str, ...]:
-    """The selection that shows nothing else."""
+    """Return patterns that select exactly the objects to put back."""
     return tuple(glob.escape(item.address) for item in restorable(drift))
 
 
 def as_before(plan: Plan, view: View, drift: Drift) -> Plan:
-    """What is remembered stays as it was; what waits to be applied goes on waiting, and is counted."""
+    """Keep the records as they were, and count the changes that wait to be applied."""
     owned = {str(address): record for address, record in view.ledger.items()}
     changes = tuple(
         replace(one, record=owned[one.address]) if one.record and one.address in owned else one for one in plan.changes
@@ -67,7 +68,7 @@ def _changes(view: View, items: Mapping[Address, Item], registry: Registry) -> I
 
 
 def _kept(change: Change) -> Change:
-    """As it is live, whatever the file says."""
+    """The object as it is live, whatever the file says."""
     assert change.live is not None
     assert change.desired is not None
     desired = replace(change.desired, config=change.live.config)
@@ -93,7 +94,8 @@ def _back(change: Change, item: Item, registry: Registry) -> Change:
 
 
 def _as_applied(said: Config, owned: Owned | None, starts: Iterable[str]) -> Config:
-    """Where it begins the file alone can say: it goes on from where the one that is gone stood."""
+    """The applied configuration, except that the start of a consumer comes from the file: a recreated consumer
+    continues at the position of the old one."""
     if owned is None:
         return said
     applied = {name: value for name, value in owned.applied.items() if name not in starts}
@@ -101,7 +103,7 @@ def _as_applied(said: Config, owned: Owned | None, starts: Iterable[str]) -> Con
 
 
 def _as_filled(desired: Resource, change: Change) -> Resource:
-    """What nobody said when it was applied comes from where it comes from now, as far as it is the same value."""
+    """A value that nobody gave when it was applied keeps its present origin, as far as the value is still the same."""
     assert change.desired is not None
     same = {name for name, value in desired.config.items() if change.desired.config.get(name) == value}
     filled = {name: one for name, one in desired.filled.items() if name in same or name not in desired.config}
@@ -111,7 +113,8 @@ def _as_filled(desired: Resource, change: Change) -> Resource:
 
 
 def _put(config: dict[str, Any], one: FieldDrift, applied: Config) -> None:
-    """A key of metadata alone, since others may be somebody else's; any other field as a whole."""
+    """Put a field back: for metadata only the key, because other keys may belong to others; any other field as a
+    whole."""
     top = one.change.top
     if top != "metadata" or one.path == "metadata":
         _set(config, top, applied.get(top))

@@ -1,4 +1,4 @@
-"""Drift as people read it: what strayed and how, what merely waits to be applied, what nobody declares, what to do now."""
+"""Drift as text: what drifted and how, what waits to be applied, what is not declared, and what to do now."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WORDS = {
     Standing.RECREATED: "recreated", Standing.PENDING: "pending", Standing.ORPHANED: "orphaned",
 }  # fmt: skip
 ALIKE = 3
-"""So many objects with equal drift become one entry."""
+"""From this many on, objects with equal drift become one entry."""
 
 
 def drift_text(
@@ -38,8 +38,8 @@ def drift_text(
     seconds: float | None = None,
     goes_on: bool = False,
 ) -> str:
-    """The whole report, ending in a newline. `arguments` are those of the command it was made with; `goes_on`: nobody
-    has to be told what to run next."""
+    """Return the whole report, ending in a newline. `arguments` are those of the command that made it. With `goes_on`
+    the report does not say what to run next."""
     paper = paper or Paper()
     shown = [item for item in drift.items if paper.verbose or not item.is_quiet]
     if not shown and not drift.diagnostics and not paper.verbose:
@@ -50,7 +50,7 @@ def drift_text(
     for alike in _alike(shown):
         lines += [*_entry(alike, paper), ""]
     if paper.verbose and drift.coverage.extras:
-        lines += [*named("live, and declared by nobody:", drift.coverage.extras, paper, 0), ""]
+        lines += [*named("live, but not declared anywhere:", drift.coverage.extras, paper, 0), ""]
     then = [] if goes_on else _next(drift, arguments, paper)
     return inert("\n".join([*lines, *_unknown(drift, paper), *paper.wrapped(sums(drift)), *then]) + "\n")
 
@@ -69,7 +69,7 @@ def _head(drift: Drift, paper: Paper, seconds: float | None) -> list[str]:
 
 
 def _alike(items: Sequence[Item]) -> list[list[Item]]:
-    """Equal drift of many objects is told once."""
+    """Show equal drift of many objects once."""
     groups: dict[object, list[Item]] = {}
     for item in items:
         groups.setdefault(_sameness(item), []).append(item)
@@ -86,7 +86,7 @@ def _sameness(item: Item) -> object:
 
 
 def _person(by: Attribution | None) -> object:
-    """Whoever it was, whenever that was."""
+    """Compare people only, not times."""
     return (by.actor.client, by.actor.user, by.actor.host) if by and by.actor else by
 
 
@@ -118,14 +118,14 @@ def _about(item: Item, paper: Paper) -> list[str]:
 
 
 def said_of_item(item: Item) -> str:
-    """What became of the whole object, and by whom."""
+    """Return what happened to the whole object, and who did it."""
     said = item.reason or _SAYS.get(item.standing, "")
     return f"{said}, by {_who(item.by)}" if said and item.by else said
 
 
 _SAYS = {
-    Standing.UNKNOWN: "nobody can say what is live",
-    Standing.ORPHANED: "ours and live, and no longer declared; `removed` deletes it, `forget` lets it go",
+    Standing.UNKNOWN: "its live state is unknown",
+    Standing.ORPHANED: "owned and live, but no longer declared; `removed` deletes it, `forget` gives up ownership",
 }
 
 
@@ -142,19 +142,19 @@ def _fields(fields: Sequence[FieldDrift], paper: Paper) -> list[str]:
 
 
 def said_of_field(one: FieldDrift) -> str:
-    """`max_age 7d → 3d, changed outside`"""
+    """Describe one field: `max_age 7d → 3d, changed outside`."""
     return f"{one.path} {arrow(one)}, {_words(one)}"
 
 
 def _beside(left: str, words: str, margin: int, paper: Paper) -> list[str]:
-    """On one line where there is room, else below the value."""
+    """On one line where there is room, otherwise below the value."""
     if columns(left) + columns(words) + 2 <= paper.width:
         return [f"{left}  {words}".rstrip()]
     return [left.rstrip(), *paper.wrapped(words, margin)]
 
 
 def arrow(one: FieldDrift) -> str:
-    """As applied → as found; what waits to be applied: as it is → as the file says."""
+    """Return `applied → found`; for a change that waits to be applied, `live → file`."""
     info = one.change.info
     if not one.drifted:
         return f"{show_live(one.change)} → {show_wanted(one.change)}"
@@ -162,12 +162,12 @@ def arrow(one: FieldDrift) -> str:
     return f"{applied} → {show_live(one.change)}"
 
 
-UNREMEMBERED = "differs from the file; nothing is remembered of an apply"
+UNREMEMBERED = "differs from the file; no record of an apply"
 
 
 def _words(one: FieldDrift) -> str:
     if not one.drifted:
-        return "pending: the file says so, and it is not applied yet"
+        return "pending: the file changed, and that is not applied yet"
     if one.ignored:
         return f"ignored: {one.ignored}"
     said = UNREMEMBERED if one.change.field_class is FieldClass.PLAIN else "changed outside"
@@ -194,14 +194,15 @@ def _to_the_second(at: str) -> str:
 
 
 def _unknown(drift: Drift, paper: Paper) -> list[str]:
-    """Why nobody is named, each reason once."""
+    """Say why nobody is named, each reason once."""
     said = [one for item in drift.drifted for one in (item.by, *(f.by for f in item.fields if f.counts)) if one]
     reasons = dict.fromkeys(one.unknown for one in said if one.actor is None and one.unknown)
     return [line for why in reasons for line in paper.wrapped(f"By unknown: {why}.")]
 
 
 def sums(drift: Drift) -> str:
-    """`2 changed · 1 pending · 40 resources as declared`, and how much of the account is declared."""
+    """Return the sums, such as `2 changed · 1 pending · 40 resources as declared`, and how much of the account is
+    declared."""
     counts = drift.counts
     strayed = [f"{counts[one.value]:_} {one.value}" for one in Standing if one.is_drift and counts[one.value]]
     rest = [f"{counts[name]:_} {name}" for name in ("unknown", "pending", "orphaned", "ignored") if counts[name]]
@@ -210,12 +211,12 @@ def sums(drift: Drift) -> str:
 
 
 def in_sync(drift: Drift) -> str:
-    """`40 resources as declared`: what strayed or waits to be applied is not among them."""
+    """Return `40 resources as declared`, which leaves out what drifted or waits to be applied."""
     return f"{counted(drift.in_sync, 'resource')} as declared"
 
 
 def _coverage(drift: Drift) -> str:
-    """`, 94 % of what is live is declared (10 objects are nobody's)`"""
+    """`, 94 % of live objects are declared (10 are not)`"""
     extras = len(drift.coverage.extras)
     if not extras:
         return ""
@@ -232,8 +233,8 @@ def _advice(drift: Drift, arguments: str) -> Iterator[str]:
         yield "Bucket `reconciler` could not be read, so everything was compared with the files alone."
     ours = [item for item in drift.drifted if item.is_ours]
     if drift.ledger_known and any(item.owned is None for item in ours):
-        yield f"To see what an apply adopts and changes: reconciler plan {arguments}".rstrip()
+        yield f"To see what an apply would adopt and change: reconciler plan {arguments}".rstrip()
     if any(item.owned or not drift.ledger_known for item in ours):
         yield f"To put it back: {command} --restore"
     if any(one.counts for item in drift.items for one in item.fields):
-        yield f"To keep it, in the files: {command} --accept"
+        yield f"To keep it and change the files: {command} --accept"

@@ -1,7 +1,7 @@
-"""Looks whenever somebody changes something, and tells what is different from the last look.
+"""Watches an account: looks whenever somebody changes something, and reports what differs from the last look.
 
-While nothing happens nothing is asked. Every so often everything is looked at all the same, since an advisory may be lost; a
-connection that ends is dialled again, and then too everything is looked at.
+While nothing happens, it sends no request. It still takes a full look at intervals, because an advisory may be lost,
+and whenever it had to reconnect.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 
 SETTLING = 0.1
-"""Seconds that what belongs together may take to arrive: a change, and the event that says whose it was."""
+"""Seconds to wait for what belongs together: a change, and the audit event that names its author."""
 RETRY = 5.0
-"""Seconds after which what could not be read is read again."""
+"""Seconds after which unreadable state is read again."""
 PAUSES = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
-"""Seconds between attempts to connect again; the last one from then on."""
+"""Seconds between attempts to reconnect; the last one repeats."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LookedAtAll:
-    """Everything was looked at."""
+    """A full look was taken."""
 
     drift: Drift
     seconds: float
@@ -51,14 +51,14 @@ class LookedAtAll:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lost:
-    """Nobody can say anything at the moment."""
+    """The account cannot be seen at the moment."""
 
     why: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wrong:
-    """The files cannot be used as they are now; they count as they were."""
+    """The files cannot be used as they are now; the watch continues with the earlier ones."""
 
     diagnostics: tuple[Diagnostic, ...]
 
@@ -83,7 +83,7 @@ class Watch:
     reconnects: int = 0
 
     async def run(self) -> None:
-        """Raises CannotContinue when not even the first look succeeds."""
+        """Watch until `stop` is set. Raises CannotContinue when not even the first look succeeds."""
         await self._read()
         failed = 0
         while not self.stop.is_set():
@@ -147,7 +147,7 @@ class Watch:
         return replace(told, drift=replace(told.drift, diagnostics=(*warnings, *told.drift.diagnostics)))
 
     async def _read(self) -> tuple[Diagnostic, ...]:
-        """The files as they are now; while somebody is editing them, as they were."""
+        """Read the files as they are now, or keep the earlier ones while somebody edits them."""
         loaded = await asyncio.to_thread(load, self.paths, self.tree)
         if loaded.topology is not None:
             self.topology = loaded.topology
@@ -164,7 +164,7 @@ def _consumers(found: Looked) -> frozenset[Raw]:
 
 
 async def _either(*events: asyncio.Event, within: float) -> None:
-    """Until one of them happens, or the time is over."""
+    """Wait until one of these happens, or the time is over."""
     tasks = [asyncio.create_task(event.wait()) for event in events]
     try:
         await asyncio.wait(tasks, timeout=within, return_when=asyncio.FIRST_COMPLETED)

@@ -1,4 +1,5 @@
-"""What a watch tells: a line for everything that is different from the last look, for people or (as JSON lines) for tools."""
+"""What a watch reports: a line for everything that differs from the last look, for people or (as JSON lines) for
+tools."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ class Key(NamedTuple):
 
 
 class WatchLine(NamedTuple):
-    """One thing that happened."""
+    """One event."""
 
     event: str
     """`drift`, `resolved`, `clear`, `watching`, `lost`, `back` or `wrong`."""
@@ -31,7 +32,7 @@ class WatchLine(NamedTuple):
 
 
 def changes(before: Drift | None, now: Drift) -> Iterator[WatchLine]:
-    """What is different; the first look tells how everything stands."""
+    """Return what differs; the first look reports the state of everything."""
     was, is_ = (_strayed(before) if before else {}), _strayed(now)
     if before is None:
         yield WatchLine("watching", f"{place(now)}: {sums(now)}", {"summary": now.counts})
@@ -42,13 +43,13 @@ def changes(before: Drift | None, now: Drift) -> Iterator[WatchLine]:
     for key in was.keys() - is_.keys():
         what = f"{key.address} {key.path}".strip()
         about = {"address": key.address, **({"path": key.path} if key.path else {})}
-        yield WatchLine("resolved", f"{visible(what)} is no longer adrift", about)
+        yield WatchLine("resolved", f"{visible(what)} no longer drifts", about)
     if was and not is_:
         yield WatchLine("clear", f"no drift, {in_sync(now)}", {"summary": now.counts})
 
 
 def wrong(found: Sequence[Diagnostic]) -> WatchLine:
-    """Files that cannot be used as they are, or no look at all."""
+    """Report files that cannot be used as they are, or a look that failed."""
     return WatchLine("wrong", counted(len(found), "problem"), {"diagnostics": [*map(diagnostic_data, found)]})
 
 
@@ -65,7 +66,8 @@ Strayed = tuple[Item, FieldDrift | None]
 
 
 def _is_news(was: Strayed, now: Strayed) -> bool:
-    """Another value, or a name where nobody was known. A name that is forgotten, as after a lost connection, is none."""
+    """Is it another value, or a newly known author? An author that is forgotten, as after a lost connection, is no
+    news."""
     if _said(*was) == _said(*now):
         return False
     is_named = any(by is not None and by.actor is not None for by in (now[0].by, now[1].by if now[1] else None))
@@ -88,12 +90,12 @@ def _data(item: Item, field: FieldDrift | None) -> Mapping[str, Any]:
 
 
 def line_text(line: WatchLine, at: float) -> str:
-    """One line for people, ending in a newline; `at`: seconds since 1970."""
+    """Return one line for people, ending in a newline. `at` is in seconds since 1970."""
     return f"{_clock(at)}  {line.event:<8}  {line.text}\n"
 
 
 def line_json(line: WatchLine, at: float) -> str:
-    """One line for tools, a JSON object; `at`: seconds since 1970."""
+    """Return one line for tools, a JSON object. `at` is in seconds since 1970."""
     return json_line({"at": _clock(at), "event": line.event, **line.data})
 
 

@@ -1,1 +1,1 @@
-"""Accounts, and files of other tools, as YAML."""
+"""Writing accounts, and files of other tools, as YAML."""

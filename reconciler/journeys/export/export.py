@@ -1,4 +1,5 @@
-"""Account → YAML whose plan is empty at once: in one file, in one for each owner, or in one for each stream."""
+"""Exports an account as YAML whose plan is empty at once: in one file, in one for each owner, or in one for each
+stream."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from fnmatch import fnmatchcase
 
 from reconciler.changes.kind import Registry
 from reconciler.documents.write.file_names import file_names
+from reconciler.documents.write.order import document_order, in_order
 from reconciler.documents.write.write import dump
 from reconciler.journeys.export.sections import Writer
 from reconciler.journeys.plan.validate import ALONE, offline
@@ -24,54 +26,55 @@ from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 
 NOBODYS = "exported"
-"""The name of a topology for what nobody owns yet."""
+"""The topology name for objects that no topology owns yet."""
 
 
 class Layout(StrEnum):
-    """What stands in one file of a folder."""
+    """How the objects are divided among the files of a folder."""
 
     OWNER = "owner"
-    """Everything of one topology."""
+    """One file for each topology."""
     STREAM = "stream"
-    """One stream, bucket or store with all that hangs on it, in a folder for its topology."""
+    """One file for each stream, bucket or store with everything that belongs to it, in a folder for its topology."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """A file, and what is live but could not be written into it."""
+    """One file, and the live objects that could not be written into it."""
 
     text: str
     topology: str
     left_out: tuple[Diagnostic, ...] = ()
     others: tuple[str, ...] = ()
-    """Other topologies that own part of what stands in it, as far as the account remembers."""
+    """Other topologies that own part of the file, as far as the account's records say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportedFolder:
-    """Files by their paths inside the folder."""
+    """A folder of files, by their paths inside the folder."""
 
     files: Mapping[str, str]
     plans: tuple[str, ...] = ()
-    """What a plan is made of: one path inside the folder for each topology."""
+    """What to plan: one path inside the folder for each topology."""
     left_out: tuple[Diagnostic, ...] = ()
 
 
 async def export(
     js: JetStream, *, topology: str | None = None, only: Sequence[str] = (), exclude: Sequence[str] = ()
 ) -> str:
-    """The whole account, or what the patterns select, as one deterministic file."""
+    """Export the whole account, or what the patterns select, as one deterministic file."""
     return (await exported(js, topology=topology, only=only, exclude=exclude)).text
 
 
 async def exported(
     js: JetStream, *, topology: str | None = None, only: Sequence[str] = (), exclude: Sequence[str] = ()
 ) -> Exported:
-    """The same with what had to be left out, so that nobody takes a part for the whole."""
+    """Do the same, and report what had to be left out, so that nobody takes a part for the whole."""
     account = await _account(js, only, exclude)
     owners = tuple(sorted({account.owner(a) for a in account.chosen if a in account.records}))
     name = topology or (owners[0] if len(owners) == 1 else NOBODYS)
-    text = dump(name, account.writer.sections(set(account.chosen).__contains__))
+    sections = account.writer.sections(set(account.chosen).__contains__)
+    text = dump(name, in_order(sections, document_order(REGISTRY)))
     others = tuple(owner for owner in owners if owner != name)
     return Exported(text=text, topology=name, left_out=account.left_out, others=others)
 
@@ -79,31 +82,33 @@ async def exported(
 async def exported_folder(
     js: JetStream, layout: Layout, *, topology: str | None = None, only: Sequence[str] = (), exclude: Sequence[str] = ()
 ) -> ExportedFolder:
-    """The same as files of a folder; what nobody owns goes to `topology`."""
+    """Export into the files of a folder; objects without an owner go to `topology`."""
     account = await _account(js, only, exclude, unowned=topology or NOBODYS)
     owners = sorted({account.owner(address) for address in account.chosen})
     stems = file_names(owners)
     files: dict[str, str] = {}
+    order = document_order(REGISTRY)
     for owner in owners:
         own = account.writer.sections({a for a in account.chosen if account.owner(a) == owner}.__contains__)
-        parts = {f"{stems[owner]}.yaml": own} if layout is Layout.OWNER else _apart(own, stems[owner])
-        files |= {path: dump(owner, sections) for path, sections in parts.items()}
+        own = in_order(own, order)
+        parts = {".yaml": own} if layout is Layout.OWNER else {f"/{path}": one for path, one in apart(own).items()}
+        files |= {f"{stems[owner]}{rest}": dump(owner, sections) for rest, sections in parts.items()}
     plans = tuple(f"{stems[owner]}.yaml" if layout is Layout.OWNER else stems[owner] for owner in owners)
     return ExportedFolder(files=files, plans=plans, left_out=account.left_out)
 
 
-def _apart(sections: Mapping[str, Json], folder: str) -> dict[str, dict[str, Json]]:
-    """A file for each name in each section."""
+def apart(sections: Mapping[str, Json]) -> dict[str, dict[str, Json]]:
+    """A file for each name in each section, in a folder for the section."""
     parts: dict[str, dict[str, Json]] = {}
     for section, entries in sections.items():
         stems = file_names(entries)
         for name, entry in entries.items():
-            parts[f"{folder}/{section}/{stems[name]}.yaml"] = {section: {name: entry}}
+            parts[f"{section}/{stems[name]}.yaml"] = {section: {name: entry}}
     return parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _ExportedAccount:
+class ExportedAccount:
     """What was read, and which part of it is wanted."""
 
     writer: Writer
@@ -119,13 +124,13 @@ class _ExportedAccount:
 
 async def _account(
     js: JetStream, only: Sequence[str], exclude: Sequence[str], *, unowned: str = NOBODYS
-) -> _ExportedAccount:
+) -> ExportedAccount:
     return account(await observe(js), REGISTRY, only, exclude, unowned=unowned)
 
 
 def account(
     snapshot: Snapshot, registry: Registry, only: Sequence[str] = (), exclude: Sequence[str] = (), *, unowned: str = ""
-) -> _ExportedAccount:
+) -> ExportedAccount:
     """What of a snapshot can be exported under these patterns, and what has to be left out."""
     records = remembered.read(snapshot, REGISTRY).records
     protected = {address: {"protect": True} for address, record in records.items() if record.protected}
@@ -137,10 +142,10 @@ def account(
     twins = _twins([address for address in wanted if address not in broken], registry)
     left_out = [
         *(_not_exported(address, why, REPAIR) for address, why in sorted(broken.items())),
-        *(_not_exported(one, f"a file holds one of this name: {other}", f"export it by itself: --only {one}")
+        *(_not_exported(one, f"a file can hold only one of this name: {other}", f"export it by itself: --only {one}")
           for one, other in twins.items()),
     ]  # fmt: skip
-    return _ExportedAccount(
+    return ExportedAccount(
         writer=writer,
         chosen=tuple(address for address in wanted if address not in broken and address not in twins),
         records=records,
@@ -154,31 +159,33 @@ def account(
 
 
 def _by_another_name(writer: Writer, records: Mapping[Address, Owned], registry: Registry) -> dict[Address, Owned]:
-    """What is written as another kind than it is remembered as: a stream that has become like a bucket is one in a file."""
+    """Records of objects that are written as another kind than recorded: a stream that now has the form of a bucket is
+    written as one."""
     known = {stream: owned for address, owned in records.items() if (stream := registry.of(address).stream(address))}
     there = {address: registry.of(address).stream(address) for address in writer.live if address not in records}
     return {address: known[stream] for address, stream in there.items() if stream in known}
 
 
 def selected(address: str, only: Sequence[str], exclude: Sequence[str]) -> bool:
-    """Does the selection take in this address? Without `only` it takes in all; `exclude` has the last word."""
+    """Does the selection include this address? Without `only` it includes all; `exclude` has the last word."""
     wanted = not only or any(fnmatchcase(address, pattern) for pattern in only)
     return wanted and not any(fnmatchcase(address, pattern) for pattern in exclude)
 
 
 def _unread(snapshot: Snapshot) -> Iterator[Diagnostic]:
-    """What could not be read; our own records are no part of an export."""
+    """Report what could not be read. Records of this tool are no part of an export."""
     for scope, why in sorted(snapshot.unknown.items()):
         if scope != Scope.bucket(BUCKET):
             yield Diagnostic(
                 severity=Severity.ERROR, code="XX904", name="export-incomplete",
-                message=f"{scope} could not be read, so the file lacks what is there: {why}",
-                fix="export again when that can be read, as a user who may read it",
+                message=f"{scope} could not be read, so the file lacks what it holds: {why}",
+                fix="export again when it can be read, as a user who may read it",
             )  # fmt: skip
 
 
 def _unfit(writer: Writer, wanted: Sequence[Address], version: Version, registry: Registry) -> dict[Address, str]:
-    """Entries that hold what no member can work with: anybody may write one, and every file that says so is refused."""
+    """Group records that no member can work with: anybody may write one, and every file that declares one is
+    refused."""
     entries = [one for one in wanted if registry.of(one).primary(one).type == "entry"]
     declared = tuple(writer.declared(one) for one in entries)
     found: dict[Address, str] = {}
@@ -189,7 +196,8 @@ def _unfit(writer: Writer, wanted: Sequence[Address], version: Version, registry
 
 
 def _twins(wanted: Sequence[Address], registry: Registry) -> dict[Address, Address]:
-    """A static and an elastic group may share a name, of which a file has one: those that give way, and to what."""
+    """A static and an elastic group may share a name, but a file can hold one of the two. Return those left out, with
+    the one that is kept."""
     first: dict[tuple[str, ...], Address] = {}
     places = {address: (registry.of(address).place.section, *address.names) for address in wanted}
     return {address: first[place] for address, place in places.items() if first.setdefault(place, address) != address}
@@ -206,12 +214,12 @@ def _not_exported(address: Address, why: str, fix: str) -> Diagnostic:
 
 
 def _idle(writer: Writer, only: Sequence[str], exclude: Sequence[str]) -> Iterator[Diagnostic]:
-    """A misspelt selection must not pass for an account that holds nothing."""
+    """Warn of a pattern without a match: a misspelt selection must not look like an account that holds nothing."""
     for option, patterns in (("--only", only), ("--exclude", exclude)):
         for pattern in patterns:
             if not any(fnmatchcase(str(address), pattern) for address in writer.live):
                 yield Diagnostic(
                     severity=Severity.WARNING, code="XX907", name="selects-nothing",
                     message=f"{option} {pattern} matches nothing that is live",
-                    fix="an address is written stream/ORDERS or 'consumer/ORDERS/*'; labels stand in files alone",
+                    fix="write an address as stream/ORDERS or 'consumer/ORDERS/*'; labels exist only in files",
                 )  # fmt: skip

@@ -1,4 +1,5 @@
-"""What other tools' files describe → a topology: it is read as an account that holds it, and written as an export of that."""
+"""Turns what other tools' files describe into a topology: reads it as an account that holds it, and exports that
+account."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from pydantic import ValidationError
 
 from reconciler.documents.foreign.found import Findings, ForeignObject
 from reconciler.documents.foreign.read import read_foreign
+from reconciler.documents.write.order import document_order, in_order
 from reconciler.documents.write.write import dump
 from reconciler.journeys.export.sections import Writer
 from reconciler.kinds import REGISTRY
@@ -27,12 +29,13 @@ from reconciler.model.wire.version import SUPPORTED, Version
 class Imported:
     text: str
     count: int
-    """Resources in it."""
+    """How many resources it holds."""
     problems: tuple[Diagnostic, ...] = ()
 
 
 def imported(paths: Sequence[Path], topology: str = "imported") -> Imported:
-    """A topology file that says what these files describe; what could not be carried over is among `problems`."""
+    """Return a topology file that declares what these files describe; `problems` lists what could not be carried
+    over."""
     read = read_foreign(paths)
     sound = list(_sound(read))
     streams = {one.on[0]: one for one in sound if len(one.on) == 1}
@@ -42,11 +45,12 @@ def imported(paths: Sequence[Path], topology: str = "imported") -> Imported:
     _name_missing(sound, set(ours), read)
     sections = writer.sections(set(ours).__contains__)
     _name_unmanaged(sections, sound, read)
-    return Imported(text=dump(topology, sections), count=len(ours), problems=tuple(ordered(read.problems)))
+    text = dump(topology, in_order(sections, document_order(REGISTRY)))
+    return Imported(text=text, count=len(ours), problems=tuple(ordered(read.problems)))
 
 
 def _addresses(one: ForeignObject) -> Iterator[Address]:
-    """What it may be: a stream is also a bucket."""
+    """The addresses it may have: a stream may also be a bucket."""
     if len(one.on) == 2:
         yield Address("consumer", one.on)
         return
@@ -54,14 +58,14 @@ def _addresses(one: ForeignObject) -> Iterator[Address]:
 
 
 def _sound(read: Findings) -> Iterator[ForeignObject]:
-    """What can be said alone, and once."""
+    """Keep what is valid and described once."""
     seen: dict[tuple[str, ...], ForeignObject] = {}
     for one in read.found:
         if one.on in seen:
             there = seen[one.on].where("")
-            read.wrong(one.where, "", f"it is described here and at {there}; give one of them", about=one.address)
+            read.wrong(one.where, "", f"it is described here and at {there}; give only one of them", about=one.address)
         elif why := _wrong(one):
-            read.wrong(one.where, "", f"this is not a configuration that a server knows: {why}", about=one.address)
+            read.wrong(one.where, "", f"no server knows such a configuration: {why}", about=one.address)
         else:
             seen[one.on] = one
             yield one
@@ -76,12 +80,12 @@ def _wrong(one: ForeignObject) -> str | None:
         first = error.errors()[0]
         return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
     except (TypeError, AttributeError, KeyError, ValueError):
-        return "a value has another type than it must"
+        return "a value has the wrong type"
     return None
 
 
 def _snapshot(found: Sequence[ForeignObject], streams: Mapping[str, ForeignObject]) -> Snapshot:
-    """An account that holds all this; streams that only their consumers tell of are there too."""
+    """Build an account that holds all of it, with the streams that only their consumers mention."""
     held: dict[str, Any] = {}
     consumers: dict[str, dict[str, Any]] = {}
     target = Target(version=_version(found))
@@ -106,12 +110,12 @@ def _snapshot(found: Sequence[ForeignObject], streams: Mapping[str, ForeignObjec
 
 
 def _fill_in(config: dict[str, Any], settled: Settled) -> None:
-    """What the tool leaves out the server has filled in."""
+    """Add the values that the server fills in where the tool leaves them out."""
     config |= {name: one.value for name, one in settled.filled.items() if one.value is not None}
 
 
 def _version(found: Sequence[ForeignObject]) -> Version:
-    """The oldest server that wrote any of it; where none did, the newest."""
+    """Return the oldest server that wrote any of it; where none did, the newest."""
     said = (str((one.config.get("metadata") or {}).get("_nats.ver", "")) for one in found)
     return min((Version.parse(text) for text in said if text), default=SUPPORTED[-1])
 
@@ -119,7 +123,10 @@ def _version(found: Sequence[ForeignObject]) -> Version:
 def _name_missing(found: Sequence[ForeignObject], written: set[Address], read: Findings) -> None:
     for one in found:
         if not written & set(_addresses(one)):
-            message = "left out: reserved, part of a bucket, or no durable consumer, which no file declares"
+            message = (
+                "left out: it is reserved, part of a bucket, or not a durable consumer, and no file declares "
+                "such an object"
+            )
             read.lost(one.where, "", message, about=one.address)
 
 
@@ -129,5 +136,5 @@ def _name_unmanaged(sections: Mapping[str, Any], found: Sequence[ForeignObject],
         parent = entries.get(("stream", one.on[0]), {})
         entry = parent if len(one.on) == 1 else parent.get("consumers", {}).get(one.on[1], {})
         for path in entry.get("unmanaged", ()):
-            message = f"{path} is nothing a file can say, and is left as found (`unmanaged`)"
+            message = f"no file can express {path}, so it is left as found (`unmanaged`)"
             read.lost(one.where, path, message, about=one.address)

@@ -1,6 +1,6 @@
-"""Live resources → what stands in a file for them: only what differs from the server's defaults, in units people read.
+"""Renders live resources as sections of a file: only what differs from the server's defaults, in units people read.
 
-Used for an account (`export`) and for what another tool's files describe (`import`).
+This serves both an account (`export`) and what another tool's files describe (`import`).
 """
 
 from __future__ import annotations
@@ -16,32 +16,33 @@ from reconciler.model.written import in_units
 
 Chosen = Callable[[Address], bool]
 Beside = Mapping[Address, Config]
-"""What a file says about a resource that no server holds, or though it is the default."""
+"""Keys of a file that no server holds, or that are written even where the value is the default."""
 
 
 class Writer:
-    """What a snapshot holds, ready to be written in one file or in several."""
+    """Renders a snapshot into one file or several."""
 
     def __init__(
         self, snapshot: Snapshot, registry: Registry, beside: Beside | None = None, known: Collection[Address] = ()
     ) -> None:
-        """`known`: what it is remembered as; a bucket that was changed by hand is still the bucket that its owner declares."""
+        """Prepare a snapshot. `known` maps objects to the kind they are recorded as: a bucket that was changed by hand
+        is still the bucket that its owner declares."""
         self.live = recognised(snapshot, registry, known=known)
         self._snapshot, self._registry, self._beside = snapshot, registry, beside or {}
 
     @property
     def addresses(self) -> list[Address]:
-        """Everything a file can say, in its order."""
+        """Return all addresses that a file can declare, in its order."""
         return sorted(address for address, found in self.live.items() if self._is_sayable(address, found))
 
     def _is_sayable(self, address: Address, found: Resource) -> bool:
-        """Not broken, and no record left behind by a stream that is gone. The stream may be a bucket's."""
+        """Can a file declare it? Not if it is broken, or a record left behind by a deleted stream. A bucket's stream counts."""
         above = parent_of(address, self._registry)
         stands_on = self._registry.backed_by(above.name) if above else [address]
         return not found.state.get("broken") and any(one in self.live for one in stands_on)
 
     def sections(self, chosen: Chosen = lambda _: True) -> dict[str, Json]:
-        """Top-level sections of a file; what hangs on a stream stands inside it."""
+        """Return the top-level sections of a file; what belongs to a stream stands inside it."""
         wanted = [address for address in self.addresses if chosen(address)]
         found: dict[str, dict[str, Any]] = {}
         for kind in self._registry.within(None):
@@ -54,13 +55,13 @@ class Writer:
         return found
 
     def declared(self, address: Address) -> Declared:
-        """As it is read back from a file."""
+        """Return the declaration as it will be read back from a file."""
         kind = self._registry.of(address)
         said = {name: value for name, value in self._entry(address, kind).items() if name in kind.spec.model_fields}
         return Declared(address=address, spec=kind.spec.model_validate(said))
 
     def _nest(self, parents: dict[str, Any], address: Address) -> None:
-        """A child of a stream that is not part of the file stands under that stream as someone else's."""
+        """Put a child under its stream. A stream that is not part of the file is written as `external`."""
         kind = self._registry.of(address)
         parent = parents.setdefault(address.stream, {"external": True})
         parent.setdefault(kind.place.section, {})[address.name] = self._entry(address, kind)
@@ -73,7 +74,7 @@ class Writer:
 
 
 def parent_of(address: Address, registry: Registry) -> Address | None:
-    """What a file nests this resource in, such as a consumer's stream; None for what stands at the top."""
+    """Return the resource in whose section this one stands, such as a consumer's stream; None at the top level."""
     within = registry.of(address).place.within
     return Address(within, address.names[:-1]) if within else None
 
@@ -92,8 +93,8 @@ def _entry(resource: Resource, kind: Kind, context: Context, beside: Config) -> 
 def _beyond_words(
     rendered: Mapping[str, Json], said: Mapping[str, Json], resource: Resource, kind: Kind, context: Context
 ) -> list[str]:
-    """Live fields that no file of this kind can say, and values that a server fills in, yet this object has not: they stay
-    as found, or the plan of the export would change them."""
+    """Live fields that a file cannot express, and values that a server would fill in but this object lacks. They stay
+    as found, because otherwise a plan of the export would change them."""
     settled = _settled(said, resource, kind, context)
     strange = rendered.keys() - kind.spec.model_fields.keys()
     lacking = [name for name, one in settled.filled.items() if one.value is not None and name not in rendered]
@@ -101,7 +102,8 @@ def _beyond_words(
 
 
 def _without_filled(said: dict[str, Json], resource: Resource, kind: Kind, context: Context) -> dict[str, Json]:
-    """Leave out what the server fills in by itself, as far as it is the stock default: any other value is somebody's."""
+    """Leave out values that the server fills in by itself, as far as they are the stock default: any other value was
+    chosen."""
     bare = {name: value for name, value in said.items() if name not in _fillable(kind, said, resource, context)}
     filled = _settled(bare, resource, kind, context).filled
     return {name: value for name, value in said.items() if name not in filled or filled[name].value != value}

@@ -1,1 +1,1 @@
-"""What people ask about partitioned consumer groups, and what they change in them."""
+"""Questions about partitioned consumer groups, and changes to them."""

@@ -1,7 +1,5 @@
-"""What people ask about groups, over a connection: lists, never one request per group where a list will do.
-
-Only `step_down` writes.
-"""
+"""Answers questions about groups over a connection: it reads lists, and never sends a request per group where a list
+will do."""
 
 from __future__ import annotations
 
@@ -32,19 +30,19 @@ _SOURCED = re.compile(rb"^Nats-Stream-Source: *\S+ (\d+)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupsRead:
-    """The groups somebody asked for, and the account they were read from."""
+    """The selected groups, and the account they were read from."""
 
     groups: Sequence[Group]
     snapshot: Snapshot
 
     @property
     def unread(self) -> list[Diagnostic]:
-        """Buckets whose records are unknown: then no list is complete."""
+        """Buckets whose records are unknown: with these, no list is complete."""
         return [one for one in doctor.account(self.snapshot, ()) if one.code == "GR190"]
 
 
 async def look(js: JetStream, wanted: Sequence[str] = (), *, consumers: bool = True) -> GroupsRead:
-    """Groups that match one of the patterns (none: all of them), with the consumers of their members."""
+    """Read the groups that match one of the patterns (none: all groups), with the consumers of their members."""
     snapshot = await observe(js, buckets=BUCKETS.values(), consumers_of=())
     chosen = _chosen(groups(snapshot), wanted, snapshot)
     if consumers:
@@ -54,7 +52,7 @@ async def look(js: JetStream, wanted: Sequence[str] = (), *, consumers: bool = T
 
 
 def _chosen(found: Sequence[Group], wanted: Sequence[str], snapshot: Snapshot) -> list[Group]:
-    """`ORDERS/billing`, `elastic_group/ORDERS/billing`, or a pattern of either."""
+    """Select by `ORDERS/billing`, `elastic_group/ORDERS/billing`, or a pattern of either."""
     for pattern in wanted:
         if not any(_is_meant(group, pattern) for group in found):
             raise CannotContinue(_nothing_matches(pattern, found, snapshot))
@@ -70,7 +68,7 @@ def _nothing_matches(pattern: str, found: Sequence[Group], snapshot: Snapshot) -
     unread = [one for one in doctor.account(snapshot, ()) if one.code == "GR190"]
     known = [f"{group.stream}/{group.name}" for group in found]
     close = get_close_matches(pattern, known, n=3)
-    fix = f"Did you mean {' or '.join(close)}?" if close else "`reconciler groups list` names those that are there."
+    fix = f"Did you mean {' or '.join(close)}?" if close else "`reconciler groups list` names the existing groups."
     why = f" {unread[0].message[:1].upper()}{unread[0].message[1:]}." if unread else ""
     return _cannot("GR191", f"There is no group {pattern}.{why}", fix)
 
@@ -80,8 +78,8 @@ def _cannot(code: str, message: str, fix: str) -> Diagnostic:
 
 
 async def queued(js: JetStream, among: Iterable[Group]) -> dict[Address, Depths]:
-    """How deep the partitions of these groups are: of elastic ones, as a static group's stream keeps what is done with.
-    Those that could not be counted are left out."""
+    """Count the messages queued in each partition. Only elastic groups are counted: a static group's stream keeps
+    messages that are already processed. Groups that could not be counted are left out."""
     counted = [group for group in among if group.is_elastic and group.queue is not None and not group.record.broken]
     answers = await ask(js, [_in_queue(group) for group in counted])
     found = {group.address: answers[_in_queue(group)] for group in counted}
@@ -94,14 +92,14 @@ def _in_queue(group: Group) -> SubjectCounts:
 
 
 async def shown(js: JetStream, wanted: Sequence[str]) -> list[data.Data]:
-    """Everything about these groups."""
+    """Return everything about these groups."""
     seen = await look(js, wanted)
     found = await queued(js, seen.groups)
     return [data.whole(group, found.get(group.address)) for group in seen.groups]
 
 
 async def spread(js: JetStream, wanted: Sequence[str]) -> list[data.Data]:
-    """How evenly keys and messages spread, in the queue and over what the source retains."""
+    """Measure how evenly keys and messages spread, in the queue and over what the source retains."""
     seen = await look(js, wanted, consumers=False)
     usable = [group for group in seen.groups if group.partitions and not group.record.broken]
     in_queue, stored = await asyncio.gather(queued(js, usable), _stored(js, usable))
@@ -120,7 +118,7 @@ async def _stored(js: JetStream, among: Iterable[Group]) -> dict[Address, Depths
 
 
 async def examined(js: JetStream, wanted: Sequence[str] = ()) -> tuple[GroupsRead, list[Diagnostic]]:
-    """What is wrong with these groups; when all are looked at, also what belongs to none of them."""
+    """Find what is wrong with these groups; with all groups, also find what belongs to none of them."""
     seen = await look(js, wanted)
     depths_found, sourced = await asyncio.gather(
         queued(js, doctor.questions(seen.groups)), _sourced(js, doctor.doubts(seen.groups))
@@ -130,7 +128,7 @@ async def examined(js: JetStream, wanted: Sequence[str] = ()) -> tuple[GroupsRea
 
 
 async def _sourced(js: JetStream, doubtful: Sequence[Group]) -> dict[Address, int]:
-    """Which message of its source the newest message of each queue was, from its own header."""
+    """The sequence in its source of the newest message of each queue, from the message's own header."""
     body = {"last_by_subj": ">"}
     answers = await asyncio.gather(*(js.read(f"STREAM.MSG.GET.{group.queue_name}", body) for group in doubtful))
     found = {}
@@ -142,7 +140,8 @@ async def _sourced(js: JetStream, doubtful: Sequence[Group]) -> dict[Address, in
 
 
 async def places(js: JetStream, key: str, wanted: Sequence[str]) -> list[data.Data]:
-    """Where a key goes in each of these groups, who works there, and how much waits in that partition."""
+    """Find where a key goes in each of these groups, which member works there, and how much is queued in that
+    partition."""
     seen = await look(js, wanted)
     usable = (group for group in seen.groups if group.partitions and not group.record.broken)
     found = [(group, at) for group in usable for at in _located(key, group, anything=bool(wanted))]
@@ -151,7 +150,7 @@ async def places(js: JetStream, key: str, wanted: Sequence[str]) -> list[data.Da
 
 
 def _located(key: str, group: Group, *, anything: bool) -> list[Located]:
-    """Without a group in mind, only whole subjects say something."""
+    """Without a named group, only a key that is a whole subject has an answer."""
     at = (locate(key, pattern) for pattern in patterns(group))
     return [one for one in at if one is not None and (anything or one.is_subject)][:1]
 
@@ -165,17 +164,17 @@ def _sum(counts: Mapping[str, int] | Unanswered | None) -> int | None:
 
 
 def offline(key: str, pattern: Pattern) -> data.Data | None:
-    """Without any server."""
+    """Locate a key without a server."""
     at = locate(key, pattern)
     return data.place(at) if at else None
 
 
 async def step_down(js: JetStream, wanted: str, member: str) -> data.Data:
-    """End the pin of a member's client, so that another instance may take over; who was pinned is told."""
+    """End the pin of a member's client, so that another instance may take over, and report who was pinned."""
     group, one = _only_member(wanted, member, (await look(js, [wanted])).groups)
     said = await js.write(f"CONSUMER.UNPIN.{group.queue_name}.{one.consumer}", {"group": PRIORITY_GROUP})
     if not isinstance(said, Mapping):
-        message = f"{group.address}: {member} was not made to step down: {said}."
+        message = f"{group.address}: the server did not end the pin of {member}: {said}."
         raise CannotContinue(_cannot("GR192", message, "See who is pinned: reconciler groups active."))
     return {"address": str(group.address), "member": member, **({"was": one.pin.client} if one.pin else {})}
 
@@ -183,12 +182,12 @@ async def step_down(js: JetStream, wanted: str, member: str) -> data.Data:
 def _only_member(wanted: str, member: str, found: Sequence[Group]) -> tuple[Group, Member]:
     if len(found) > 1:
         named = ", ".join(str(group.address) for group in found[:5])
-        raise CannotContinue(_cannot("GR191", f"{wanted} are several groups: {named}.", "Name one of them."))
+        raise CannotContinue(_cannot("GR191", f"{wanted} matches several groups: {named}.", "Name one of them."))
     names = {one.name: one for one in found[0].members}
     if member not in names:
         fix = f"Its members are {', '.join(names)}." if names else "It has no members."
         raise CannotContinue(_cannot("GR191", f"{wanted} has no member {member}.", fix))
     if names[member].info is None:
-        message = f"Member {member} of {wanted} has no consumer, so nobody is pinned."
-        raise CannotContinue(_cannot("GR191", message, "Start an instance of it."))
+        message = f"Member {member} of {wanted} has no consumer, so no client is pinned."
+        raise CannotContinue(_cannot("GR191", message, "Start an instance of this member."))
     return found[0], names[member]

@@ -1,4 +1,4 @@
-"""A group with other members: what that would move, before anybody edits a file; and the edit itself."""
+"""Previews another membership of a group: what it would move, before anybody edits a file; and makes the edit."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ GROUPS = REGISTRY["elastic_group"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preview:
-    """What a wish comes to."""
+    """The consequences of a new membership."""
 
     address: Address
     membership: Config
-    """As a file writes it."""
+    """The membership as a file writes it."""
     change: PlannedChange | None
-    """What a plan would show; None: nothing would change."""
+    """The change that a plan would show; None: nothing would change."""
     moved: int
     least: int | None
-    """Partitions that would move with mappings; None where the group can have none."""
+    """The number of partitions that would move with mappings; None where the group can have none."""
     declared: Declared | None
-    """Where the group stands in the files."""
+    """The declaration of the group in the files."""
 
 
 async def preview_offline(topology: Topology, name: str, wish: Wish) -> Preview:
-    """The same as if the group lived as it is declared; what is queued or in flight, nobody knows."""
+    """Preview as if the group were live as declared; what is queued or in flight is unknown."""
     target = nowhere(topology, versions(topology, None)[0])
     nothing = Snapshot(target=target, unknown={Scope.STREAMS: "no server was asked"})
     address, _, declared = _found(name, nothing, topology)
@@ -59,14 +59,14 @@ async def preview_offline(topology: Topology, name: str, wish: Wish) -> Preview:
     record = Entry(group_record.write(config, elastic=True).encode(), revision=1)
     unseen = {**nothing.unknown, Scope.consumers(stream_name(*address.names)): "no server was asked"}
     as_declared = {group_record.ELASTIC_BUCKET: {group_record.key(*address.names): record}}
-    alone = replace(topology, resources=(declared,))  # whether its stream is there, no file knows
+    alone = replace(topology, resources=(declared,))  # no file shows whether its stream exists
     return await preview(None, replace(nothing, entries=as_declared, unknown=unseen), name, wish, alone)
 
 
 async def preview(
     js: JetStream | None, snapshot: Snapshot, name: str, wish: Wish, topology: Topology | None
 ) -> Preview:
-    """Plan the group as it would be declared, beside what is live. Changes nothing."""
+    """Plan the group with the new membership against the live state. Changes nothing."""
     address, live, declared = _found(name, snapshot, topology)
     if live is not None and (why := live.record.broken or (live.unread if js else None)):
         raise _cannot("GR193", f"{address} cannot be understood: {why}.", "See `reconciler groups doctor`.")
@@ -86,23 +86,23 @@ async def preview(
 
 
 def _found(name: str, snapshot: Snapshot, topology: Topology | None) -> tuple[Address, Group | None, Declared | None]:
-    """The group, live, declared or both; only elastic ones may change their members."""
+    """Find the group, live, declared or both; only elastic groups may change their members."""
     stream, _, group = name.removeprefix("elastic_group/").partition("/")
     address = Address.of("elastic_group", stream, group)
     live = next((one for one in groups(snapshot) if one.address == address), None)
     declared = next((one for one in topology.resources if one.address == address), None) if topology else None
     if topology is not None and declared is None:
-        raise _cannot("GR191", f"{address} stands in none of these files.", "Name the file that declares it.")
+        raise _cannot("GR191", f"None of these files declares {address}.", "Name the file that declares it.")
     if live is None and declared is None:
         raise _cannot(
-            "GR191", f"There is no elastic group {name} to give other members.",
-            "`reconciler groups list` names those that are there; the members of a static group never change.",
+            "GR191", f"There is no elastic group {name} whose members could change.",
+            "`reconciler groups list` names the existing groups; the members of a static group never change.",
         )  # fmt: skip
     return address, live, declared
 
 
 def _base(live: Group | None, declared: Declared | None, snapshot: Snapshot) -> Config:
-    """What is wished about: the file's membership where it says one, else the live one."""
+    """The membership to start from: the file's where it has one, otherwise the live one."""
     found = _settled(declared, snapshot) if declared else {}
     said = any(found.get(field) for field in MEMBERSHIP)
     if live is None or said:
@@ -115,7 +115,7 @@ def _settled(declared: Declared, snapshot: Snapshot) -> Config:
 
 
 def _as_declared(address: Address, live: Group | None) -> Declared:
-    """The live group as a file would say it."""
+    """Return the live group as a file would declare it."""
     config = {name: value for name, value in (live.config if live else {}).items() if name not in MEMBERSHIP}
     return Declared(address=address, spec=GROUPS.spec.model_validate(config))
 
@@ -127,7 +127,7 @@ def _with(declared: Declared, wanted: Config) -> Declared:
 
 
 def _alone(address: Address, snapshot: Snapshot) -> Topology:
-    """In the name of whoever owns it."""
+    """An otherwise empty topology with the name of the group's owner."""
     owned = remembered.read(snapshot, REGISTRY).records.get(address)
     return Topology(name=owned.topology if owned else "")
 
@@ -139,14 +139,14 @@ async def _change(
     changed = replace(topology, resources=(*others, wished), removed=(), forget=())
     plan = (await planned(changed, snapshot, js, RunOptions(only=(str(wished.address),)))).plan
     found = next((one for one in plan.changes if one.address == str(wished.address)), None)
-    return replace(found, adopts=False) if found else None  # whose it becomes is for a real plan to say
+    return replace(found, adopts=False) if found else None  # a real plan decides who comes to own it
 
 
 def write(made: Preview) -> SourceSpan:
-    """Edit the file where the group stands; nothing but its membership changes."""
+    """Edit the file that declares the group, and change nothing but its membership."""
     place = made.declared.where("") if made.declared else None
     if place is None:
-        raise _cannot("GR194", f"{made.address} stands in no file.", "Name the files that declare it.")
+        raise _cannot("GR194", f"No file declares {made.address}.", "Name the files that declare it.")
     stream, group = made.address.names
     file = Path(place.file)
     changes = {field: made.membership.get(field) for field in MEMBERSHIP}

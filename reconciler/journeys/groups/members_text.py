@@ -16,7 +16,7 @@ from reconciler.report.words.table import table
 from reconciler.report.words.values import counted
 from reconciler.report.words.visible import visible
 
-OFFLINE = "From the files alone, as if the group lived as it is declared: what is queued and in flight is unknown."
+OFFLINE = "From the files alone, as if the group were live as declared: queued and in-flight messages are unknown."
 
 
 def members_text(
@@ -29,7 +29,7 @@ def members_text(
     least: int | None,
     offline: bool = False,
 ) -> str:
-    """The change as a plan shows it, then everybody's partitions before and after."""
+    """Return the change as a plan shows it, then every member's partitions before and after."""
     if change is None:
         return f"{visible(address)}: nothing would change\n"
     lines = block(ChangeEntry(section=section_of(change), changes=(change,)), paper)
@@ -60,7 +60,7 @@ def members_data(
     least: int | None,
     offline: bool = False,
 ) -> dict[str, Any]:
-    """The same for tools; `change` has the form it has in a plan."""
+    """Return the same for tools; `change` has the form it has in a plan."""
     data: dict[str, Any] = {"format": 1, "address": address, "membership": dict(membership), "partitions_moved": moved}
     data |= {"offline": True} if offline else {}
     data |= {} if least is None else {"partitions_moved_with_mappings": least}

@@ -1,4 +1,5 @@
-"""Migrates records of earlier versions: looked at together, written one by one, each only if nobody wrote it meanwhile."""
+"""Migrates records of earlier versions. It reads them together, and writes each only if nobody else wrote it
+meanwhile."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from reconciler.server.wire.api import JetStream, NoAnswer, Put, Stored
 
 
 async def migrations(js: JetStream, wanted: Sequence[str], *, while_running: bool) -> list[Migration]:
-    """Every group among those wanted (none: all) whose record is not in today's form. Changes nothing."""
+    """Find the groups among those named (none: all) whose record has an earlier form. Changes nothing."""
     seen = await look(js, wanted)
     if unread := [*seen.unread, *(_unknown(one.address, one.unread) for one in seen.groups if one.unread)]:
         raise CannotContinue(*unread)
@@ -31,13 +32,13 @@ def _unknown(address: object, why: str) -> Diagnostic:
 
 
 def described(one: Migration) -> dict[str, Any]:
-    """As reports and tools get it."""
+    """Return a migration as reports and tools show it."""
     data = {"address": str(one.group.address), "before": one.group.text, "after": one.text, "notes": list(one.notes)}
     return data | ({"obstacles": [{"why": why, "fix": fix} for why, fix in one.obstacles]} if one.obstacles else {})
 
 
 async def migrate(js: JetStream, one: Migration) -> str | None:
-    """Write one record; why it was not written, or None."""
+    """Write one record, and return why it was not written, or None."""
     group, value = one.group, one.text.encode()
     bucket, name = BUCKETS[group.type], key(group.stream, group.name)
     said: Put = await js.put_entry(bucket, name, value, expected_revision=group.record.revision)

@@ -1,4 +1,4 @@
-"""`groups migrate`: a record before and after, where what is new comes from, and what stands in the way."""
+"""`groups migrate`: a record before and after, where new values come from, and what prevents the migration."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reconciler.report.words.visible import visible
 
 
 def migrations_text(found: Sequence[Mapping[str, Any]], paper: Paper) -> str:
-    """Every record that is not in today's form."""
+    """Return every record that has an earlier form."""
     if not found:
         return "no record to migrate\n"
     lines = [line for one in found for line in (*_one(one, paper), "")]

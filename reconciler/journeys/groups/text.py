@@ -1,4 +1,5 @@
-"""Groups as text: who they are, who works, what waits. Drawn from the same data that `--format json` prints."""
+"""Groups as text: the groups, their clients, and what is queued. Made from the same data that `--format json`
+prints."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ NOBODY = "-"
 
 
 def groups_text(groups: Sequence[Data], paper: Paper) -> str:
-    """`groups list`: a line each."""
+    """Return the text of `groups list`: a line for each group."""
     if not groups:
         return "no groups\n"
     lines = table([_row(group) for group in groups])
@@ -53,7 +54,7 @@ def _state(group: Data) -> str:
 
 
 def group_text(group: Data, paper: Paper) -> str:
-    """`groups show`: one group from all sides."""
+    """Return the text of `groups show`: all about one group."""
     title = paper.with_right(visible(group["address"]), f"record at revision {group['revision']}")
     lines = [paper.paint(title, "head"), *(line for text in _facts(group) for line in paper.wrapped(text, 2))]
     if group.get("members"):
@@ -66,19 +67,19 @@ def group_text(group: Data, paper: Paper) -> str:
 def _facts(group: Data) -> list[str]:
     said = []
     if "broken" in group:
-        said += [f"The record cannot be understood: {group['broken']}.", f"It says: {group['text']}",
-                 "Instances end at it. What to do: reconciler groups doctor " + name(group)]  # fmt: skip
+        said += [f"The record cannot be read: {group['broken']}.", f"It holds: {group['text']}",
+                 "Every running instance stops when it reads it. What to do: reconciler groups doctor " + name(group)]  # fmt: skip
     if "unread" in group:
-        said.append(f"What of it is live is unknown: {group['unread']}")
+        said.append(f"Its live state is unknown: {group['unread']}")
     said += [
         f"{counted(one['partitions'], 'partition')} by {_pattern(one)}"
         for one in group["pattern"]
         if "partitions" in group
     ]
     if "legacy" in group:
-        said.append(f"legacy record, with {', '.join(group['legacy'])}; an ordinary apply never touches it")
+        said.append(f"legacy record, with {', '.join(group['legacy'])}; an ordinary apply leaves it alone")
     if writer := group["written_by"].get("record"):
-        said.append(f"record in the spelling of {writer}")
+        said.append(f"record in the form that {writer} writes")
     return [*said, *_queue_facts(group)]
 
 
@@ -95,11 +96,13 @@ def _queue_facts(group: Data) -> list[str]:
     if "messages" not in queue:
         return [f"queue {queue['stream']} " + ("does not exist" if queue.get("missing") else "is unknown")]
     behind = f", at least {queue['lag']:_} not taken in yet" if queue.get("lag") else ""
-    made = f"; as {writer} makes it" if writer else ""
+    made = f"; in the form that {writer} creates" if writer else ""
     facts = [f"queue {queue['stream']}: {counted(queue['messages'], 'message')} ({size(queue['bytes'])}){behind}{made}"]
     if "resuming" in queue:
-        what = "once a message has come, the next apply makes it what the reference makes"
-        facts.append(f"resuming: the queue was made anew from message {queue['resuming']:_} of its stream on; {what}")
+        what = "once it has stored a message, the next apply gives it the form that the reference creates"
+        facts.append(
+            f"resuming: the queue was recreated to start at message {queue['resuming']:_} of its stream; {what}"
+        )
     return facts
 
 
@@ -120,16 +123,16 @@ def _number(number: int | None) -> str:
 
 
 def client(member: Data) -> str:
-    """Who is served, since when."""
+    """Say which client is served, since when."""
     if member["state"] == "absent":
         return "no consumer"
     if member["state"] == "unpinned":
-        return "nobody pinned yet" if member["waiting"] else "consumer without a client"
+        return "no client pinned yet" if member["waiting"] else "consumer without a client"
     return f"{member['client']} pinned for {age(member['pinned_for'])}, since {member['since'][:19]}Z"
 
 
 def size(count: int) -> str:
-    """`900 bytes`, `1.5 KiB`, `40 GiB`."""
+    """Return `900 bytes`, `1.5 KiB`, `40 GiB`."""
     for unit, factor in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if count >= factor:
             return f"{count / factor:.3g} {unit}"
@@ -137,7 +140,7 @@ def size(count: int) -> str:
 
 
 def age(nanoseconds: int) -> str:
-    """`3d4h`, `2h5m`, `12s`: two units are enough to know."""
+    """Return `3d4h`, `2h5m`, `12s`: two units are precise enough."""
     units = (86_400, 3_600, 60)
     seconds = nanoseconds // 1_000_000_000
     finer = next((finer for unit, finer in zip(units, (3_600, 60, 1), strict=True) if seconds >= unit), 1)
@@ -145,7 +148,7 @@ def age(nanoseconds: int) -> str:
 
 
 def partition_map(group: Data, paper: Paper) -> list[str]:
-    """A column per partition: its owner, and what waits in it."""
+    """Show a column per partition with its owner and what is queued in it."""
     owners = [owner or NOBODY for owner in group["owners"]]
     rows = [["partition", *map(str, range(len(owners)))], ["owner", *owners]]
     if "queued" in group:
@@ -154,7 +157,7 @@ def partition_map(group: Data, paper: Paper) -> list[str]:
     if "unassigned" in group:
         lines += paper.wrapped(f"unassigned: {ranges(group['unassigned'])}", 2)
     if "stalled" in group:
-        lines += paper.wrapped(f"stalled, with messages and without a client: {ranges(group['stalled'])}", 2)
+        lines += paper.wrapped(f"stalled, with messages but without a client: {ranges(group['stalled'])}", 2)
     if "outside" in group:
         said = ", ".join(f"{token} ({number:_})" for token, number in group["outside"].items())
         lines += paper.wrapped(f"beyond its partitions: {said}", 2)
@@ -162,11 +165,11 @@ def partition_map(group: Data, paper: Paper) -> list[str]:
 
 
 MOST_COLUMNS = 128
-"""Partitions beyond which nobody reads columns; JSON has them all."""
+"""Above this number of partitions the columns are left out; JSON has them all."""
 
 
 def in_blocks(rows: Sequence[Sequence[str]], paper: Paper) -> list[str]:
-    """Wide rows cut into pieces that fit, each with its labels."""
+    """Cut wide rows into pieces that fit, each with its labels."""
     labels, cells = [row[0] for row in rows], [row[1 : MOST_COLUMNS + 1] for row in rows]
     width = max(columns(visible(cell)) for row in cells for cell in row) + 2
     fitting = max((paper.width - 2 - max(map(len, labels))) // width, 1)
@@ -179,7 +182,7 @@ def in_blocks(rows: Sequence[Sequence[str]], paper: Paper) -> list[str]:
 
 
 def active_text(groups: Sequence[Data], _paper: Paper) -> str:
-    """`groups active`: members with and without a client."""
+    """Return the text of `groups active`: members with and without a client."""
     rows = [
         [name(group), member["member"], client(member), *_work(member)]
         for group in groups
@@ -197,23 +200,23 @@ def _work(member: Data) -> list[str]:
 
 
 def place_text(places: Sequence[Data], _paper: Paper) -> str:
-    """`groups where`: a key's partition, and who works there."""
+    """Return the text of `groups where`: the partition of a key, and its member."""
     return "".join(f"{_place(one)}\n" for one in places)
 
 
 def _place(one: Data) -> str:
-    by = f"by `{visible(one['hashed'])}`" if one["hashed"] != one["key"] else "by the whole of it"
+    by = f"by `{visible(one['hashed'])}`" if one["hashed"] != one["key"] else "by the whole key"
     where = f"{visible(one['key'])} → partition {one['partition']} of {one['partitions']}, {by}"
     if "address" not in one:
         return where
     member = one.get("member")
-    owner = f"{member['member']}, {client(member)}" if member else "nobody owns it"
-    queued = f"; {one['queued']:_} waiting there" if "queued" in one else ""
+    owner = f"{member['member']}, {client(member)}" if member else "no member owns it"
+    queued = f"; {one['queued']:_} queued there" if "queued" in one else ""
     return visible(f"{name(one)}: {where}: {owner}{queued}")
 
 
 def spread_text(groups: Sequence[Data], paper: Paper) -> str:
-    """`groups skew`: how unevenly partitions are filled."""
+    """Return the text of `groups skew`: how unevenly partitions are filled."""
     return "\n".join("\n".join(_spread(group, paper)) for group in groups) + "\n" if groups else "no groups\n"
 
 

@@ -1,4 +1,4 @@
-"""What changed from one run to another, as a plan would show it: `max_age  7d → 3d`."""
+"""What changed from one run to another, in the form of a plan: `max_age 7d → 3d`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SIGNS = {"created": "+", "deleted": "-", "replaced": "±", "updated": "~"}
 
 
 def difference_text(found: ChangesBetween, paper: Paper) -> str:
-    """What became of each resource between the two runs, and of which runs in between not all is known."""
+    """Return what happened to each resource between the two runs, and the runs in between that are not fully known."""
     return inert("\n".join(_lines(found, paper)) + "\n")
 
 
@@ -32,7 +32,7 @@ def _lines(found: ChangesBetween, paper: Paper) -> Iterator[str]:
         yield from field_lines(one.fields, paper)
         yield from (f"    {visible(path)}  changed, too long to be kept" for path in one.long)
     if not found.resources:
-        yield "Nothing differs." if first.number != last.number else "One run; name two."
+        yield "Nothing differs." if first.number != last.number else "This is one run; name two."
     for numbers, why in ((found.unsure, "cut off, or still running: perhaps not all of its changes were made"),
                          (found.untold, "its changes are not in the journal")):  # fmt: skip
         for number in numbers:
@@ -40,7 +40,7 @@ def _lines(found: ChangesBetween, paper: Paper) -> Iterator[str]:
 
 
 def difference_json(found: ChangesBetween) -> str:
-    """The same for tools: each field with the value it had and the value it has."""
+    """Return the same for tools: each field with the value it had and the value it has."""
     return json_text(
         {
             "format": FORMAT, "topology": found.last.topology, "from": found.first.number, "to": found.last.number,
@@ -57,6 +57,6 @@ def _resource(one: Differs) -> dict[str, Any]:
 
 
 def _field(field: FieldChange) -> dict[str, Any]:
-    """An absent value is a missing key, as in plans."""
+    """Leave out the key of an absent value, as in plans."""
     sides = {"from": field.live, "to": field.desired}
     return {"path": field.path, **{name: value for name, value in sides.items() if value is not None}}

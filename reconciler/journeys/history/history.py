@@ -1,4 +1,4 @@
-"""What was applied to an account, and who holds its leases: read from the bucket, said as data or as one clear reason."""
+"""Reads from the bucket what was applied to an account and who holds its leases, or the one reason why it cannot."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reconciler.server.wire.api import NO_STREAM, JetStream, NoAnswer, Refusal, 
 
 
 async def history(js: JetStream, topology: str | None = None) -> list[Run]:
-    """Newest first; of one topology, or of all."""
+    """Return the runs, newest first, of one topology or of all."""
     runs = await journal.runs(js)
     if isinstance(runs, Refusal) and runs.err_code == NO_STREAM:
         return []  # nothing was ever applied here
@@ -28,7 +28,7 @@ async def history(js: JetStream, topology: str | None = None) -> list[Run]:
 
 
 async def run(js: JetStream, number: int) -> Run:
-    """One run of the journal. Raises CannotContinue where it holds no run of this number, or cannot be read."""
+    """Return one run of the journal. Raises CannotContinue where it has no run of this number, or cannot be read."""
     found = await journal.run(js, number)
     if isinstance(found, Refusal) and found.err_code == NO_STREAM:
         found = None
@@ -40,14 +40,15 @@ async def run(js: JetStream, number: int) -> Run:
 
 
 async def difference(js: JetStream, numbers: Sequence[int], topology: str | None) -> ChangesBetween:
-    """From one run to a later one of the same topology; of none given: what the newest changed; of one: all since."""
+    """Return what changed from one run to a later one of the same topology. With one number, compare with the newest
+    run; with none, show what the newest run changed."""
     runs = await history(js, topology)
     last = _found(runs, numbers[-1]) if len(numbers) == 2 else _newest(runs, numbers)
     own = sorted((run for run in runs if run.topology == last.topology), key=lambda run: run.number)
     first = _found(runs, numbers[0]) if numbers else _before(own, last)
     if first.topology != last.topology:
         raise _problem(
-            f"Run {first.number} applied topology {first.topology}, and run {last.number} {last.topology}.",
+            f"Run {first.number} applied topology {first.topology}, but run {last.number} applied {last.topology}.",
             "Name two runs of one topology; see `reconciler history --topology NAME`.",
         )
     if first.number > last.number:
@@ -70,16 +71,16 @@ def _newest(runs: Sequence[Run], since: Sequence[int]) -> Run:
 
 
 def _before(own: Sequence[Run], last: Run) -> Run:
-    """Raises where it is the first: before that, nothing was."""
+    """Return the run before this one of the same topology. Raises CannotContinue where this is the first."""
     earlier = [run for run in own if run.number < last.number]
     if not earlier:
-        raise _problem(f"Run {last.number} is the first that is remembered of topology {last.topology}.",
+        raise _problem(f"Run {last.number} is the first remembered run of topology {last.topology}.",
                        f"See what it did with `reconciler history {last.number}`.")  # fmt: skip
     return earlier[-1]
 
 
 async def leases(js: JetStream, topology: str | None) -> list[Held]:
-    """Those that are held: of one topology, or all."""
+    """Return the leases that are held, of one topology or of all."""
     held = await unlocking.leases(js)
     if isinstance(held, Refusal | NoAnswer):
         raise _unreadable(held)
@@ -87,14 +88,14 @@ async def leases(js: JetStream, topology: str | None) -> list[Held]:
 
 
 async def unlock(js: JetStream, shown: Held) -> None:
-    """Returns when nobody holds it any more."""
+    """Remove a lease, and return when nobody holds it any more."""
     now = await unlocking.remove(js, shown)
     if isinstance(now, Refusal | NoAnswer):
         is_dead = isinstance(now, NoAnswer) and now.why is Silence.TIMEOUT
         fix = f"Most likely {STORES_NOTHING}." if is_dead else way_out(now, f"allow publishing to $KV.{BUCKET}.>")
         raise _problem(f"The lease could not be removed: {now}.", fix)
     if isinstance(now, Held):
-        message = f"It was left alone: topology {now.holder.topology} is being applied by {now.holder} now."
+        message = f"It was left alone: topology {now.holder.topology} is now being applied by {now.holder}."
         fix = "Look again with `reconciler unlock`."
         raise CannotContinue.because("LE205", "lease-changed-hands", message, fix=fix)
 

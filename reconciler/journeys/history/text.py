@@ -19,12 +19,13 @@ _HEADS = ("run", "began", "topology", "by", "revision", "steps", "outcome")
 
 
 def history_text(runs: Sequence[Run], paper: Paper) -> str:
-    """A table with a line for each run, in the order given; a sentence where there is no run."""
+    """Return a table with a line for each run, in the order given, or a sentence where there is no run."""
     if not runs:
         return "No run is remembered in this account.\n"
     head, *rows = table([_HEADS, *map(_row, runs)], right=frozenset({0, 5}))
     return inert(
-        "\n".join([paper.paint(head, "quiet"), *rows, f"One in full: reconciler history {runs[0].number}"]) + "\n"
+        "\n".join([paper.paint(head, "quiet"), *rows, f"To see one in full: reconciler history {runs[0].number}"])
+        + "\n"
     )
 
 
@@ -38,13 +39,13 @@ def _row(run: Run) -> tuple[str, ...]:
 
 
 def revision(begun: Mapping[str, Json]) -> str:
-    """`0a0ecbc577ec`, `0a0ecbc577ec-dirty`: in short, and whether the files were as it has them."""
+    """Return `0a0ecbc577ec` or `0a0ecbc577ec-dirty`: the short revision, and whether the files differed from it."""
     commit, dash, more = str(begun.get("git_revision") or "").partition("-")
     return f"{commit[:12]}{dash}{more[:5]}"
 
 
 def outcome(run: Run) -> str:
-    """`applied`, `applied, 2 changes left out`, `incomplete: 4 done, 1 failed`, `stopped: interrupted`"""
+    """Return `applied`, `applied, 2 changes left out`, `incomplete: 4 done, 1 failed`, or `stopped: interrupted`."""
     left = f", {counted(number, 'change')} left out" if (number := run.begun.get("left_out")) else ""
     if run.outcome in ("applied", "running", "cut off"):
         return run.outcome + left
@@ -54,12 +55,12 @@ def outcome(run: Run) -> str:
 
 
 def _time(at: str) -> str:
-    """To the second; the server's is UTC."""
+    """To the second, in the server's UTC."""
     return at[:19].replace("T", " ")
 
 
 def run_text(run: Run, paper: Paper) -> str:
-    """All that the journal tells of one run; each step that failed has its reason and a way out."""
+    """Return all that the journal holds of one run; each failed step has its reason and a way out."""
     return inert("\n".join(_run(run, paper)) + "\n")
 
 
@@ -76,11 +77,11 @@ def _run(run: Run, paper: Paper) -> Iterator[str]:
     }  # fmt: skip
     yield from table([(name, str(value)) for name, value in facts.items() if value], indent=2)
     if run.later_format is not None:
-        yield from paper.wrapped(f"It is written in format {run.later_format}; this version reads {JOURNAL}, and tells what "
-                                 "it can.")  # fmt: skip
+        yield from paper.wrapped(f"It is written in format {run.later_format}; this version reads {JOURNAL}, and "
+                                 "shows what it can.")  # fmt: skip
     if run.outcome == "cut off":
-        yield from paper.wrapped("It has no end: its process was killed, lost the server, or lost its lease. "
-                                 "What it had begun, the next plan shows.")  # fmt: skip
+        yield from paper.wrapped("The journal has no end of it: its process was killed, or lost the server or its "
+                                 "lease. The next plan shows what it had begun.")  # fmt: skip
     for name in ("failed", "in_doubt"):
         for one in run.steps.get(name, ()):
             yield from _failure(name.replace("_", " "), one, paper)
@@ -109,17 +110,17 @@ def _named(head: str, calls: Mapping[str, Json], paper: Paper) -> Iterator[str]:
 
 
 def history_json(runs: Sequence[Run]) -> str:
-    """The runs that `history --format json` prints, in the order given."""
+    """Return the runs that `history --format json` prints, in the order given."""
     return json_text({"format": FORMAT, "runs": [run_data(run) for run in runs]})
 
 
 def run_json(run: Run) -> str:
-    """What `history NUMBER --format json` prints."""
+    """Return what `history NUMBER --format json` prints."""
     return json_text({"format": FORMAT, **run_data(run)})
 
 
 def run_data(run: Run) -> dict[str, Json]:
-    """What the journal tells of one run as plain data; what it does not tell is left out."""
+    """Return what the journal holds of one run as plain data; absent values are left out."""
     begun = {name: value for name, value in run.begun.items() if name not in ("format", "run", "changes")}
     ended = run.ended or {}
     told = {

@@ -1,1 +1,1 @@
-"""The least permissions of a user who plans or applies a topology."""
+"""The least permissions that a user needs to plan or apply a topology."""

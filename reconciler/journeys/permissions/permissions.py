@@ -1,7 +1,8 @@
-"""Topology → the permissions of a user who plans or applies it, in whatever state the account may be.
+"""Computes the permissions that a user needs to plan or apply a topology, whatever the state of the account.
 
-No server is asked. What apply may do to each resource is put as the steps it may become; what those ask at stands in
-one table beside the code that asks. Deleting and replacing count only where the files say so.
+No server is asked. What an apply may do to each resource is expressed as the steps it may take, and the subjects of
+those stand in one table beside the code that sends the requests. Deletion and replacement count only where the files
+allow them.
 """
 
 from __future__ import annotations
@@ -35,17 +36,17 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _May:
-    """What the files and the command line let happen to one resource."""
+    """What the files and the command line permit for one resource."""
 
     address: Address
     kind: Kind
     spec: Json = None
-    """As declared; None: it is to be removed."""
+    """The declaration; None: the resource is to be removed."""
     replaced: bool = False
     origin: Address | None = None
-    """What it is called until now, where it may be made anew in that one's place."""
+    """Its current name, where it may be recreated under a new one."""
     queued: bool = False
-    """A consumer with others on a work queue: filters may go from one to another."""
+    """Whether it is a consumer with others on a work queue: filters may go from one to another."""
     retention: str = ""
 
     def says(self, name: str) -> Json:
@@ -66,8 +67,8 @@ def permissions(
     watch: bool = False,
     registry: Registry = REGISTRY,
 ) -> Needs:
-    """`allow`: consent as of the command line, (code, address pattern); `backup`: streams are written down before; `watch`: drift is
-    looked for whenever something changes."""
+    """Return the permissions. `allow` is the consent of the command line, as (code, address pattern). With `backup`,
+    streams are backed up before. With `watch`, drift is looked for whenever something changes."""
     patterns = [pattern for _, pattern in allow]
     about = [*_about(topology, patterns, registry)]
     publish = [*api.looking()]
@@ -107,13 +108,14 @@ def _is_stream(declared: Declared) -> bool:
 
 
 def _trails(topology: Topology) -> list[str]:
-    """Streams declared here that capture the account's audit events; of others nobody knows before looking."""
+    """Streams declared here that capture the account's audit events; other capturing streams are unknown without a
+    look."""
     streams = (declared for declared in topology.resources if _is_stream(declared))
     return [one.address.name for one in streams if captures(getattr(one.spec, "subjects", None) or ())]
 
 
 def _measured(about: Iterable[_May]) -> list[str]:
-    """Streams whose messages a change may cost; of an elastic group, its queue and the source that this takes in."""
+    """Streams whose messages a change may cost; for an elastic group, its queue and the source of that."""
     found: list[str] = []
     for one in about:
         first, queues = one.kind.primary(one.address), [raw for raw in sorted(one.raws) if raw.type == "stream"]
@@ -141,11 +143,11 @@ def _removed(one: _May, raw: Raw) -> Iterator[Step]:
         yield _step(Call.CONSUMER_DELETE, raw.on)
     elif raw.type == "entry":
         yield _step(Call.ENTRY_DELETE, raw.on)
-        if one.kind.name == "static_group":  # its members' durables: who they are, only the record says
+        if one.kind.name == "static_group":  # the durables of its members, whose names only the record knows
             yield _step(Call.CONSUMER_DELETE, (one.address.stream, "*"))
     else:
         yield _step(Call.STREAM_DELETE, raw.on)
-        if one.kind.place.within:  # the queue of a group: its members have to go first
+        if one.kind.place.within:  # the members of a group must leave before its queue goes
             yield _step(Call.GATE_CONSUMERS_GONE, raw.on)
 
 
@@ -156,7 +158,8 @@ def _stream(one: _May, raw: Raw) -> Iterator[Step]:
         return
     feeding = {"from": one.address.stream}
     yield _step(Call.STREAM_UPDATE, raw.on)  # the replicas of a group's queue, which follow those of its source
-    yield _step(Call.QUEUE_SETTLE, raw.on, feeding)  # what an earlier apply had consent to make, and could not settle
+    # for an earlier apply that recreated the queue with consent and could not settle it
+    yield _step(Call.QUEUE_SETTLE, raw.on, feeding)
     if one.replaced:
         for call in (Call.QUEUE_READ, Call.GATE_CONSUMERS_GONE, Call.STREAM_DELETE):
             yield _step(call, raw.on, feeding)

@@ -1,4 +1,4 @@
-"""Permissions as what they are wanted for: a block for nats-server's configuration, nsc command lines, or JSON."""
+"""Permissions in the form that their reader needs: a block for nats-server's configuration, nsc commands, or JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reconciler.report.words.visible import visible
 
 
 def config_block(needs: Needs, title: str) -> str:
-    """To be put into a user's entry, `{user: ci, password: …, permissions { … }}`, as it is."""
+    """Return a block to put as it is into a user's entry, `{user: ci, password: …, permissions { … }}`."""
     lines = [f"# {visible(title)}", "permissions {", "  publish {", "    allow: [", *_entries(needs.publish), "    ]"]
     lines += ["  }", "  subscribe {", "    allow: [", *_entries(needs.subscribe), "    ]", "  }", "}"]
     return "\n".join(lines) + "\n"
@@ -25,7 +25,8 @@ def _entries(needs: Iterable[Need]) -> Iterator[str]:
 
 
 def quoted(subject: str) -> str:
-    """As a string of nats-server's configuration, which knows bytes (`\\xNN`) but no other characters by number."""
+    """Quote a string for nats-server's configuration, which has escapes for bytes (`\\xNN`) but no other numeric
+    escapes."""
     return '"' + "".join(_in_config(character) for character in subject) + '"'
 
 
@@ -38,7 +39,7 @@ def _in_config(character: str) -> str:
 
 
 def nsc_lines(needs: Needs, title: str, user: str) -> str:
-    """One command with one option per subject, since commas would have to be escaped in a list."""
+    """Return one command with an option per subject, because commas in a list would need escapes."""
     flags = [("--allow-pub", need.subject) for need in needs.publish]
     flags += [("--allow-sub", need.subject) for need in needs.subscribe]
     said = [f"nsc edit user --name {_in_shell(user)}", *(f"  {flag} {_in_shell(_in_list(s))}" for flag, s in flags)]
@@ -46,7 +47,7 @@ def nsc_lines(needs: Needs, title: str, user: str) -> str:
 
 
 def _in_list(subject: str) -> str:
-    """nsc reads each as a line of comma-separated values."""
+    """Escape commas: nsc reads each option as comma-separated values."""
     return '"' + subject.replace('"', '""') + '"' if any(c in subject for c in ',"') else subject
 
 
@@ -58,7 +59,7 @@ def _in_shell(text: str) -> str:
 
 
 def permissions_json(needs: Needs, topology: str, purpose: str) -> str:
-    """The subjects as a server's configuration nests them, and under `why` what each of them is for."""
+    """Return the subjects as a server's configuration nests them, and under `why` the purpose of each."""
     whole = {
         "format": 1,
         "topology": topology,

@@ -1,1 +1,1 @@
-"""Files × account → plan: read, compared, judged. Looking changes nothing."""
+"""Read the files and the account, compare them, and decide the plan. Looking changes nothing."""

@@ -1,4 +1,4 @@
-"""Files → topology, with the kinds we have."""
+"""Reads topologies from files, with every kind that is registered."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from reconciler.model.topology import Topology
 
 
 class Several(CannotContinue):
-    """There are several topologies where one is worked on."""
+    """The files hold several topologies, and the command works on one."""
 
     each: tuple[Loaded, ...] = ()
 
     def readable(self) -> list[Loaded]:
-        """All of them, in the order in which they stand on one another, for one account; raises whatever is wrong with any."""
+        """Return all topologies of one account in the order in which to apply them. Raises CannotContinue with every
+        problem in any of them."""
         wrong = [one for loaded in self.each if loaded.topology is None for one in loaded.diagnostics]
         if found := wrong or list(_claimed_twice(self.each)):
             raise CannotContinue(*found)
@@ -31,17 +32,18 @@ class Several(CannotContinue):
 
 
 def load(paths: Sequence[Path], tree: Tree = DISK) -> Loaded:
-    """One topology from files and folders, or every problem in them; or several, each on its own."""
+    """Load one topology from files and folders, or several, each on its own; every problem in the files is reported."""
     return load_each(paths, REGISTRY, tree)
 
 
 def read(paths: Sequence[Path], tree: Tree = DISK) -> Topology:
-    """The topology alone; without one there is nothing to go on with."""
+    """Read one topology. Raises CannotContinue where there is none."""
     return topology_of(load(paths, tree))
 
 
 def topology_of(loaded: Loaded) -> Topology:
-    """The topology that was loaded. Raises Several where there are several, CannotContinue where none could be read."""
+    """Return the topology that was loaded. Raises Several where there are several, CannotContinue where none could be
+    read."""
     if loaded.each:
         several = Several(*loaded.diagnostics)
         several.each = loaded.each
@@ -52,12 +54,12 @@ def topology_of(loaded: Loaded) -> Topology:
 
 
 def in_order(each: Sequence[Loaded]) -> list[Loaded]:
-    """Whoever gives something up goes before those who declare it, and they before those who name it as somebody else's;
-    else as the files are found."""
+    """Order topologies: one that forgets an object goes before one that declares it, and one that declares an object
+    goes before one that names it as `external`. Otherwise the order of the files stays."""
     ordered, left = list[Loaded](), [_Claims.of(one) for one in each]
     while left:
         free = (one for one in left if not any(other.goes_before(one) for other in left if other is not one))
-        going = next(free, left[0])  # they may stand on each other
+        going = next(free, left[0])  # two topologies may depend on each other
         ordered.append(going.loaded)
         left.remove(going)
     return ordered
@@ -65,12 +67,12 @@ def in_order(each: Sequence[Loaded]) -> list[Loaded]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Claims:
-    """What a topology says of addresses that others may speak of, too."""
+    """The addresses that one topology claims or gives up."""
 
     loaded: Loaded
     declared: frozenset[Address]
     elsewhere: frozenset[Address]
-    """Named as somebody else's."""
+    """Declared as `external`."""
     given_up: frozenset[Address]
 
     @classmethod
@@ -83,12 +85,13 @@ class _Claims:
         return cls(loaded, declared, elsewhere - given_up, given_up)
 
     def goes_before(self, other: _Claims) -> bool:
-        """Does it give up what the other declares, or declare what that names as somebody else's?"""
+        """Does it give up an address that the other declares, or declare one that the other names as `external`?"""
         return not (self.given_up.isdisjoint(other.declared) and self.declared.isdisjoint(other.elsewhere))
 
 
 def _claimed_twice(each: Sequence[Loaded]) -> Iterator[Diagnostic]:
-    """What would belong to two topologies of one account. Where they expect other places, they never meet."""
+    """Find objects that two topologies of one account both declare. Topologies that `expect` different places never
+    meet."""
     for one, other in combinations([loaded.topology for loaded in each if loaded.topology], 2):
         if one.expect != other.expect:
             continue
@@ -97,8 +100,11 @@ def _claimed_twice(each: Sequence[Loaded]) -> Iterator[Diagnostic]:
             again = theirs.get(ours.address)
             if again and not ours.external and not again.external:
                 message = (
-                    f"`{ours.address}` is declared by topology {other.name} here and by {one.name} at {ours.where('')}; "
-                    "one of them owns it"
+                    f"`{ours.address}` is declared by topology {other.name} here and by {one.name} at "
+                    f"{ours.where('')}; only one of them can own it"
                 )
-                fix = "take it out of one, or name the files of one topology where they are for two accounts"
+                fix = (
+                    "delete it from one topology; if the two are for different accounts, run them separately "
+                    "and name each one's files"
+                )
                 yield complain("XX523", "declared-twice", message, again.where(""), address=str(ours.address), fix=fix)

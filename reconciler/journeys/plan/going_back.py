@@ -1,7 +1,6 @@
-"""Going back to an earlier revision of the files: what they said then, and what no apply of it brings back.
+"""Going back to an earlier revision of the files, and what applying it cannot bring back.
 
-The plan itself is one like any other, judged against what is live; here is only what a person who goes back may expect
-in vain.
+The plan is an ordinary plan of the earlier files. This module adds a warning for each loss that the plan cannot undo.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from reconciler.model.resource import Json
 from reconciler.model.run_options import Origin
 
 BOUNDS = frozenset({"max_age", "max_msgs", "max_bytes", "max_msgs_per_subject", "ttl", "history"})
-"""Fields beyond which something stored goes; absent, zero and below: no bound."""
+"""Fields that limit what is stored. An absent value, zero and a negative value mean no limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +32,14 @@ class Earlier:
 
     @classmethod
     def at(cls, revision: str, paths: Sequence[Path]) -> Earlier:
-        """Raises CannotContinue where git does not know it."""
+        """Read the files of a revision. Raises CannotContinue where git does not know the revision."""
         near = paths[0]
         tree = GitTree.at(revision, near)
         return cls(tree, Origin(repository=origin(tree.root).repository, revision=tree.commit))
 
 
 def lasting(plan: Plan) -> tuple[Diagnostic, ...]:
-    """What going back by this plan does not undo."""
+    """List what this plan does not undo by going back."""
     left = tuple(change.address for change in plan.changes if change.action is Action.ORPHAN)
     return tuple(one for change in plan.changes for one in _lasting(change, left))
 
@@ -48,7 +47,7 @@ def lasting(plan: Plan) -> tuple[Diagnostic, ...]:
 def _lasting(change: PlannedChange, left: Sequence[str]) -> Iterator[Diagnostic]:
     stays = next((verdict for verdict in change.verdicts if verdict.refuses), None)
     if stays is not None:
-        yield _said(change, "GB101", "cannot-be-undone", f"cannot be undone, since {_why(stays)}", stays.fix)
+        yield _said(change, "GB101", "cannot-be-undone", f"cannot be undone, because {_why(stays)}", stays.fix)
     elif change.action is Action.CREATE:
         yield _made_anew(change, left)
     elif change.action is Action.UPDATE:
@@ -61,27 +60,30 @@ def _why(verdict: Verdict) -> str:
 
 
 def _made_anew(change: PlannedChange, left: Sequence[str]) -> Diagnostic:
-    """`left`: what the earlier files do not know, and stays; a consumer among them may be this one by another name."""
+    """`left` holds the addresses that the earlier files do not know; a consumer among them may be this one under a
+    newer name."""
     if REGISTRY[change.address.split("/")[0]].backing is not None:
-        message = "is made anew and empty: what it held when it was deleted does not come back"
-        return _said(change, "GB102", "made-anew", message, "restore a backup after applying, if there is one")
-    message = "is made anew: where it stood when it was deleted is not remembered, so it starts where its file says"
+        message = "is recreated empty: the messages it held when it was deleted do not come back"
+        return _said(change, "GB102", "starts-over", message, "restore a backup after the apply, if you have one")
+    message = (
+        "is recreated: nothing remembers its position from before it was deleted, so it starts where its file says"
+    )
     beside = next((one for one in left if one.rpartition("/")[0] == change.address.rpartition("/")[0]), None)
-    return _said(change, "GB102", "made-anew", message, _still_there(change, beside) if beside else None)
+    return _said(change, "GB102", "starts-over", message, _still_there(change, beside) if beside else None)
 
 
 def _still_there(change: PlannedChange, beside: str) -> str:
     entry = f"moved: [{{from: {beside}, to: {change.address}, reason: …}}]"
-    return f"if {beside} is the same one by a later name, go back with an entry in the files: {entry}"
+    return f"if {beside} is the same consumer under a newer name, rename it back with this entry in the files: {entry}"
 
 
 def _not_back(change: PlannedChange, field: FieldChange) -> Diagnostic | None:
     if field.path in BOUNDS and _bound(field, field.desired) > _bound(field, field.live):
-        message = f"{field.path} is as wide as it was again, but what has gone meanwhile does not come back"
+        message = f"{field.path} gets its wider limit back, but what the narrower limit removed does not come back"
     elif field.path == "subjects" and (added := _added(field)):
-        message = f"what was published to {', '.join(added)} meanwhile was not stored here, and does not come back"
+        message = f"messages published to {', '.join(added)} in the meantime were not stored here, and do not come back"
     elif field.path == "retention":
-        message = f"what retention {field.live} has removed does not come back"
+        message = f"the messages that {field.live} retention removed do not come back"
     else:
         return None
     return _said(change, "GB103", "gone-meanwhile", message, None)

@@ -1,4 +1,4 @@
-"""Topology × server → plan. Looking changes nothing: every request here is a read."""
+"""Plans a topology against a server. Planning changes nothing: every request here only reads."""
 
 from __future__ import annotations
 
@@ -44,13 +44,14 @@ class Planned:
     plan: Plan
     snapshot: Snapshot
     topology: Topology | None = None
-    """What was declared; None: the plan was read from a file, which has that too."""
+    """What was declared; None for a plan that was read from a file, which holds its own declarations."""
     options: RunOptions = NO_OPTIONS
     purpose: PlanPurpose = PlanPurpose.APPLY
 
 
 async def plan(topology: Topology, js: JetStream, options: RunOptions = NO_OPTIONS) -> Planned:
-    """Read what is live, compare, ask what the changes need to know, and decide."""
+    """Read the account, compare it with the topology, ask the server what the changes need to know, and decide the
+    plan."""
     return await planned(topology, await observe(js), js, options)
 
 
@@ -61,7 +62,7 @@ async def planned(
     options: RunOptions = NO_OPTIONS,
     registry: Registry = REGISTRY,
 ) -> Planned:
-    """The same from a snapshot already taken. Without a connection, what depends on the changes stays unanswered."""
+    """Plan from a snapshot that was already taken. Without a connection, questions about the changes stay unanswered."""
     options = completed(options, topology, snapshot)
     view = compared(topology, snapshot, options, registry, is_looked_at=js is not None)
     made = await decided(view, js, options, registry)
@@ -69,7 +70,7 @@ async def planned(
 
 
 def completed(options: RunOptions, topology: Topology, snapshot: Snapshot) -> RunOptions:
-    """With the day as the server's clock has it, and the origin of the files as git tells it, unless they are given."""
+    """Fill in the day from the server's clock and the origin of the files from git, unless the options give them."""
     found = origin(Path(topology.files[0])) if topology.files and options.origin is None else options.came_from
     return replace(
         options, today=options.today or snapshot.target.day or datetime.now(UTC).date(), origin=options.origin or found
@@ -84,8 +85,8 @@ def compared(
     *,
     is_looked_at: bool = True,
 ) -> View:
-    """What a plan is decided from. Raises CannotContinue where this is another place than the files are for, or where a
-    server that was looked at did not tell who owns what."""
+    """Compare the topology with the snapshot. Raises CannotContinue where the account is not the one the files expect,
+    or where the server did not tell who owns what."""
     check_place(topology, snapshot.target)
     unread = remembered.unread(snapshot) if is_looked_at else None
     if unread and unread.severity is Severity.ERROR:
@@ -96,13 +97,13 @@ def compared(
 
 
 async def decided(view: View, js: JetStream | None, options: RunOptions, registry: Registry = REGISTRY) -> Plan:
-    """Ask what the changes need to know, and decide."""
+    """Ask the server what the changes need to know, and decide the plan."""
     made = decide(replace(view, facts=await _answers(js, view, registry)), registry, options)
     return replace(made, read=counted(view))
 
 
 async def _answers(js: JetStream | None, view: View, registry: Registry) -> Facts:
-    """Until no answer leads to another question."""
+    """Ask until no answer leads to another question."""
     facts: dict[Question, Json | Unanswered] = {}
     while asked := questions(replace(view, facts=facts), registry):
         facts |= await ask(js, asked) if js else dict.fromkeys(asked, Unanswered("no server was asked"))

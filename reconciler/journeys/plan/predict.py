@@ -1,4 +1,4 @@
-"""What the executor must know about configurations, joined from the kinds' primitives: how to patch, what to expect."""
+"""Predicts configurations for the executor: how to patch an object, and what the server should answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from reconciler.server.run.handling import Forms
 
 
 def forms(snapshot: Snapshot) -> Forms:
-    """Predictions for one run. A consumer inherits from its stream as it is by then, so stream echoes are remembered."""
+    """Build the predictions for one run. A consumer inherits from its stream as that is at the time, so this remembers
+    what the server answered for each stream."""
     streams: dict[str, Config] = {name: info["config"] for name, info in snapshot.streams.items()}
 
     def wrong(step: Step, sent: Config, before: Config | None, echo: Config) -> Sequence[str]:
@@ -39,7 +40,8 @@ def _fields(step: Step) -> Mapping[str, FieldInfo]:
 
 
 def _left_paused(sent: Config, echo: Config) -> Config:
-    """No update pauses or resumes, whatever it says; what was read just before may be older than the pause."""
+    """Keep `pause_until` as the server answered it: no update pauses or resumes a consumer, and the value read before
+    may be older than the pause."""
     paused = {"pause_until": echo["pause_until"]} if "pause_until" in echo else {}
     return {**{name: value for name, value in sent.items() if name != "pause_until"}, **paused}
 
@@ -51,7 +53,8 @@ def _origin(sent: Config, streams: Mapping[str, Config]) -> Config | None:
 
 
 def unlike(predicted: Config, filled: Mapping[str, ServerDefault], echoed: Config) -> list[str]:
-    """Fields whose echo is not as predicted, in words; what a limit of the server's own explains is no surprise."""
+    """Describe each field whose answer differs from the prediction, except where a limit of the server explains the
+    difference."""
     surprises = []
     for name in sorted(predicted.keys() | echoed.keys()):
         wanted, found = predicted.get(name), echoed.get(name)

@@ -1,4 +1,5 @@
-"""Before anything is changed: may this user do all that the plan needs? What is lacking is named subject by subject."""
+"""Checks before any change whether the user may do all that the plan needs, and names each missing permission by
+subject."""
 
 from __future__ import annotations
 
@@ -17,12 +18,12 @@ from reconciler.server.read.permission_subjects import Api
 from reconciler.server.wire.api import JetStream
 
 SHOWN = 20
-"""Subjects named at once; more of them say nothing new, and `reconciler permissions` prints them all."""
+"""How many subjects a message names; `reconciler permissions` prints them all."""
 
 
 def check(plan: Plan, snapshot: Snapshot, js: JetStream, *, kept: Iterable[str] = ()) -> None:
-    """Raises where the server tells that a step would be denied, or the backup of one of the streams `kept`. Where it
-    does not tell, a denial stops its branch."""
+    """Raise CannotContinue where the server shows that it would deny a step, or the backup of a stream in `kept`. Where
+    the server does not show this, a denial stops its branch later."""
     if snapshot.may is None:
         return
     api = Api(start=js.prefix)
@@ -34,7 +35,7 @@ def check(plan: Plan, snapshot: Snapshot, js: JetStream, *, kept: Iterable[str] 
 
 
 def forgetful(plan: Plan, snapshot: Snapshot, js: JetStream) -> Diagnostic | None:
-    """Why what is applied cannot be remembered by this user, said once; everything else goes on."""
+    """Return the warning that this user cannot record what is applied, if that is so. Everything else goes on."""
     if not plan.ledger_known:
         return _forgotten(
             snapshot.unknown_bucket(BUCKET) or "it could not be read", [*Api(start=js.prefix).remembering()]
@@ -46,14 +47,14 @@ def forgetful(plan: Plan, snapshot: Snapshot, js: JetStream) -> Diagnostic | Non
 def _forgotten(why: str, missing: Iterable[Need]) -> Diagnostic:
     return Diagnostic(
         severity=Severity.WARNING, code="LE102", name="ledger-not-writable",
-        message=f"applied without bucket {BUCKET}, so without lease, journal and records ({why}): creating, updating and "
-        "membership work; replacing, removing and three-way drift do not",
+        message=f"applied without bucket {BUCKET}, so without lease, journal and records ({why}): creates, updates "
+                "and membership changes work; replacement, deletion and three-way drift do not",
         fix=_allowing(_wide(missing)),
     )  # fmt: skip
 
 
 def needs_memory(plan: Plan) -> bool:
-    """What cannot be taken back is done under a lease, and where the next run can see how far it came."""
+    """Changes that nobody can undo need a lease, and a record from which the next run can see how far they came."""
     return bool(streams_at_stake(plan)) or any(step.on[0] == BUCKET for step in plan.steps)
 
 
@@ -63,7 +64,7 @@ def _memory(plan: Plan, snapshot: Snapshot, js: JetStream) -> list[Need]:
 
 
 def _wide(missing: Iterable[Need]) -> list[str]:
-    """Keys change from run to run; whoever allows one allows all."""
+    """Name all keys at once: they differ from run to run."""
     head = f"$KV.{BUCKET}."
     subjects = (need.subject for need in missing)
     return [*dict.fromkeys(s[: s.index(head)] + head + ">" if head in s else s for s in subjects)]
@@ -80,11 +81,14 @@ def _not_permitted(missing: Sequence[Need]) -> Diagnostic:
 
 
 def _allowing(subjects: Sequence[str]) -> str:
-    """One a line, so that they can be copied whole."""
+    """One subject a line, so that the lines can be copied whole."""
     return "\n".join(
         (
-            "Add to permissions { publish { allow: […] } } of this user in the server's configuration:",
+            "Add these lines to permissions {{ publish {{ allow: […] }} }} of this user in the server's configuration:",
             *(f"  {quoted(subject)}" for subject in subjects[:SHOWN]),
-            "All that a topology needs, also for nsc: reconciler permissions apply PATHS. See: reconciler explain AP301",
+            (
+                "To print every permission that a topology needs, also for nsc: reconciler permissions apply "
+                "PATHS. See: reconciler explain AP301"
+            ),
         )
     )

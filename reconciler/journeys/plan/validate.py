@@ -1,4 +1,4 @@
-"""Offline checks: what the files alone say, judged for the oldest server they are written for and for the newest."""
+"""Offline checks: judges the files alone, for the oldest server they are written for and for the newest."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from reconciler.model.wire.snapshot import Scope, Snapshot, Target
 from reconciler.model.wire.version import SUPPORTED, Version
 
 OFFLINE = frozenset({"spec", "neighbours"})
-"""What can be judged without looking at a server."""
+"""What rules may need when no server is asked."""
 ALONE = frozenset({"spec"})
-"""What can be judged of a resource where others could not be read."""
+"""What rules may need when other resources could not be read."""
 
 
 def validate(paths: Sequence[Path], server: Version | None = None) -> tuple[Topology | None, list[Diagnostic]]:
-    """The topology, if it could be read, and everything wrong with it."""
+    """Return the topology, if it could be read, and everything wrong with it."""
     loaded = checked(paths, server)
     return loaded.topology, list(loaded.diagnostics)
 
 
 def checked_each(paths: Sequence[Path], server: Version | None = None, tree: Tree = DISK) -> list[Loaded]:
-    """The same of every topology that the files hold."""
+    """Check every topology that the files hold."""
     loaded = load(paths, tree)
     each = loaded.each or (loaded,)
     return [_judged(one, server, [other.topology for other in each if other.topology]) for one in each]
 
 
 def checked(paths: Sequence[Path], server: Version | None = None, tree: Tree = DISK) -> Loaded:
-    """What the files say, with everything wrong with it."""
+    """Check what the files say, and report everything wrong with it."""
     return _judged(load(paths, tree), server)
 
 
@@ -56,7 +56,8 @@ def _judged(loaded: Loaded, server: Version | None, beside: Collection[Topology]
 
 
 def versions(topology: Topology, server: Version | None) -> list[Version]:
-    """The versions that files are judged for: the one given, else the oldest that they expect and the newest supported."""
+    """Return the versions to judge the files for: the one given, or the oldest that they expect and the newest
+    supported."""
     if server is not None:
         return [server]
     oldest = topology.expect.min_server
@@ -64,7 +65,8 @@ def versions(topology: Topology, server: Version | None) -> list[Version]:
 
 
 def nowhere(topology: Topology, version: Version) -> Target:
-    """A cluster, so that nothing is refused for want of servers; called what the files expect."""
+    """An imagined target with the names that the files expect. It is a cluster, so that no rule refuses for want of
+    servers."""
     expect = topology.expect
     return Target(version=version, cluster=expect.cluster or "(offline)", domain=expect.domain, account=expect.account)
 
@@ -76,8 +78,8 @@ def offline(
     needing: frozenset[str] = OFFLINE,
     beside: Collection[Topology] = (),
 ) -> Iterator[Diagnostic]:
-    """What there is to say of creating everything on an empty cluster of this version, without looking at a server. What
-    topologies `beside` declare may be there."""
+    """Judge the creation of everything on an empty cluster of this version. The objects that topologies in `beside`
+    declare may exist there."""
     older = able_to_stand(topology, version, registry)
     for verdict in _verdicts(topology, version, registry, needing, beside):
         yield unless_live(verdict, older).diagnostic()
@@ -87,7 +89,7 @@ Said = Callable[[], Collection[tuple[str, str, str]]]
 
 
 def able_to_stand(topology: Topology, version: Version, registry: Registry) -> Said:
-    """By address, code and path: what this server refuses, and what may be there since an older one took it."""
+    """The address, code and path of each finding that would not stop an object which an older server accepted."""
 
     @cache
     def said() -> frozenset[tuple[str, str, str]]:
@@ -99,7 +101,8 @@ def able_to_stand(topology: Topology, version: Version, registry: Registry) -> S
 
 
 def unless_live(verdict: Verdict, older: Said) -> Verdict:
-    """What is live and unchanged is no offence, and whether it is live nobody has seen: so it is worth a warning."""
+    """Turn a refusal into a warning where the object may already be live and unchanged: no server was asked whether it
+    is."""
     if not verdict.blocks:
         return verdict
     if not (verdict.can_stand or (verdict.address, verdict.code, verdict.path) in older()):
@@ -107,7 +110,7 @@ def unless_live(verdict: Verdict, older: Said) -> Verdict:
     return replace(verdict, outcome=Outcome.WARNS, message=f"{verdict.message.rstrip('.')}. {UNLESS_LIVE}")
 
 
-UNLESS_LIVE = "A plan refuses this unless it is live already."
+UNLESS_LIVE = "A plan refuses this unless the object is already live like this."
 
 
 def _verdicts(
@@ -126,6 +129,6 @@ def _verdicts(
 
 
 def _streams(topology: Topology, registry: Registry) -> Iterator[str]:
-    """The streams behind what is declared; consumers have none of their own."""
+    """The streams behind what is declared; a consumer has none of its own."""
     found = (registry.of(one.address).stream(one.address) for one in topology.resources)
     yield from (stream for stream in found if stream)

@@ -1,1 +1,1 @@
-"""A plan carried out on throw-away servers, and what clients feel of it there."""
+"""Carrying a plan out on throw-away servers, and what clients experience there."""

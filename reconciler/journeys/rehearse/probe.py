@@ -1,7 +1,7 @@
-"""What clients will feel of a plan: the account made again on two throw-away servers, with messages, of which only one carries the
-plan out; on both, clients then do the same.
+"""Finds out what clients will feel of a plan. It recreates the account on two throw-away servers, with messages, and
+carries the plan out on one of them. Clients then do the same on both.
 
-Nothing here knows how to reach the account itself.
+Nothing here can reach the account itself.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from reconciler.kinds.foresight import narrowed as narrowed_codes
 from reconciler.model.pages import PLANNING
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
+from reconciler.model.waits import waiting
 from reconciler.model.wire.snapshot import Snapshot
+from reconciler.report.words.values import counted
 from reconciler.server.connect.connection import connection
 from reconciler.server.connect.session import session
 from reconciler.server.wire.api import JetStream
@@ -41,15 +43,16 @@ T = TypeVar("T")
 BOUND = 180.0
 """Seconds after which no other scene begins."""
 AT_ONCE = 8
-"""Scenes; each mostly waits."""
+"""How many scenes run at a time; each mostly waits."""
 AGAIN = (1.0, 4.0)
-"""A difference must show anew, the last time with so much more patience, before it counts as not foretold: a busy machine
-delivers late."""
+"""A difference must show again, the last time with this much more patience, before it counts as not foretold: a busy
+machine delivers late."""
 PATIENCE = 20.0
-"""Seconds after which steps that wait for clients are given up: here nobody acknowledges anything meanwhile."""
+"""Seconds after which steps that wait for clients are given up: here no client acknowledges anything in the
+meantime."""
 LATE = "there was no time left for it"
-WAITS = "it waits until clients acknowledge what is in flight, and here none do"
-BETTER = "nothing came of it before"
+WAITS = "it waits until clients acknowledge the messages in flight, and here none do"
+BETTER = "before, it failed or came without payload"
 
 
 def probe(
@@ -60,7 +63,7 @@ def probe(
     rehearsal: Rehearsal,
     within: float = BOUND,
 ) -> Probe:
-    """After a rehearsal, which knows what changes and what could not be made again."""
+    """Probe after a rehearsal, which knows what changes and what could not be recreated."""
     began = time.monotonic()
     chosen = casting(live, rehearsal.plan, rehearsal.missing)
     if not chosen.scenes:
@@ -79,7 +82,7 @@ def probe(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Played:
-    """One scene, on both servers."""
+    """One scene, played on both servers."""
 
     scene: Scene
     felt: tuple[Experience, ...]
@@ -88,11 +91,12 @@ class Played:
 
     @property
     def is_doubtful(self) -> bool:
-        """Clients experienced what nothing foretold, which may be chance: the scene is worth playing again."""
+        """Did clients experience a difference that nothing foretold? It may be chance, so the scene is worth playing
+        again."""
         return any(one.foresight is Foresight.UNFORETOLD for one in self.felt)
 
     def beside(self, other: Played) -> Played:
-        """Of what was not foretold, what shows both times."""
+        """Of the differences that were not foretold, keep those that show both times."""
         again = {(one.address, one.operation) for one in other.felt}
         kept = [
             one
@@ -110,7 +114,7 @@ class _Playbill:
     """Addresses of changes that were carried out."""
 
     def beside(self, other: _Playbill) -> _Playbill:
-        """The same, as far as it shows the same when it is played anew."""
+        """Keep the differences that show again in a second play."""
         anew = {tuple(one.scene.streams): one for one in other.scenes}
         kept = [
             one.beside(anew[tuple(one.scene.streams)]) if tuple(one.scene.streams) in anew else one
@@ -138,7 +142,7 @@ def _objects(scene: Scene) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Theatre:
-    """Two stages that are set up alike."""
+    """Two stages with the same setup."""
 
     topology: Topology
     live: Snapshot
@@ -148,9 +152,13 @@ class _Theatre:
     until: float
 
     def play(self, scenes: Sequence[Scene], times: float = 1.0) -> _Playbill:
-        """Clients wait so many times as long as usual."""
+        """Play the scenes. Clients wait `times` as long as usual."""
         server = self.program(str(self.live.target.version))
-        with stage(self.cast, server) as calm, stage(self.cast, server) as changed:
+        with (
+            waiting(f"for {counted(len(scenes), 'scene')} to be played", quiet=0),
+            stage(self.cast, server) as calm,
+            stage(self.cast, server) as changed,
+        ):
             return asyncio.run(self._play(calm, changed, scenes, times))
 
     async def _play(self, calm: Stage, changed: Stage, scenes: Sequence[Scene], times: float) -> _Playbill:
@@ -175,7 +183,7 @@ class _Theatre:
         )
 
     async def _change(self, js: JetStream) -> _Changed:
-        """The plan, with every consent: whoever asks what it would do has not given it yet."""
+        """Return the plan with every consent given: people want to know what a change would do before they consent."""
         codes = (*(rule.code for rule in REGISTRY.rules()), *PLANNING)
         options = replace(self.options, allow=(*self.options.allow, *((code, "*") for code in codes)))
         made = await planned(self.topology, await seen(js), js, options)
@@ -200,7 +208,7 @@ class _Setting:
 
 @asynccontextmanager
 async def _set_up(built: Stage, live: Snapshot, times: float) -> AsyncIterator[_Setting]:
-    """The account, made again, and a client of it."""
+    """Recreate the account, and connect a client."""
     options = built.options()
     async with session(options) as js, connection(options) as nc:
         await recreate(js, live)
@@ -213,7 +221,7 @@ async def _begin(client: Client, scenes: Iterable[Scene]) -> None:
 
 
 async def _each(work: Sequence[Awaitable[T]]) -> list[T]:
-    """A few at a time."""
+    """Run a few at a time."""
     window = asyncio.Semaphore(AT_ONCE)
 
     async def one(item: Awaitable[T]) -> T:
@@ -229,7 +237,7 @@ class _Changed:
 
     changes: tuple[PlannedChange, ...]
     consumers: frozenset[tuple[str, str]]
-    """That are there now."""
+    """The consumers that exist afterwards, by stream and name."""
     undone: tuple[Missing, ...]
 
     @classmethod
@@ -257,7 +265,11 @@ def _undone(change: PlannedChange, failed: Mapping[str, str]) -> str:
     if change.address in failed:
         return f"it was not done: {failed[change.address]}"
     codes = ", ".join(one.code for one in change.verdicts if one.blocks)
-    return (f"the plan refuses it ({codes})" if codes else "it waits for what is not done") if change.is_blocked else ""
+    return (
+        (f"the plan refuses it ({codes})" if codes else "it depends on a change that was not made")
+        if change.is_blocked
+        else ""
+    )
 
 
 def _judged(scene: Scene, before: Record, after: Record, changes: Sequence[PlannedChange]) -> Played:
@@ -268,7 +280,7 @@ def _judged(scene: Scene, before: Record, after: Record, changes: Sequence[Plann
 
 
 def _foretold(change: PlannedChange) -> Iterator[Unshown]:
-    """What the plan said clients may feel."""
+    """The effects on clients that the plan foretells."""
     spoken = foretold(change)
     for one in change.verdicts:
         if one.code in spoken:
@@ -300,7 +312,7 @@ def _foresight(one: Difference, codes: Sequence[str], reason: str) -> Foresight:
 
 
 def _of(operation: str, scene: Scene) -> tuple[str, str]:
-    """The object that an operation of a record names at its end, and the operation without it."""
+    """Split an operation of a record into the operation and the object it names at its end."""
     names = {f"{stream}/{name}": address_of(stream, name) for stream, name in scene.consumers}
     names |= {name: address_of(name) for name in scene.streams}
     for name, address in names.items():

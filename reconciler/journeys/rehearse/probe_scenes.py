@@ -1,4 +1,5 @@
-"""Scenes of a user's own topology: what a plan changes, and what such a change may touch, with messages made up for it."""
+"""Builds the scenes for a user's own topology: what a plan changes, and what such a change may touch, with invented
+messages."""
 
 from __future__ import annotations
 
@@ -20,18 +21,18 @@ from reconciler.testbed.probes.scene import BEGINS, Scene
 
 MESSAGES = 100
 LARGE, SMALL, EVERY = 1500, 20, 5
-"""Bytes of a message, and which of them are large."""
+"""The size of large and small messages in bytes, and how often a large one comes."""
 SUBJECTS = 4
-"""Of one stream, to which clients publish."""
+"""Subjects of one stream to which clients publish."""
 BYSTANDERS = 3
 """Consumers of one stream that do not change themselves."""
 ORIGINS = 4
-"""Streams that clients publish to, so that a copy of them gets something."""
-NEW = "it is new: no client has used it before"
-GOES = "it goes, and whoever uses it fails from then on"
-MEMBERS = "no member of a group runs here; the plan says what moves between them"
-ELSEWHERE = "what it copies lies in another account or domain"
-MANY = "it stays as it is, and others beside it were played"
+"""Streams that clients publish to, so that a copy of them receives messages."""
+NEW = "it is new: no client uses it yet"
+GOES = "it is deleted, and every client that uses it fails from then on"
+MEMBERS = "no group member runs here; the plan says which partitions move between them"
+ELSEWHERE = "it copies from another account or domain"
+MANY = "it stays as it is, and others of its stream were played"
 KEYS = ("$KV.{0}.one", "$KV.{0}.two", "$KV.{0}.spare")
 OBJECTS = ("$O.{0}.C.n1", "$O.{0}.M.bmFtZQ==")
 Consumer = tuple[str, str]
@@ -39,21 +40,21 @@ Consumer = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Casting:
-    """What is played, and what is not."""
+    """The scenes to play, and what no scene shows."""
 
     scenes: tuple[Scene, ...] = ()
     unplayed: tuple[Missing, ...] = ()
 
 
 def casting(live: Snapshot, plan: Plan, missing: Sequence[Missing]) -> Casting:
-    """`missing` could not be made again."""
+    """Choose the scenes. The objects in `missing` could not be recreated."""
     account = _Account(live, plan, frozenset(one.what.partition("/")[2].split("/")[0] for one in missing))
     scenes = tuple(account.scene(sorted(streams)) for streams in account.groups)
     return Casting(scenes, tuple(dict.fromkeys([*account.unplayed(scenes), *missing])))
 
 
 def address_of(stream: str, consumer: str = "") -> str:
-    """As plans call it."""
+    """Return the address that plans use."""
     if consumer:
         return f"consumer/{stream}/{consumer}"
     for shape in (KV, OB):
@@ -63,7 +64,7 @@ def address_of(stream: str, consumer: str = "") -> str:
 
 
 def streams_of(change: PlannedChange) -> set[str]:
-    """That the change of a resource may touch."""
+    """Return the streams that the change of a resource may touch."""
     address = Address.parse(change.address)
     kind = REGISTRY.of(address)
     raw = (kind.primary(address), *kind.derived(address))
@@ -82,7 +83,7 @@ class _Account:
 
     @cached_property
     def changed(self) -> set[str]:
-        """Streams that are there before and after, and of which something changes."""
+        """Streams that exist before and after, and of which something changes."""
         goes = {
             name
             for one in self.writing
@@ -93,7 +94,8 @@ class _Account:
         return (found & self.live.streams.keys()) - goes - self.lost - self.outside
 
     def _matters(self, one: PlannedChange) -> bool:
-        """A consumer that comes or goes changes what is stored only where consumers decide that."""
+        """Does the change matter to stored messages? A consumer that comes or goes matters only where consumers decide
+        what is stored."""
         if one.action in (Action.UPDATE, Action.REPLACE):
             return True
         return _is_consumer(one) and any(
@@ -102,7 +104,7 @@ class _Account:
 
     @cached_property
     def outside(self) -> set[str]:
-        """Mirrors of other accounts: nothing ever comes there."""
+        """Mirrors of other accounts: no message ever arrives there."""
         return {
             name for name, info in self.live.streams.items() if (info["config"].get("mirror") or {}).get("external")
         }
@@ -113,7 +115,7 @@ class _Account:
 
     @cached_property
     def origins(self) -> dict[str, set[str]]:
-        """Of every stream, before and after."""
+        """The origins of every stream, before and after."""
         found = {name: set(_origins(info["config"])) for name, info in self.live.streams.items()}
         for one in self.writing:
             for name in streams_of(one) & found.keys():
@@ -127,7 +129,7 @@ class _Account:
 
     @cached_property
     def touched(self) -> set[str]:
-        """What changes, and every copy of it."""
+        """The streams that change, and every copy of them."""
         found = set(self.changed)
         while (
             more := {name for name, origins in self.origins.items() if origins & found}
@@ -140,7 +142,7 @@ class _Account:
 
     @cached_property
     def cast(self) -> set[str]:
-        """With origins of what changes, so that something comes there."""
+        """These and their origins, so that messages arrive."""
         found, ring = set(self.touched), set(self.changed)
         while (
             ring := {origin for name in ring for origin in sorted(self.origins[name])[:ORIGINS]}
@@ -165,7 +167,7 @@ class _Account:
         return any(subjects.overlap(mine, theirs) for mine in self.subjects(one) for theirs in self.subjects(other))
 
     def subjects(self, stream: str) -> list[str]:
-        """Before and after."""
+        """The subjects before and after."""
         return list(dict.fromkeys([*(self._config(stream).get("subjects") or ()), *self._become(stream, "subjects")]))
 
     def _become(self, stream: str, field: str) -> Iterator[Json]:
@@ -191,7 +193,7 @@ class _Account:
         )
 
     def _consumers(self, stream: str) -> dict[Consumer, Mapping[str, Json]]:
-        """Those that change, and a few beside them."""
+        """The consumers that change, and a few others."""
         there = {
             name: info["config"]
             for name, info in self.live.consumers.get(stream, {}).items()
@@ -207,7 +209,7 @@ class _Account:
         return {(names[0], names[1]) for names in found}
 
     def _chosen(self, stream: str) -> tuple[str, ...]:
-        """Subjects that clients publish to; the last one holds nothing that has to stay."""
+        """The subjects that clients publish to; messages of the last one need not stay."""
         patterns = self.subjects(stream)
         if not patterns or self._config(stream).get("mirror"):
             return ()
@@ -219,7 +221,7 @@ class _Account:
         return _literals(patterns, filters, before ^ after if after else set())
 
     def _stored(self, stream: str, chosen: Sequence[str]) -> list[str]:
-        """Of these, what is stored before anything changes."""
+        """Of these, the subjects that are stored before anything changes."""
         patterns = self._config(stream).get("subjects") or ()
         found = [one for one in chosen if any(subjects.matches(one, pattern) for pattern in patterns)]
         return [one for one in found if one != chosen[-1]] or found
@@ -259,7 +261,7 @@ class _Account:
 
 
 def narrowed(scene: Scene, gone: Iterable[Consumer]) -> Scene:
-    """Without consumers that are no longer there afterwards."""
+    """Leave out consumers that no longer exist afterwards."""
     left = set(gone)
     return replace(scene, consumers={key: body for key, body in scene.consumers.items() if key not in left})
 
@@ -288,7 +290,8 @@ def _filters(config: Mapping[str, Json]) -> Iterator[str]:
 
 
 def _literals(patterns: Sequence[str], filters: Iterable[str], moving: Collection[str]) -> tuple[str, ...]:
-    """One that stays, those that come or go, two for each wildcard, rather where consumers look for them, and a spare one."""
+    """Choose one subject that stays, those that come or go, two for each wildcard, preferably where consumers look for
+    them, and a spare one."""
     ours = [one for one in patterns if subjects.is_valid(one) and not one.startswith("$")]
     stay = [one for one in ours if one not in moving]
     heard = [*subjects.meets([one for one in filters if subjects.is_valid(one)], stay), *stay]
@@ -304,7 +307,7 @@ def _literal(pattern: str, token: str) -> str:
 
 
 def _pattern(destination: str) -> str:
-    """What a listener subscribes to, where a token is taken from the message."""
+    """The pattern that a listener subscribes to, with `*` for each token taken from the message."""
     return ".".join("*" if re.search(r"\{\{|\$\d", one) else one for one in destination.split("."))
 
 

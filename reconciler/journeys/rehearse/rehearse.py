@@ -1,6 +1,7 @@
-"""A plan carried out for real on throw-away servers that hold the account's configurations, and what they made of it.
+"""Carries a plan out for real on throw-away servers that hold the account's configurations, and reports what they made
+of it.
 
-The account is only read, or stands in an earlier revision of the files; nothing is ever written to it.
+The account is only read, or comes from an earlier revision of the files; nothing is ever written to it.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from reconciler.model.resource import Address, Json
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Snapshot, Target
+from reconciler.report.words.values import counted
 from reconciler.server.connect.session import session
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream, Pauses
@@ -31,21 +33,29 @@ from reconciler.testbed.stage import Cast, Stage, stage
 
 Program = Callable[[str], Path]
 """Version → the nats-server to run."""
+Tell = Callable[[str], None]
 T = TypeVar("T")
 CLUSTER = 3
 CONSUMER_AHEAD = "LE109"
 PATIENCE = 20.0
-"""Seconds for nodes that have just started to agree who answers for each stream."""
+"""Seconds that nodes have after their start to agree on a leader for each stream."""
 
 
-def rehearse(topology: Topology, live: Snapshot, options: RunOptions, program: Program, then: str | None) -> Rehearsal:
-    """On the account's own version; `then` names one that starts on the same stores afterwards."""
+def rehearse(
+    topology: Topology, live: Snapshot, options: RunOptions, program: Program, then: str | None,
+    tell: Tell = lambda _: None,
+) -> Rehearsal:  # fmt: skip
+    """On the account's own version; `then` names one that starts on the same stores afterwards; `tell` hears what is being
+    done."""
     version = str(live.target.version)
     cast = cast_for(topology, live)
-    with stage(cast, program(version)) as built:
-        made, finished, missing, after = _on(built, lambda js: _act(js, topology, live, options))
+    found = program(version)
+    tell(f"starting {counted(cast.size, 'throw-away nats-server')} {version} …")
+    with stage(cast, found) as built:
+        made, finished, missing, after = _on(built, lambda js: _act(js, topology, live, options, tell))
+        tell("planning again, which should find nothing …")
         left = _left(_on(built, lambda js: _plan(js, topology, options)).plan, made)
-        restarted = _again(built, topology, options, after, made, then, program) if then else None
+        restarted = _again(built, topology, options, after, made, then, program, tell) if then else None
     return Rehearsal(
         version=version,
         size=cast.size,
@@ -58,17 +68,18 @@ def rehearse(topology: Topology, live: Snapshot, options: RunOptions, program: P
 
 
 def _about_the_account(made: Plan) -> Plan:
-    """Consumers that begin somewhere stand behind the end of streams without messages, which no power cut has emptied."""
+    """Leave out findings about consumers ahead of their streams: the streams here have no messages, and no power cut
+    emptied them."""
     return replace(made, diagnostics=tuple(one for one in made.diagnostics if one.code != CONSUMER_AHEAD))
 
 
 def _unlimited(target: Target) -> Iterator[Missing]:
     if target.usage.get("tiers"):
-        yield Missing(TIERS, "servers of our own cannot be given them; a plan against the account judges by them")
+        yield Missing(TIERS, "a rehearsal cannot set these on its servers; a plan against the account judges by them")
 
 
 def cast_for(topology: Topology, live: Snapshot) -> Cast:
-    """As many nodes as anything wants replicas, and three where the account lives in a cluster."""
+    """Choose as many nodes as anything has replicas, and at least three where the account lives in a cluster."""
     replicas = [info["config"].get("num_replicas") or 1 for info in live.streams.values()]
     replicas += [getattr(one.spec, "num_replicas", None) or 1 for one in topology.resources]
     least = CLUSTER if live.target.is_clustered or max(replicas, default=1) > 1 else 1
@@ -76,7 +87,7 @@ def cast_for(topology: Topology, live: Snapshot) -> Cast:
 
 
 def _named(target: Target, topology: Topology) -> Target:
-    """Called as the files expect it, so that `expect` is met where the account is not known."""
+    """Name the target as the files expect it, so that `expect` is met where the account is unknown."""
     expect = topology.expect
     return replace(
         target, account=target.account or expect.account, domain=target.domain or expect.domain,
@@ -101,19 +112,21 @@ def _on(built: Stage, work: Callable[[JetStream], Awaitable[T]]) -> T:
 
 
 async def _act(
-    js: JetStream, topology: Topology, live: Snapshot, options: RunOptions
+    js: JetStream, topology: Topology, live: Snapshot, options: RunOptions, tell: Tell
 ) -> tuple[Plan, Finished, list[Missing], Snapshot]:
+    tell(f"making what the account holds ({counted(len(live.streams), 'stream')}), without its messages …")
     missing = await recreate(js, live)
     made = await planned(topology, await seen(js), js, options)
+    tell(f"carrying the plan out there ({counted(len(made.plan.steps), 'step')}) …")
     events = [event async for event in apply(made, js) if isinstance(event, Finished)]
     return made.plan, events[0], missing, await seen(js)
 
 
 async def seen(js: JetStream) -> Snapshot:
     """What the stage holds; what is silent for a while is not gone."""
-    pauses = Pauses(PATIENCE)
-    while (found := await observe(js)).unknown and await pauses.rest():
-        pass
+    with Pauses(PATIENCE, "for throw-away servers that have just started to answer for each stream") as pauses:
+        while (found := await observe(js)).unknown and await pauses.rest():
+            pass
     return found
 
 
@@ -122,15 +135,18 @@ async def _plan(js: JetStream, topology: Topology, options: RunOptions) -> Plann
 
 
 def _left(again: Plan, made: Plan) -> tuple[PlannedChange, ...]:
-    """Beside what was refused from the beginning."""
+    """What is still to be changed, except what was refused from the beginning."""
     blocked = {change.address for change in made.changes if change.is_blocked}
     return tuple(change for change in again.changes if change.action.writes and change.address not in blocked)
 
 
 def _again(
-    built: Stage, topology: Topology, options: RunOptions, before: Snapshot, made: Plan, then: str, program: Program
-) -> Restarted:
-    built.restart(program(then))
+    built: Stage, topology: Topology, options: RunOptions, before: Snapshot, made: Plan, then: str, program: Program,
+    tell: Tell,
+) -> Restarted:  # fmt: skip
+    found_there = program(then)
+    tell(f"starting nats-server {then} on the same stores …")
+    built.restart(found_there)
     again = _on(built, lambda js: _plan(js, topology, options))
     was, found = _objects(before), _objects(again.snapshot)
     return Restarted(
@@ -142,7 +158,7 @@ def _again(
 
 
 def _objects(snapshot: Snapshot) -> dict[str, Mapping[str, Json]]:
-    """Every stream and consumer with its configuration, as raw as it comes."""
+    """Every stream and consumer with its raw configuration."""
     found = {f"stream/{name}": info["config"] for name, info in snapshot.streams.items()}
     for stream, infos in snapshot.consumers.items():
         found |= {f"consumer/{stream}/{name}": info["config"] for name, info in infos.items()}

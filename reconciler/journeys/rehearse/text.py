@@ -1,4 +1,4 @@
-"""What a rehearsal showed, in words that follow its plan, and for tools."""
+"""The findings of a rehearsal, as text that follows its plan, and as data for tools."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ FORMAT = 1
 
 
 def setting(one: Rehearsal) -> str:
-    """`on throw-away servers: nats-server 2.12.8, 3 nodes`"""
+    """Return `on throw-away servers: nats-server 2.12.8, 3 nodes`."""
     nodes = f", {counted(one.size, 'node')}" if one.size > 1 else ""
     return f"on throw-away servers (nats-server {one.version}{nodes}) without messages"
 
 
 def rehearsal_text(one: Rehearsal, paper: Paper | None = None) -> str:
-    """What the throw-away servers answered, what is left or was not tried, and at the end whether it went well."""
+    """Return what the throw-away servers answered, what is left or was not tried, and at the end whether it went
+    well."""
     paper = paper or Paper()
     lines = [*_outcome(one, paper), *_left(one), *_missing(one.missing), *_unrehearsed(one)]
     lines += _restarted(one.restarted) if one.restarted else []
@@ -34,7 +35,7 @@ def rehearsal_text(one: Rehearsal, paper: Paper | None = None) -> str:
 
 
 def _outcome(one: Rehearsal, paper: Paper) -> Iterator[str]:
-    """What the server answered, and whether it holds what was predicted."""
+    """Say what the server answered, and whether it holds what was predicted."""
     done = one.finished
     if not done.is_success:
         yield from outcome_text(done, paper).splitlines()
@@ -46,20 +47,20 @@ def _outcome(one: Rehearsal, paper: Paper) -> Iterator[str]:
 
 def _left(one: Rehearsal) -> Iterator[str]:
     if one.left:
-        yield "Planned again, these are still to be changed:"
+        yield "A second plan still wants these changes:"
         yield from (f"  {change.action} {visible(change.address)}" for change in one.left)
 
 
 def _missing(missing: tuple[Missing, ...]) -> Iterator[str]:
     if missing:
-        yield "Could not be made again for the rehearsal:"
+        yield "These could not be recreated for the rehearsal:"
         yield from table([[one.what, one.why] for one in missing], indent=2)
 
 
 def _unrehearsed(one: Rehearsal) -> Iterator[str]:
-    for why, names in (("it was refused", one.refused), ("it needs what could not be made again", one.lacking)):
+    for why, names in (("the plan refuses them", one.refused), ("they need what could not be recreated", one.lacking)):
         if names:
-            yield f"Not rehearsed, since {why}:"
+            yield f"Not rehearsed, because {why}:"
             yield from (f"  {visible(name)}" for name in names)
 
 
@@ -72,7 +73,7 @@ def _restarted(after: Restarted) -> Iterator[str]:
         yield from table(rows, indent=2)
     yield from (f"  a plan there wants to {change.action} {visible(change.address)}" for change in after.left)
     if not (after.gone or after.rewritten or after.left):
-        yield "  everything is there, and as it was"
+        yield "  everything exists, and nothing changed"
 
 
 def _sides(one: FieldChange) -> str:
@@ -80,14 +81,15 @@ def _sides(one: FieldChange) -> str:
 
 
 def shown(one: Rehearsal) -> Iterator[Diagnostic]:
-    """What went wrong, for viewers of findings: whoever reads no words must not take a failed rehearsal for a good one."""
+    """Return failures as findings, for viewers that show findings only: a failed rehearsal must not look like a good
+    one."""
     after = one.restarted
     for address in after.gone if after else ():
         yield _finding(address, f"is gone when nats-server {after.version if after else ''} starts on the same stores")
     for change in (*one.left, *(after.left if after else ())):
-        yield _finding(change.address, f"is still to be changed ({change.action}) when it is planned again")
+        yield _finding(change.address, f"is still to be changed ({change.action}) by a second plan")
     for address in one.lacking:
-        yield _finding(address, "could not be rehearsed, since what it is about could not be made again")
+        yield _finding(address, "could not be rehearsed, because it needs something that could not be recreated")
     yield from (_unforetold(row) for row in rows(one.probe, Foresight.UNFORETOLD)) if one.probe else ()
 
 
@@ -98,25 +100,25 @@ def _finding(address: str, message: str) -> Diagnostic:
 def _unforetold(row: ProbeRow) -> Diagnostic:
     return Diagnostic(
         severity=Severity.ERROR, code="RV104", name="effect-not-foretold", address=row.address,
-        message=f"clients feel what the plan does not foretell: {row.operation}: {row.before} → {row.after}",
-        fix="judge this difference yourself before you apply, and report it: the plan should have said it",
+        message=f"clients feel something that the plan does not foretell: {row.operation}: {row.before} → {row.after}",
+        fix="judge this difference yourself before you apply, and report it: the plan should have foretold it",
     )  # fmt: skip
 
 
 def _verdict(one: Rehearsal) -> str:
     if not one.is_fine:
-        return "The rehearsal failed: what it showed would happen to the account."
+        return "The rehearsal failed: the account would have the same trouble."
     if one.lacking:
-        return "Not rehearsed: what the plan is about could not be made again, as named above."
+        return "Not rehearsed: the objects that the plan needs could not be recreated, as named above."
     if one.refused:
-        return "What is not refused went well."
+        return "Everything that is not refused went well."
     if one.probe:
         return "The rehearsal went well."
-    return "The rehearsal went well. What clients will feel, --probe plays; what it does to messages, the plan counts."
+    return "The rehearsal went well. --probe shows what clients will feel; the plan counts what happens to messages."
 
 
 def rehearsal_json(one: Rehearsal, exit_code: int) -> str:
-    """The same for tools, with the plan; `exit_code` goes into the outcome."""
+    """Return the same for tools, with the plan; `exit_code` goes into the outcome."""
     after = one.restarted
     restarted = after and {
         "version": after.version,

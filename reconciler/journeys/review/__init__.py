@@ -1,1 +1,1 @@
-"""Two revisions of the files compared without an account."""
+"""Comparing two revisions of the files without an account."""

@@ -1,7 +1,7 @@
-"""Two states of the files compared without an account: what applying the newer one after the older one would do.
+"""Compares two states of the files without an account: what would applying the newer one after the older one do?
 
-The older state is what an imagined server holds once it was applied; from there on this is an ordinary plan, judged by
-the rules that need no account, for the oldest server the files are written for and for the newest.
+The older state is an imagined server on which it was applied. From there on this is an ordinary plan, judged by the
+rules that need no account, for the oldest server the files are written for and for the newest.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ NOBODY_ASKED = "no server was asked"
 
 RULES = {rule.code: rule for rule in REGISTRY.rules()}
 ABOUT_IT = frozenset({"live", "facts"})
-"""What rules need that would look at the object itself; the others look at the limits of the account."""
+"""The needs of rules that look at the object itself; other rules look at the limits of the account."""
 Resources = Mapping[Address, Declared]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
-    """What one topology's changes come to."""
+    """What the changes of one topology amount to."""
 
     name: str
     plan: Plan
-    """As the newest server sees it, with what older ones object to."""
+    """The plan as the newest server sees it, with the objections of older ones."""
     versions: tuple[Version, ...]
     unjudged: Mapping[str, int] = field(default_factory=dict)
-    """Codes of rules that need an account, and on how many changes they would have had a say."""
+    """The codes of rules that need an account, and the number of changes that each would have judged."""
     head: Topology | None = None
     """None: the files are gone."""
 
@@ -66,7 +66,7 @@ class Pair:
 
 
 def review(pair: Pair, today: date, server: Version | None = None) -> Review:
-    """Judged for every version asked for; the newest is the one that is shown."""
+    """Review a topology for every version that counts. The report shows the newest."""
     head = pair.head or Topology(name=pair.name)
     asked = versions(head if pair.head else pair.base or head, server)
     looked = [_at(version, pair, head, today) for version in asked]
@@ -86,12 +86,12 @@ def _at(version: Version, pair: Pair, head: Topology, today: date) -> tuple[Plan
 
 
 def as_applied(bases: Sequence[Topology], head: Topology, version: Version) -> Snapshot:
-    """The account that these leave behind, where `head` is to be applied."""
+    """Imagine the account after these topologies were applied, where `head` is to be applied."""
     return imagined.account(bases, nowhere(head, version), dict(_outside([*bases, head])))
 
 
 def _unread(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
-    """Members of groups make their consumers themselves."""
+    """The members of groups create their own consumers, so these are unknown."""
     for stream in snapshot.streams:
         if stream not in snapshot.consumers:
             yield Scope.consumers(stream), NOBODY_ASKED
@@ -123,12 +123,12 @@ def _planned(head: Topology, snapshot: Snapshot, today: date) -> tuple[Plan, dic
 
 
 def _only_renews(change: PlannedChange) -> bool:
-    """It is ours and as declared: only the record is written anew, which no reviewer need know."""
+    """The object is owned and as declared: the plan only renews its record, which no reviewer needs to know."""
     return change.action is Action.ADOPT and not change.adopts and not change.reason
 
 
 def _as_far_as_known(change: PlannedChange, watched: Watched) -> PlannedChange:
-    """Where a replacement would go on, and what would come again, nobody has seen."""
+    """Leave out where a replacement would resume, and what it would redeliver: nobody measured that."""
     known = () if change.action is Action.REPLACE else change.consequences
     address = Address.parse(change.address)
     left = (code for code, addresses in sorted(watched.left.items()) if address in addresses)
@@ -139,7 +139,7 @@ def _as_far_as_known(change: PlannedChange, watched: Watched) -> PlannedChange:
 
 
 def _with_objections(plan: Plan, older: Plan) -> Plan:
-    """The newest version's plan, and what the older one would say beside it."""
+    """Return the newest version's plan, with what the older one objects to."""
     before = {change.address: change for change in older.changes}
     changes = [_joined(change, before.pop(change.address, None)) for change in plan.changes]
     return replace(plan, changes=tuple(sorted((*changes, *before.values()), key=lambda one: one.address)))
@@ -152,7 +152,7 @@ def _joined(change: PlannedChange, older: PlannedChange | None) -> PlannedChange
 
 
 def _beside(pair: Pair) -> Iterator[Diagnostic]:
-    """What no plan shows, since nothing live would change."""
+    """What no plan shows, because nothing live would change."""
     if pair.base and pair.head:
         before = {one.address: one for one in pair.base.resources}
         after = {one.address: one for one in pair.head.resources}
@@ -165,13 +165,13 @@ def _unprotected(before: Resources, after: Resources) -> Iterator[Diagnostic]:
         if address in before and before[address].spec.protect and not now.spec.protect:
             yield Diagnostic(
                 severity=Severity.WARNING, code="RV101", name="protection-dropped", address=str(address),
-                message="is no longer protected: consent can delete or replace it from now on",
-                span=now.where(""), fix="keep `protect: true` unless that is meant",
+                message="is no longer protected: from now on, consent is enough to delete or replace it",
+                span=now.where(""), fix="keep `protect: true` unless you mean to remove it",
             )  # fmt: skip
 
 
 def _renamed(before: Resources, after: Resources) -> Iterator[Diagnostic]:
-    """A name that went and one that came with the very same settings."""
+    """Pair a name that disappeared with one that appeared with exactly the same settings."""
     gone = [one for address, one in before.items() if address not in after]
     for address, now in after.items():
         same = [one for one in gone if one.address.kind == address.kind and one.spec == now.spec]
@@ -179,6 +179,12 @@ def _renamed(before: Resources, after: Resources) -> Iterator[Diagnostic]:
             entry = f"moved: [{{from: {same[0].address}, to: {address}, reason: …}}]"
             yield Diagnostic(
                 severity=Severity.WARNING, code="RV102", name="renamed", address=str(address),
-                message=f"has the settings of {same[0].address}, which is gone: this makes a new one beside it, and the old one stays",
-                span=now.where(""), fix=f"if it is meant to be the same one: {entry}; a plan then says how to copy what no server renames",
+                message=(
+                        f"has the settings of {same[0].address}, which is gone: this creates a new object, and the "
+                        "old one stays"
+                    ),
+                span=now.where(""), fix=(
+                        f"if it is meant to be the same one: {entry}; a plan then says how to copy what no server "
+                        "renames"
+                    ),
             )  # fmt: skip

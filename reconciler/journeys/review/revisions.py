@@ -1,4 +1,4 @@
-"""Topologies of two revisions, each beside what it was: at home, moved, renamed, new or gone; then reviewed one by one."""
+"""Pairs the topologies of two revisions: in the same place, moved, renamed, new or gone. Then it reviews each pair."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ class Reviewed:
     base: str
     """The commit compared with."""
     diagnostics: tuple[Diagnostic, ...] = ()
-    """What the newer files' own warnings say."""
+    """The warnings about the newer files."""
 
 
 def review_files(
     paths: Sequence[Path], base: str, head: str | None, *,
     today: date, server: Version | None = None, values: Mapping[str, str] = MappingProxyType({}),
 ) -> Reviewed:  # fmt: skip
-    """Topologies of the working tree, or of revision `head`, beside those of the commit both grew from."""
+    """Review the topologies of the working tree, or of revision `head`, against the commit from which both branched."""
     newer: Tree = GitTree.at(head, paths[0]) if head else DISK
     older = GitTree.at(base, paths[0]).where_it_left(head or "HEAD")
     mentioned: set[str] = set()
@@ -68,12 +68,12 @@ def review_files(
 
 
 def _of_submodules(now: Discovered, older: GitTree) -> Iterator[Diagnostic]:
-    """Takes them out: what they were before stands in another repository, and they would all pass for new."""
+    """Take out topologies of submodules: their earlier state is in another repository, and they would all look new."""
     for home, files in list(now.files.items()):
         if module := older.module_of(files[0]):
             del now.files[home]
             message = (
-                f"topology {home.name} lies in the submodule {module}, whose revisions are its own: it is not compared"
+                f"topology {home.name} lies in the submodule {module}, which has its own revisions: it is not compared"
             )
             yield Diagnostic(
                 severity=Severity.WARNING, code="XX540", name="git", message=message,
@@ -82,7 +82,7 @@ def _of_submodules(now: Discovered, older: GitTree) -> Iterator[Diagnostic]:
 
 
 def _untouched(then: Discovered, older: Tree, now: Discovered, newer: Tree) -> set[Home]:
-    """Topologies whose files say the same to the letter: most of a big repository, and nobody's question."""
+    """Topologies whose files have not changed at all: most of a big repository, and of no interest here."""
     return {
         home
         for home in then.files.keys() & now.files.keys()
@@ -95,14 +95,15 @@ def _texts(files: Sequence[Path], tree: Tree) -> list[tuple[Path, str]]:
 
 
 def _wrong(before: _Read, after: _Read) -> list[Diagnostic]:
-    """A value that only the older files want is wanted too: without it, what they declared would pass for gone."""
+    """Report a missing value that only the older files need as well: without it, their declarations would look
+    deleted."""
     errors = [one for one in after.problems if one.is_error and not (one.code == NO_FILES and before.files)]
     said = {one.message for one in errors}
     return [*errors, *(one for one in before.problems if one.code == NO_VALUE and one.message not in said)]
 
 
 def _spoilt(paths: Sequence[Path], then: Discovered, now: Discovered) -> list[Diagnostic]:
-    """Files that nobody can read and that were ours before, or were asked for by name."""
+    """Files that cannot be read, and that belonged to a topology before or were named on the command line."""
     ours = {*paths, *(path for files in then.files.values() for path in files)}
     return [problem for path, problems in now.strange.items() if path in ours for problem in problems]
 
@@ -116,8 +117,8 @@ def _nothing(paths: Sequence[Path]) -> Diagnostic:
 
 
 def before(topology: Topology, paths: Sequence[Path], tree: Tree, server: Version | None) -> Snapshot:
-    """The account as these files left it when they stood in this tree; on the newest server they may meet, if on no other.
-    Whether it lives in a cluster, they may not say."""
+    """Return the account as these files left it when they stood in this tree, on the newest server that they allow. The
+    files do not say whether it lives in a cluster."""
     account = as_applied([topology_of(load(paths, tree))], topology, versions(topology, server)[-1])
     return replace(account, target=replace(account.target, cluster=topology.expect.cluster))
 
@@ -129,7 +130,7 @@ class _Read:
 
 
 def _read(discovered: Discovered, tree: Tree, same: Collection[Home]) -> _Read:
-    """What cannot be read of the older state counts as not there: it is being mended now."""
+    """Read the topologies. A file of the older state that cannot be read counts as absent: it is being repaired now."""
     problems, files = [*discovered.problems], {}
     for home, inside in discovered.files.items():
         if home not in same:
@@ -141,8 +142,8 @@ def _read(discovered: Discovered, tree: Tree, same: Collection[Home]) -> _Read:
 
 
 def pairs(base: Mapping[Home, Topology], head: Mapping[Home, Topology]) -> list[Pair]:
-    """Each topology beside what it was: at home where it was, or moved, or renamed. A resource that went over to another
-    one is known to it."""
+    """Pair each topology with its older state: in the same place, or moved, or renamed. A topology also gets the older
+    declarations of resources that it takes over from others."""
     was = _matched(base, head)
     found = [
         Pair(base=base.get(was[home]) if home in was else None, head=topology,
@@ -154,7 +155,7 @@ def pairs(base: Mapping[Home, Topology], head: Mapping[Home, Topology]) -> list[
 
 
 def _matched(base: Iterable[Home], head: Iterable[Home]) -> dict[Home, Home]:
-    """Home now → home then."""
+    """Map the place of each topology now to its place then."""
     now, then = set(head), set(base)
     matched = {home: home for home in now & then}
     for same in (attrgetter("name"), attrgetter("folder")):
@@ -171,7 +172,7 @@ def _givers(
     was: Home | None, topology: Topology, base: Mapping[Home, Topology], head: Mapping[Home, Topology],
     matched: Mapping[Home, Home],
 ) -> Iterator[Topology]:  # fmt: skip
-    """What others no longer declare and this one does now, in the same place."""
+    """Resources that another topology no longer declares and this one declares now, in the same place."""
     became = {then: now for now, then in matched.items()}
     new = _addresses(topology) - _addresses(base.get(was) if was else None)
     for home, other in base.items():

@@ -1,1 +1,1 @@
-"""Plans kept for later, and whether what they were made from still holds."""
+"""Plans saved for later, and whether the account still matches what they were made from."""

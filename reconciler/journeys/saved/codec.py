@@ -1,6 +1,6 @@
-"""A saved plan as JSON: the plan itself, what is needed to judge it again, and a fingerprint over both.
+"""Writes and reads a saved plan as JSON: the plan, what it takes to judge it again, and a fingerprint of both.
 
-No secret can be in it: connections, contexts and logins never come this far, and who was logged in is left out.
+The file holds no secret: connections, contexts and logins never reach this module, and it leaves out who was logged in.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from reconciler.report.codec.plan_reading import not_a_plan, parsed, plan_of
 
 
 def saved_json(saved: Saved) -> str:
-    """The text of a plan file."""
+    """Return the text of a plan file."""
     plan = plan_data(saved.plan)
     target = {key: value for key, value in plan["target"].items() if key != "user"}
     data = {**plan, "target": target, "saved": _judging(saved)}
-    whole = json.loads(json_text(data))  # what a reader will see is what counts
+    whole = json.loads(json_text(data))  # the fingerprint covers what a reader will see
     return json_text({**whole, FINGERPRINT: fingerprint(whole)})
 
 
@@ -54,19 +54,20 @@ def _terms(saved: Saved) -> Data:
 
 
 def saved_from_json(text: str, registry: Registry) -> Saved:
-    """The very plan that was saved; what was altered since, or is none, is refused with the reason."""
+    """Read the plan that was saved. Raises CannotContinue for a file that was altered since, and for one that is no
+    saved plan."""
     data = parsed(text)
     if "saved" not in data or FINGERPRINT not in data:
         raise not_a_plan(
             "this plan was printed for reading, and cannot be applied",
-            "save one to be applied with `reconciler plan --out plan.json`",
+            "save a plan to apply with `reconciler plan --out plan.json`",
         )
     if data[FINGERPRINT] != fingerprint(data):
         raise _altered()
     try:
         return _saved_of(data, registry)
     except (KeyError, TypeError, ValueError, AttributeError, ValidationError) as error:
-        what = "what it declares" if isinstance(error, ValidationError) else str(error)
+        what = "its declarations" if isinstance(error, ValidationError) else str(error)
         made_by = data["saved"].get("made_by") if isinstance(data["saved"], dict) else None
         by = f" by reconciler {made_by}" if made_by else ""
         raise not_a_plan(f"this plan was saved{by} in a form this version cannot read ({what})") from None
@@ -78,8 +79,11 @@ def _altered() -> CannotContinue:
             severity=Severity.ERROR,
             code="XX911",
             name="plan-altered",
-            message="This plan is not as it was saved: its fingerprint does not fit its contents. Nothing was changed.",
-            fix="plan again and apply that; edit the topology, never a plan",
+            message=(
+                "Somebody changed this plan after it was saved: its fingerprint does not match its contents. "
+                "Nothing was changed in the account."
+            ),
+            fix="plan again and apply the new plan; to change a plan, edit the topology",
         )
     )
 

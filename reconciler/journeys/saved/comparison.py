@@ -1,7 +1,7 @@
-"""Does what a saved plan was made from still hold? Each change of it beside the same change as it would be planned now.
+"""Does a saved plan still fit the account? Compares each of its changes with the same change as planned now.
 
-A change is as wanted already, still to be done, or stopped: then with what it was planned from, what is live now, and
-what is wanted. Stopping one stops what depends on it and nothing else.
+A change is already done, still to be done, or stopped. A stopped change comes with three values: the one the plan was
+made from, the live one, and the wanted one. It also stops what depends on it, and nothing else.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Address, Consent, Json, Terms, no_terms
 from reconciler.model.wire.steps import Call, Step
 
-PLAN_AGAIN = "Run `reconciler plan` again and look at what is there now."
+PLAN_AGAIN = "Run `reconciler plan` again and look at the live state."
 SETTLED = frozenset({Action.KEEP, Action.ABSENT, Action.ORPHAN})
 
 
@@ -45,37 +45,37 @@ class SavedStanding(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """What became of one change of a saved plan until now."""
+    """What has become of one change of a saved plan."""
 
     change: PlannedChange
     standing: SavedStanding
     why: Diagnostic | None = None
     strayed: tuple[Strayed, ...] = ()
     rest: tuple[Step, ...] | None = None
-    """What is left where an earlier apply of this plan was cut off; None: all of its steps."""
+    """The steps left where an earlier apply of this plan was cut off; None: all of its steps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outlook:
-    """What is left to be done of a saved plan."""
+    """What is left to do of a saved plan."""
 
     plan: Plan
-    """With the steps still to be done, and those that are stopped."""
+    """Holds the steps still to be done, and those that are stopped."""
     stopped: tuple[Settled, ...] = ()
-    """Outcomes of steps that are known before anything runs."""
+    """The outcomes of steps that are known before anything runs."""
     stopped_changes: tuple[Judged, ...] = ()
     as_wanted: tuple[str, ...] = ()
     """Addresses with nothing left to do."""
 
     @property
     def is_done(self) -> bool:
-        """Everything is already as the plan wants it."""
+        """Is everything already as the plan wants it?"""
         return all(change.is_blocked for change in self.plan.changes) and not self.stopped_changes
 
 
 @dataclass(frozen=True, slots=True)
 class _Beside:
-    """The saved plan and the one of now, ready to be looked things up in."""
+    """The saved plan and the plan of now, indexed for look-ups."""
 
     saved: Saved
     now: Plan
@@ -84,9 +84,9 @@ class _Beside:
     planned_steps: Mapping[str, list[Step]]
     """By address."""
     steps: Mapping[str, Step]
-    """Of now, by id."""
+    """Steps planned now, by id."""
     needed: Mapping[str, list[Step]]
-    """Of now, by address."""
+    """Steps planned now, by address."""
     begun: Begun
     declared: Mapping[str, Terms]
     """By address."""
@@ -101,7 +101,7 @@ class _Beside:
         )
 
     def consents(self, change: PlannedChange) -> tuple[Consent, ...]:
-        """Those that the saved declarations give to this resource."""
+        """Return the consents that the saved declarations give to this resource."""
         terms = self.declared.get(change.address, no_terms())
         at_once = reaching(Address.parse(change.address), terms.labels, self.saved.topology.allow)
         return (*terms.allow, *at_once)
@@ -115,8 +115,8 @@ def _by_address(steps: Iterable[Step]) -> dict[str, list[Step]]:
 
 
 def outlook(saved: Saved, now: Plan, seen: Seen, begun: Begun | None = None) -> Outlook:
-    """`now`: what the same declarations would plan at this moment; `seen`: what its objects look like; `begun`:
-    replacements that are under way."""
+    """Judge a saved plan. `now` is what the same declarations would plan at this moment, `seen` what its objects look
+    like, and `begun` the replacements that are under way."""
     beside = _Beside.of(saved, now, seen, begun or {})
     judged = [_judged(change, beside) for change in saved.plan.changes if not _is_left_out(change)]
     left = {one.change.address: one for one in judged if one.standing is not SavedStanding.AS_WANTED}
@@ -126,7 +126,7 @@ def outlook(saved: Saved, now: Plan, seen: Seen, begun: Begun | None = None) -> 
     )
     acting = {
         address for address, one in left.items() if one.change.action.writes
-    }  # what is only remembered has no step
+    }  # a change of records alone has no step
     rests = {address: one.rest for address, one in left.items() if one.rest is not None and address in acting}
     steps = left_over([step for step in saved.plan.steps if step.address in acting], rests)
     blocked = tuple(change for change in saved.plan.changes if change.is_blocked)
@@ -141,13 +141,13 @@ def outlook(saved: Saved, now: Plan, seen: Seen, begun: Begun | None = None) -> 
 
 
 def _outcomes(steps: Iterable[Step], stopped: Mapping[str, Judged]) -> Iterator[Settled]:
-    """The first step of a stopped change failed before it began; its others are not tried."""
+    """The first step of a stopped change counts as failed before it began; its other steps are not tried."""
     begun: set[str] = set()
     for step in steps:
         if (one := stopped.get(step.address)) is None or one.why is None:
             continue
         if step.address in begun:
-            yield Skipped(step=step, because=f"{step.address} is not as it was planned from")
+            yield Skipped(step=step, because=f"{step.address} has changed since the plan was made")
         else:
             yield Failed(step=step, reason=one.why, nothing_done=True, strayed=one.strayed)
         begun.add(step.address)
@@ -158,7 +158,8 @@ def _is_left_out(change: PlannedChange) -> bool:
 
 
 def _is_settled(change: PlannedChange) -> bool:
-    """Nothing is to be done or remembered. What changes hands is remembered, also where it is declared no more."""
+    """There is nothing to do or to record. A change of owner is recorded, also for an object that is no longer
+    declared."""
     return change.action in SETTLED and not (change.action is Action.ORPHAN and change.record)
 
 
@@ -173,18 +174,23 @@ def _judged(change: PlannedChange, beside: _Beside) -> Judged:
     if hindered := _hindered(found):
         return _stopped(change, "AP204", "no-longer-possible", hindered)
     if found.action in (Action.ADOPT, Action.FORGET) and change.action.writes:
-        return Judged(change=found, standing=SavedStanding.TO_DO)  # made, or gone, and not yet remembered so
+        return Judged(
+            change=found, standing=SavedStanding.TO_DO
+        )  # the object is made, or gone, but the record does not say so yet
     return (_resumed if _is_under_way(change, beside) else _compared)(change, found, beside)
 
 
 def _is_kept(change: PlannedChange, found: PlannedChange | None, now: Plan) -> str | None:
-    """Why what was to be deleted is there, and nobody would delete it any more."""
+    """Why nobody would delete an object any more that the plan deletes and that still exists."""
     if change.action is not Action.DELETE:
         return None
     if found is not None and found.action is Action.ORPHAN:
-        return f"it was not deleted and is no longer to be: {found.reason or 'it is merely not declared'}"
+        return f"it was not deleted, and no longer should be: {found.reason or 'it is merely not declared'}"
     if found is None and change.address in now.unmanaged:
-        return "it was not deleted and is no longer to be: its removal has ended, and it is not ours any more"
+        return (
+            "it was not deleted, and no longer should be: its removal has ended, and this topology does not "
+            "own it any more"
+        )
     return None
 
 
@@ -202,7 +208,7 @@ def _compared(change: PlannedChange, found: PlannedChange, beside: _Beside) -> J
     if more := next(beyond(change, found, beside.consents(change)), None):
         return _stopped(change, "AP202", "more-than-consented", more)
     if _is_otherwise(_acting(mine), _acting(needed), beside.steps):
-        why = "what it takes to make this change is no longer what was planned; nothing was done to it"
+        why = "other steps are needed now than the plan holds; nothing was done to it"
         return _stopped(change, "AP103", "changed-since-plan", why)
     waits_otherwise = _gates(mine) != _gates(needed)
     return Judged(change=change, standing=SavedStanding.TO_DO, rest=tuple(needed) if waits_otherwise else None)
@@ -211,12 +217,12 @@ def _compared(change: PlannedChange, found: PlannedChange, beside: _Beside) -> J
 def _blocked(change: PlannedChange, blocking: Verdict, beside: _Beside) -> Judged:
     if change.action is Action.DELETE and (what := _recreated(change, beside)):
         return _made_anew(change, what)
-    why = f"since the plan was made this became {blocking.outcome.value.replace('_', ' ')}: {_said(blocking)}"
+    why = f"since the plan was made, this has become {blocking.outcome.value.replace('_', ' ')}: {_said(blocking)}"
     return _stopped(change, "AP203", "no-longer-allowed", why)
 
 
 def _recreated(change: PlannedChange, beside: _Beside) -> str | None:
-    """What of its steps is another object than the plan saw."""
+    """The first object of its steps that was recreated since the plan was made."""
     mine, version = beside.planned_steps.get(change.address, []), beside.now.target.version
     return next((what for step in mine if (what := recreated(step, beside.saved.seen, beside.seen, version))), None)
 
@@ -227,8 +233,8 @@ def _is_under_way(change: PlannedChange, beside: _Beside) -> bool:
 
 
 def _resumed(change: PlannedChange, found: PlannedChange, beside: _Beside) -> Judged:
-    """A replacement goes on where it was cut off: what it has yet to remove must still be what the plan was made from, or
-    what it made again itself where the position was kept."""
+    """Continue a replacement that was cut off. What it still has to remove must be what the plan was made from, or what
+    the replacement itself created with the kept position."""
     mine = [step for step in beside.planned_steps[change.address] if removes(step)]
     left = [step for step in mine if step.id in beside.steps]
     start = kept_start(change, beside.begun)
@@ -244,7 +250,7 @@ def _resumed(change: PlannedChange, found: PlannedChange, beside: _Beside) -> Ju
 
 
 def _made_anew(change: PlannedChange, what: str) -> Judged:
-    why = f"{what} was deleted and created again after the plan was made; it was left alone"
+    why = f"{what} was deleted and recreated after the plan was made; it was left alone"
     return _stopped(change, "AP201", "recreated", why)
 
 
@@ -253,7 +259,7 @@ def _gates(steps: Iterable[Step]) -> set[str]:
 
 
 def _acting(steps: Iterable[Step]) -> list[Step]:
-    """What is waited for in between depends on the moment, such as whether a mirror lags just now."""
+    """Leave out waiting steps: they depend on the moment, for example on whether a mirror lags."""
     return [step for step in steps if not step.call.waits]
 
 
@@ -267,16 +273,16 @@ def _stopped(change: PlannedChange, code: str, name: str, message: str) -> Judge
 
 def _changed(change: PlannedChange, found: PlannedChange) -> str:
     if found.action is change.action:
-        return "somebody else changed it after the plan was made; it was left alone"
+        return "somebody changed it after the plan was made; it was left alone"
     planned, now = f"{change.action.value} it", f"{found.action.value} it"
-    return f"somebody else changed it after the plan was made: that was to {planned}, and now one would {now}"
+    return f"somebody changed it after the plan was made: the plan was to {planned}, but a plan made now would {now}"
 
 
 def _hindered(found: PlannedChange) -> str | None:
-    """What stands in the way by now, and is no rule: something unknown, or what it depends on."""
+    """What stands in the way without a rule: an unknown state, or a dependency that cannot be done."""
     if found.action is Action.UNKNOWN:
-        return f"nobody can say any more what is live: {found.reason}"
-    return f"{found.blocked_by}, which it depends on, cannot be done any more" if found.blocked_by else None
+        return f"its live state has become unknown: {found.reason}"
+    return f"it depends on {found.blocked_by}, which cannot be done any more" if found.blocked_by else None
 
 
 def _said(verdict: Verdict) -> str:
@@ -286,7 +292,8 @@ def _said(verdict: Verdict) -> str:
 def _strayed(
     change: PlannedChange, found: PlannedChange, mine: Iterable[Step], now: Mapping[str, Step]
 ) -> Iterator[Strayed]:
-    """Values that are not what the plan was made from, by field; what no field shows, by the raw values of its steps."""
+    """Values that differ from what the plan was made from: by field, and by the raw values of its steps where no field
+    shows the difference."""
     then, there = ({one.path: one for one in each.fields} for each in (change, found))
     named = set()
     for path in sorted(then.keys() | there.keys()):
@@ -300,7 +307,7 @@ def _strayed(
 
 
 def _sides(then: FieldChange | None, now: FieldChange | None) -> tuple[Json, Json]:
-    """(planned from, now live); a path only one of them names is as wanted for the other."""
+    """(planned from, now live). A path that only one of them names has the wanted value in the other."""
     wanted = (then or now).desired  # type: ignore[union-attr]
     return (then.live if then else wanted, now.live if now else wanted)
 
@@ -318,7 +325,8 @@ def _raw(step: Step, now: Step | None) -> Iterator[Strayed]:
 
 
 def _is_otherwise(mine: Iterable[Step], needed: Iterable[Step], now: Mapping[str, Step]) -> bool:
-    """Are other steps needed now? A create that somebody made superfluous does no harm: the server knows it has it."""
+    """Are other steps needed now? A create that somebody made unnecessary does no harm: the server answers that it has
+    the object."""
     planned = {step.id: step for step in mine}
     new = any(step.id not in planned for step in needed)
     lost = any(id_ not in now and not step.call.value.endswith(".create") for id_, step in planned.items())

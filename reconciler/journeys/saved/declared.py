@@ -1,4 +1,4 @@
-"""A topology as plain data that JSON can hold, and back: all that is declared, without the places it was read from."""
+"""Converts a topology to plain data that JSON can hold, and back: all declarations, without their places in the files."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Data = Mapping[str, Any]
 
 
 def declared_data(topology: Topology) -> dict[str, Any]:
-    """The whole of it."""
+    """Return all of a topology as data."""
     return {**header_data(topology), "resources": [resource_data(one) for one in topology.resources]}
 
 
 def header_data(topology: Topology) -> dict[str, Any]:
-    """What stands around its resources."""
+    """Return everything except the resources."""
     ignored = [
         known({"address": one.address, "path": one.path, "reason": one.reason, "until": _iso(one.until)})
         for one in topology.ignore_drift
@@ -59,17 +59,17 @@ def _allowed_data(one: Allowed) -> dict[str, Any]:
 
 
 def resource_data(one: Declared) -> dict[str, Any]:
-    """The address of a resource and what its file says of it."""
+    """Return the address of a resource and what its file says of it."""
     return {"address": str(one.address), "spec": spec_data(one)}
 
 
 def spec_data(one: Declared) -> dict[str, Any]:
-    """What was written, and nothing else."""
+    """Return what the file says, and nothing else."""
     return one.spec.model_dump(mode="json", exclude_unset=True, by_alias=True)
 
 
 def known(items: Data) -> dict[str, Any]:
-    """Only the items that have a value; an absent value is a missing key."""
+    """Leave out items without a value: an absent value is a missing key."""
     return {key: value for key, value in items.items() if value is not None}
 
 
@@ -78,8 +78,8 @@ def _iso(day: date | None) -> str | None:
 
 
 def topology_of(name: str, data: Data, registry: Registry, resources: tuple[Declared, ...] | None = None) -> Topology:
-    """The very topology; `resources` where they are not in the data. Raises KeyError, TypeError, ValueError (pydantic's
-    too) for anything else."""
+    """Rebuild the topology from data; `resources` are those to use where the data holds none. Raises KeyError,
+    TypeError or ValueError (pydantic's too) for anything else."""
     return Topology(
         name=name,
         expect=Expect.model_validate(data["expect"]),

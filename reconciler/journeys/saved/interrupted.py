@@ -1,8 +1,9 @@
-"""A saved plan whose apply was cut off: what is left of its steps, where what stands is exactly what the others left.
+"""Finds what is left of a saved plan whose apply was cut off, if the live state is exactly what its finished steps
+left.
 
-That is known in three ways. What would be done now is the rest of what was planned, step by step and from the very same
-values; or the intent of a replacement, which is written before anything is deleted, is the one the plan writes; or it is
-the very entry the plan was made from, which nobody has written since.
+There are three ways to know that. The steps needed now are the rest of the planned ones, with the same values. Or the
+intent of the replacement, which is written before anything is deleted, is the one that the plan writes. Or the entry
+that the plan was made from has not been written since.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ Begun = Mapping[Address, Intent | str]
 
 
 LEFT_TO_LATER = frozenset({Call.QUEUE_SETTLE})
-"""What may wait for a later run while the steps after it go on."""
+"""Steps that may wait for a later run while the steps after them go on."""
 
 
 def is_rest(mine: Iterable[Step], needed: Sequence[Step]) -> bool:
-    """Is what is needed now what was planned, without steps that come before it?"""
+    """Are the steps needed now the planned ones, less some at the beginning?"""
     planned = {step.id: step for step in mine}
     left = {step.id for step in needed}
     done = [step for id_, step in planned.items() if id_ not in left]
@@ -40,7 +41,7 @@ def is_rest(mine: Iterable[Step], needed: Sequence[Step]) -> bool:
 
 
 def _is_same(step: Step, now: Step, written: set[tuple[str, ...]]) -> bool:
-    """From the same values to the same; a key that an earlier step wrote has another revision since."""
+    """Does the step go from the same values to the same values? A key that an earlier step wrote has a newer revision."""
     then, there = step.before or {}, now.before or {}
     same = all(own(name, then.get(name)) == own(name, there.get(name)) for name in then.keys() | there.keys())
     return (
@@ -52,7 +53,7 @@ def _is_same(step: Step, now: Step, written: set[tuple[str, ...]]) -> bool:
 
 
 def is_resumed(change: PlannedChange, mine: Iterable[Step], begun: Begun) -> bool:
-    """Is the replacement under way the one this plan begins?"""
+    """Is the replacement under way the one that this plan begins?"""
     address = Address.parse(change.address)
     there, key = begun.get(address), intent_key(address)
     notes = (step.value for step in mine if step.call is Call.ENTRY_PUT and step.on == (BUCKET, key))
@@ -61,8 +62,8 @@ def is_resumed(change: PlannedChange, mine: Iterable[Step], begun: Begun) -> boo
 
 
 def is_continued(change: PlannedChange, mine: Sequence[Step], needed: Iterable[Step], begun: Begun) -> bool:
-    """Did the plan go on with the very replacement that is under way still, and are no more deletions needed now? What is
-    left of it depends on the moment, such as whether a new queue has stored a message."""
+    """Did the plan continue the replacement that is still under way, and does that need no more deletions now? The rest
+    depends on the moment, for example on whether a new queue has stored a message."""
     address = Address.parse(change.address)
     there, key = begun.get(address), intent_key(address)
     ends = (step for step in mine if step.call is Call.ENTRY_DELETE and step.on == (BUCKET, key))
@@ -72,7 +73,7 @@ def is_continued(change: PlannedChange, mine: Sequence[Step], needed: Iterable[S
 
 
 def kept_start(change: PlannedChange, begun: Begun) -> Config | None:
-    """Where the replacement under way goes on, once that is kept; what is there by then may begin there, too."""
+    """Where the replacement under way resumes, once it has recorded that; the live object may start there as well."""
     there = begun.get(Address.parse(change.address))
     return there.start if isinstance(there, Intent) and there.ready else None
 
@@ -82,7 +83,7 @@ def _deed(intent: Intent) -> tuple[object, ...]:
 
 
 def left_over(planned: Sequence[Step], rests: Mapping[str, Sequence[Step]]) -> tuple[Step, ...]:
-    """The planned steps, with the rest of an address (`rests`) instead of all of its own."""
+    """Replace the planned steps of each address in `rests` with the rest of them."""
     running = tuple(_running(planned, rests))
     ids = {step.id for step in running}
     known = {step.id: step.address for step in planned}
@@ -93,7 +94,7 @@ def left_over(planned: Sequence[Step], rests: Mapping[str, Sequence[Step]]) -> t
             if one in ids:
                 yield one
             elif (last := resumed.get(known.get(one, ""))) and known[one] != step.address:
-                yield last  # its steps have other names now; whoever waits for one of them waits for all
+                yield last  # its steps have other names now: a step that waited for one of them waits for all
 
     return tuple(replace(step, after=tuple(dict.fromkeys(after(step)))) for step in running)
 
@@ -113,7 +114,7 @@ def _running(planned: Iterable[Step], rests: Mapping[str, Sequence[Step]]) -> It
 
 
 def is_other(step: Step, now: Step) -> bool:
-    """What our own bucket remembers holds positions, which move while consumers work."""
+    """Records in our own bucket hold positions, which move while consumers work; their values are not compared."""
     is_memory = step.on[0] == BUCKET and step.call is Call.ENTRY_PUT
     same_value = is_memory or step.value == now.value
     return (step.call, step.on, step.set, set(step.unset)) != (
@@ -125,7 +126,7 @@ def is_other(step: Step, now: Step) -> bool:
 
 
 def own(name: str, value: Json) -> Json:
-    """Metadata of the server's own says nothing about anybody's intent."""
+    """Leave out metadata that the server adds: it says nothing about what anybody wants."""
     if name != "metadata" or not isinstance(value, Mapping):
         return value
     return {key: text for key, text in value.items() if not key.startswith("_nats.")} or None

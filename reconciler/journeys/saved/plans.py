@@ -1,7 +1,7 @@
-"""Plans kept for later: saved with what judges them again, and applied only as far as what they were made from holds.
+"""Saves plans for later, and applies them only as far as the account still matches what they were made from.
 
-The same declarations are planned once more where the plan is applied. Only the saved steps ever run; the new plan tells
-which of them still fit what is live, and measures anew what they would lose.
+Before an apply, the same declarations are planned again. Only the saved steps ever run; the new plan tells which of
+them still fit the live state, and measures their losses again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from reconciler.server.wire.api import JetStream
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedReview:
-    """A plan that was kept for later beside what is live now."""
+    """A saved plan, compared with the live state."""
 
     saved: Saved
     outlook: Outlook
@@ -40,20 +40,21 @@ class SavedReview:
 
     @property
     def without_steps(self) -> tuple[Diagnostic, ...]:
-        """Why a change that has no step, such as an adoption, is not made."""
+        """Why each stopped change without steps, such as an adoption, is not made."""
         acting = {step.address for step in self.outlook.plan.steps}
         stopped = (one for one in self.outlook.stopped_changes if one.change.address not in acting)
         return tuple(one.why for one in stopped if one.why)
 
     @property
     def planned(self) -> Planned:
-        """What is left of it, with the snapshot that its records are written from."""
+        """What is left of the plan, with the snapshot that its records are written from."""
         saved = self.saved
         return Planned(plan=self.outlook.plan, snapshot=self.snapshot, topology=saved.topology, options=saved.options)
 
 
 def keep(made: Planned, paths: Sequence[str] = ()) -> Saved:
-    """The plan with what it takes to apply exactly this later. `paths`: how the files are named in a next command."""
+    """Return the plan with all it takes to apply exactly this plan later. `paths` are the files as the next command
+    should name them."""
     if made.topology is None:
         raise ValueError("this plan came from a file; copy that file")
     return Saved(
@@ -69,23 +70,23 @@ def keep(made: Planned, paths: Sequence[str] = ()) -> Saved:
 
 
 def save(saved: Saved, path: Path) -> None:
-    """Raises OSError where it cannot be written."""
+    """Write the plan to a file. Raises OSError where it cannot be written."""
     write_whole({path: saved_json(saved).encode()})
 
 
 def read(path: Path) -> Saved:
-    """The plan in this file. Raises CannotContinue where none can be read, or where it was altered since."""
+    """Read the plan in this file. Raises CannotContinue where the file holds none, or somebody altered it."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         said = error.strerror if isinstance(error, OSError) else "it is not text"
-        fix = "name a file that `reconciler plan --out plan.json` has written"
+        fix = "name a file that `reconciler plan --out plan.json` wrote"
         raise CannotContinue.because("XX901", "not-a-plan", f"Cannot read {path}: {said}.", fix=fix) from None
     return saved_from_json(text, REGISTRY)
 
 
 async def review(saved: Saved, js: JetStream) -> SavedReview:
-    """Plan the same declarations again, and see what still fits. Looking changes nothing."""
+    """Plan the same declarations again, and see which changes still fit. Looking changes nothing."""
     snapshot = await observe(js)
     if why := elsewhere(saved.place, AccountPlace.of(snapshot)):
         raise _another_target(why)
@@ -95,16 +96,19 @@ async def review(saved: Saved, js: JetStream) -> SavedReview:
 
 
 async def check_same_place(made: Planned, js: JetStream) -> None:
-    """The same account, for whoever plans over one connection and applies over another one."""
+    """Raise CannotContinue where this connection leads to another account than the one that was planned."""
     then, here = AccountPlace.of(made.snapshot), AccountPlace.of(await observe(js, buckets=[BUCKET], consumers_of=()))
-    if then.account is here.account is None:  # who may not ask goes by what was there; a file would tell less
+    if (
+        then.account is here.account is None
+    ):  # without a name, go by what the account held a moment ago; a plan file may be older
         then, here = replace(then, account=""), replace(here, account="")
     if why := elsewhere(then, here):
         raise _another_target(why)
 
 
 async def looked_again(what: Planned | SavedReview, js: JetStream) -> SavedReview:
-    """The same under the lease, when others may have been at work since: of a plan made by this very command, too."""
+    """Review the plan again under the lease, because others may have worked since. This includes a plan that this very
+    command made."""
     if isinstance(what, SavedReview):
         return await review(what.saved, js)
     saved, snapshot = keep(what), await observe(js)
@@ -121,7 +125,7 @@ def _reviewed(saved: Saved, now: Plan, snapshot: Snapshot) -> SavedReview:
 
 
 async def _again(saved: Saved, snapshot: Snapshot, js: JetStream, purpose: PlanPurpose = PlanPurpose.APPLY) -> Plan:
-    """The same planned from what is live now."""
+    """Plan the same declarations from the live state."""
     if saved.made_by == reconciler.__version__ and saved.would_be_the_same(snapshot):
         return saved.plan
     if purpose is PlanPurpose.RESTORE:
@@ -135,13 +139,16 @@ async def _again(saved: Saved, snapshot: Snapshot, js: JetStream, purpose: PlanP
 
 
 def _went_back(why: str) -> CannotContinue:
-    message = f"This plan was made from more than is remembered now: {why}. Nothing was changed."
-    fix = "plan again: what was applied since may show as adoptions, or as to be done once more; look at it before you apply"
+    message = f"The records that this plan was made from are partly lost: {why}. Nothing was changed."
+    fix = (
+        "plan again, and check the plan before you apply it: it may show objects that were applied since as "
+        "adoptions, or as changes to repeat"
+    )
     return CannotContinue.because("LE108", "bucket-went-back", message, fix=fix)
 
 
 def _another_target(why: str) -> CannotContinue:
-    message = f"This plan is not for this place: {why}. Nothing was changed."
+    message = f"This plan belongs to another account: {why}. Nothing was changed."
     return CannotContinue.because(
-        "XX912", "another-target", message, fix="connect to where it was made for, or plan again here"
+        "XX912", "another-target", message, fix="connect to the account it was made for, or plan again here"
     )

@@ -1,6 +1,6 @@
-"""A plan kept for later: where it was made for, what was seen then, what was declared, and whether that still holds.
+"""A saved plan: the account it was made for, what was seen then, what was declared, and whether that still holds.
 
-Pure. What is compared is never a file or a URL, but the account itself and the objects that the steps touch.
+Pure. It compares the account and the objects that the steps touch, never a file or a URL.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FINGERPRINT = "fingerprint"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountPlace:
-    """What tells one account from another. None: nobody could say."""
+    """What identifies an account. None: unknown."""
 
     account: str | None = None
     domain: str | None = None
@@ -33,19 +33,19 @@ class AccountPlace:
     """Empty for a single server."""
     id: str | None = None
     server: str | None = None
-    """Which server answered, by the id it has until it is started again."""
+    """The id of the server that answered; it changes when the server restarts."""
     at: str | None = None
     """When this was seen, by that server's clock."""
     bucket: str | None = None
     """When bucket `reconciler` was created; None where there is none."""
     reached: int | None = None
-    """How far bucket `reconciler` had come: how much was ever written there."""
+    """The last sequence of bucket `reconciler`: how many writes it has ever taken."""
     streams: Mapping[str, str] = field(default_factory=dict)
-    """The oldest ones, with when they were created: no two accounts share one."""
+    """The oldest streams with their creation times: no two accounts share one."""
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> AccountPlace:
-        """The account that was read for this snapshot; what its answers do not tell is None."""
+        """Identify the account of this snapshot; what the answers do not show is None."""
         entry = snapshot.entries.get(BUCKET, {}).get(ID_KEY)
         target, bucket = snapshot.target, snapshot.streams.get(f"KV_{BUCKET}") or {}
         return cls(
@@ -62,15 +62,15 @@ class AccountPlace:
 
 
 def went_back(planned: AccountPlace, here: AccountPlace) -> str | None:
-    """Why what is remembered here is older than what the plan was made from, in words; None: it is not, as far as one can
-    tell. Of two buckets the same id says that they are one."""
+    """Why bucket `reconciler` is older here than it was for the plan, in words; None: it is not older, as far as can be
+    seen. Two buckets with the same id are the same bucket."""
     if planned.id is None or planned.id != here.id or planned.reached is None or here.reached is None:
         return None
     if here.reached >= planned.reached:
         return None
     return (
-        f"bucket {BUCKET} was written {planned.reached} times when it was made, and knows of {here.reached} now: it came back "
-        "older than it was, as after a power cut, and no longer knows what was applied last"
+        f"bucket {BUCKET} had taken {planned.reached} writes when the plan was made, and has {here.reached} now: it "
+        "came back older than it was, as after a power cut, and no longer knows what was applied last"
     )
 
 
@@ -83,7 +83,7 @@ def _oldest(streams: Mapping[str, Mapping[str, Json]]) -> dict[str, str]:
 
 
 def elsewhere(planned: AccountPlace, here: AccountPlace) -> str | None:
-    """Why this is not the place the plan was made for, in words; None: it is."""
+    """Why this account is not the one the plan was made for, in words; None: it is."""
     sides = (("account", planned.account, here.account), ("cluster", planned.cluster, here.cluster))
     known = {what: (then, now) for what, then, now in sides if then is not None and now is not None}
     compared = {
@@ -93,34 +93,34 @@ def elsewhere(planned: AccountPlace, here: AccountPlace) -> str | None:
     }
     for what, pair in compared.items():
         if pair is not None and pair[0] != pair[1]:
-            return f"it was made for {_named(what, pair[0])}, and {_named(what, pair[1])} answers here"
+            return f"it was made for {_named(what, pair[0])}, but {_named(what, pair[1])} answers here"
     if planned.id is not None and planned.id != here.id:
-        found = "has another id" if here.id else "has none"
-        return f"bucket {BUCKET} of the account it was made for holds an id, and the one here {found}"
+        found = "has a different id" if here.id else "has none"
+        return f"bucket {BUCKET} of the account it was made for holds an id, but the one here {found}"
     if planned.id is None and (planned.account is None or here.account is None):
-        return "nobody can tell whether this is the account it was made for: neither its name nor an id is known"
+        return "the account cannot be identified: neither its name nor an id is known"
     return _another(planned, here) if planned.id is None else None
 
 
 def _another(planned: AccountPlace, here: AccountPlace) -> str | None:
-    """There was no id yet, and accounts of one name are many: `$G` is on every server. What was there must be here, and
-    what was not there must be new here."""
+    """Compare accounts without an id by what they held: many accounts share a name, since `$G` is on every server. What
+    existed then must exist here, and what did not exist then must be new here."""
     if planned.server is None or planned.server == here.server or _ACCOUNT_KEY.fullmatch(planned.account or ""):
         return None
     if _is_before(here.bucket, planned.at):
-        return f"there was no bucket {BUCKET} where it was made, and the one here is older than the plan"
+        return f"the account it was made for had no bucket {BUCKET}, but the one here is older than the plan"
     if planned.streams:
         same = planned.streams.items() & here.streams.items()
-        return None if same else "none of the streams that were there when it was made is here"
+        return None if same else "none of the streams that the account had when the plan was made exists here"
     if old := next((name for name, created in here.streams.items() if _is_before(created, planned.at)), None):
-        return f"there was no stream where it was made, and {old} here is older than the plan"
-    if not (planned.cluster or planned.domain):  # of those somebody chose a name
-        return "it was made where nothing was yet, on another server or before this one was started again"
+        return f"the account it was made for had no stream, but {old} here is older than the plan"
+    if not (planned.cluster or planned.domain):  # somebody chose the name of a cluster or domain
+        return "it was made for an account that held nothing, on another server or before this one was restarted"
     return None
 
 
 _ACCOUNT_KEY = re.compile(r"A[A-Z2-7]{55}")
-"""What an operator calls accounts by; there is one of each."""
+"""The public key of an account, which is unique."""
 
 
 def _is_before(one: str | None, other: str | None) -> bool:
@@ -142,8 +142,8 @@ _MOVING = frozenset({"last_active", "active", "lag"})
 
 
 def state(snapshot: Snapshot) -> str:
-    """A digest of everything in an account that a plan depends on: where it is the same, so is the plan. Whatever counts
-    messages by their age is not in it."""
+    """Digest everything in an account that a plan depends on: the same digest means the same plan. It does not cover
+    quantities that depend on the age of messages."""
     target = snapshot.target
     return fingerprint(
         {
@@ -177,24 +177,24 @@ def _still(value: Json) -> Json:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saved:
-    """A plan with what it takes to judge it again where it is applied: quantities are measured then, not remembered."""
+    """A plan with what it takes to judge it again before an apply: quantities are measured then, not remembered."""
 
     plan: Plan
     place: AccountPlace
     topology: Topology
     seen: Seen = field(default_factory=dict)
     state: str = ""
-    """Digest of the whole account as it was."""
+    """A digest of the whole account as it was."""
     options: RunOptions = NO_OPTIONS
-    """What the run was told beside its files; which day it is counts anew where it is applied."""
+    """The options of the run; the current day is taken again at each apply."""
     paths: tuple[str, ...] = ()
-    """The files as they were named, to be repeated in a next command."""
+    """The files as they were named, to repeat in a next command."""
     made_by: str = ""
-    """Version of the tool."""
+    """The version of this tool."""
 
     def would_be_the_same(self, snapshot: Snapshot) -> bool:
-        """Would planning again surely give this very plan? Only in the same account in the same state, and where no
-        consent may have ended and nothing was counted that grows old by itself."""
+        """Would planning again surely give this very plan? Only in the same account in the same state, where no consent
+        may have ended since and nothing was counted that depends on the age of messages."""
         verdicts = (verdict for change in self.plan.changes for verdict in change.verdicts)
         if any(verdict.consented or verdict.quantities for verdict in verdicts):
             return False
@@ -208,7 +208,7 @@ class Saved:
 
 
 def fingerprint(data: Config) -> str:
-    """A digest of everything else in the file. It notices accidents and edits; it is no signature, since whoever can
+    """Digest everything else in the file. This detects accidents and edits; it is no signature, since anybody who can
     edit the file can also compute it."""
     rest = {key: value for key, value in data.items() if key != FINGERPRINT}
     canonical = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=True)

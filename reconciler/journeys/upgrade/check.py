@@ -1,4 +1,5 @@
-"""What another nats-server version would make of an account, or of files: lost, out of reach, refused, rewritten."""
+"""Judges what another nats-server version would make of an account, or of files: lost, not served, refused,
+rewritten."""
 
 from __future__ import annotations
 
@@ -32,33 +33,33 @@ from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 
 TOO_YOUNG = "401"
-"""Last digits of the rules about fields and values a version does not know."""
+"""The last digits of the codes of rules about fields and values that a version does not know."""
 GONE = (Fate.LOST, Fate.OFFLINE)
 CANON = {"stream": stream_config.canonical, "consumer": consumer_config.canonical}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """What was found, worst first, and what was looked at."""
+    """The findings, worst first, and what was looked at."""
 
     before: Version
     after: Version
     findings: tuple[UpgradeFinding, ...]
     news: tuple[str, ...] = ()
-    """What applications will notice, whatever is in the account."""
+    """Changes that applications will notice, whatever the account holds."""
     unknown: Mapping[str, str] = field(default_factory=dict)
-    """Scope → why it could not be judged."""
+    """Maps a scope to the reason why it could not be judged."""
     read: Mapping[str, int] = field(default_factory=dict)
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
 async def check_account(js: JetStream, after: Version) -> Checked:
-    """Everything live, managed or not."""
+    """Check everything live, managed or not."""
     return checked(await observe(js), after)
 
 
 def checked(snapshot: Snapshot, after: Version, registry: Registry = REGISTRY) -> Checked:
-    """What another version would make of this account, from what was read of it; no server is asked."""
+    """Judge a snapshot of the account for another version; no server is asked."""
     before, live = snapshot.target.version, _live(snapshot, after)
     there = verdicts(live, _view(snapshot, after), registry, OF_ROOM)
     here = list(verdicts(_live(snapshot, before), _view(snapshot, before), registry, OF_ROOM))
@@ -93,7 +94,7 @@ def _raw(snapshot: Snapshot) -> Iterator[tuple[Address, Mapping[str, Json]]]:
 
 
 def _live(snapshot: Snapshot, version: Version) -> dict[Address, Resource]:
-    """As this version has them once it has started."""
+    """The configurations that this version has once it has started."""
     return {address: _resource(address, info, version) for address, info in _raw(snapshot)}
 
 
@@ -104,7 +105,7 @@ def _resource(address: Address, info: Mapping[str, Json], version: Version) -> R
 
 
 def _names(snapshot: Snapshot, registry: Registry) -> dict[str, str]:
-    """`stream/KV_CONFIG` is `kv_bucket/CONFIG` to people."""
+    """People know `stream/KV_CONFIG` as `kv_bucket/CONFIG`."""
     return {
         str(Address.of("stream", raw.on[0])): str(address)
         for address in recognised(snapshot, registry, known=remembered.read(snapshot, registry).records)
@@ -115,13 +116,13 @@ def _names(snapshot: Snapshot, registry: Registry) -> dict[str, str]:
 def _in_clusters(snapshot: Snapshot, lost: Iterable[UpgradeFinding]) -> Iterator[str]:
     if snapshot.target.is_clustered and any(one.address.startswith("consumer/") for one in lost):
         yield (
-            "Consumers of replicated streams may be listed again after such a start, since the cluster remembers them "
-            "beside its stores; do not rely on it."
+            "Consumers of replicated streams may be listed again after such a start, because the cluster remembers "
+            "them apart from its stores; do not rely on it."
         )
 
 
 def _with_quantities(one: UpgradeFinding, live: Mapping[Address, Resource]) -> UpgradeFinding:
-    """What is at stake, and a way out that is still open: some fields no update takes back."""
+    """Add what is at stake, and a way out that still works: some fields cannot be changed by any update."""
     kind, *names = one.address.split("/")
     info = live[Address(kind, tuple(names))].state
     held = info.get("state", {}) if kind == "stream" else {"pending": info.get("num_pending", 0)}
@@ -131,17 +132,23 @@ def _with_quantities(one: UpgradeFinding, live: Mapping[Address, Resource]) -> U
 
 
 def _known(findings: Iterable[UpgradeFinding]) -> Iterator[UpgradeFinding]:
-    """Without streams whose fields that version does not know: it does not judge them at all."""
+    """Leave out streams with fields that the version does not know: it does not judge them at all."""
     return (one for one in findings if not (one.code.endswith(TOO_YOUNG) and one.address.startswith("stream/")))
 
 
 def _offline(live: Mapping[Address, Resource], after: Version) -> Iterator[UpgradeFinding]:
     for address, resource in live.items():
         if address.kind == "stream" and (young := stream_config.unknown_fields(resource.config, after)):
-            message = f"{' and '.join(young)} {'is' if len(young) == 1 else 'are'} unknown to it, so it does not open this stream"
+            message = (
+                f"{' and '.join(young)} {'is' if len(young) == 1 else 'are'} unknown to it, so it does not open "
+                "this stream"
+            )
             yield UpgradeFinding(
                 fate=Fate.OFFLINE, address=str(address), path=young[0], message=message,
-                fix="go back only to a version that knows it; the messages are there again after the next upgrade",
+                fix=(
+                        "go back only to a version that knows the field; the messages are there again after the "
+                        "next upgrade"
+                    ),
             )  # fmt: skip
 
 
@@ -158,12 +165,12 @@ def _capped(snapshot: Snapshot, after: Version) -> Iterator[UpgradeFinding]:
     for name, info in snapshot.streams.items():
         number = info["state"].get("consumer_count", len(snapshot.consumers.get(name, {})))
         if why := upgrades.capped(info["config"], number, target):
-            fix = f"write max_consumers: {2 * number} before anything must be added"
+            fix = f"set max_consumers to {2 * number} before you add a consumer"
             yield UpgradeFinding(fate=Fate.CAPPED, address=f"stream/{name}", path="max_consumers", message=why, fix=fix)
 
 
 def check_files(paths: Sequence[Path], after: Version, tree: Tree = DISK) -> Checked:
-    """What such a server would refuse of the files, judged as if everything were made there anew."""
+    """Judge what such a server would refuse of the files, as if it had to create everything."""
     loaded = load(paths, tree)
     topology = topology_of(loaded)
     oldest = topology.expect.min_server

@@ -1,9 +1,10 @@
-"""What becomes of what is there when a server of another version starts on it: judged by the very rules of plans.
+"""Decides what becomes of existing objects when a server of another version starts on their stores, by the rules of
+plans.
 
-A server checks every configuration it finds as if it were created anew, and every update checks all of it. So what it
-refuses both as a creation and as an update that changes nothing is lost, and so is what it takes as an update to its
-doom; what is refused as an update alone is kept and can only not be changed any more. What only a creation is refused (a
-sealed stream, one too many) is opened.
+A server checks every configuration it finds as if it had to create it, and every update checks the whole configuration.
+So a configuration is lost if the server refuses it both as a creation and as an update that changes nothing, or if it
+accepts the update but cannot start with it. A configuration that is refused as an update alone is kept, but can no
+longer be changed. One that only a creation would refuse (a sealed stream, one too many) opens normally.
 """
 
 from __future__ import annotations
@@ -22,19 +23,19 @@ from reconciler.model.resource import Address, Resource
 
 
 class Fate(StrEnum):
-    """Worst first."""
+    """What happens to an object, worst first."""
 
     LOST = "lost"
     OFFLINE = "offline"
-    """Kept on disk, and not served by that version."""
+    """Kept on disk, but not served by that version."""
     REFUSED = "refused"
-    """Kept, but no update is accepted before this is mended; or, of a file, refused there."""
+    """Kept, but no update is accepted before this is repaired; for a file, refused there."""
     CAPPED = "capped"
     REWRITTEN = "rewritten"
 
     @property
     def hurts(self) -> bool:
-        """Something is lost, not served, or shut to changes; the command then exits as for a refusal."""
+        """Is something lost, not served, or closed to changes? Then the command exits as for a refusal."""
         return self in (Fate.LOST, Fate.OFFLINE, Fate.REFUSED)
 
 
@@ -51,16 +52,16 @@ class UpgradeFinding:
     fix: str | None = None
     span: SourceSpan | None = None
     quantities: Mapping[str, int] = field(default_factory=dict)
-    """What goes with it, or waits for it."""
+    """What goes with the object, or waits for it."""
     already: bool = False
-    """It would happen on the version that runs now, at its next start."""
+    """Whether it would also happen on the running version at its next start."""
 
 
 def verdicts(
     live: Mapping[Address, Resource], view: View, registry: Registry, of_room: frozenset[int]
 ) -> Iterator[UpgradeFinding]:
-    """What such a server loses of what is live, and what it keeps but never lets change; `view` says which server. Rules
-    with one of the err_codes `of_room` are not about configurations."""
+    """Judge what such a server loses of the live objects, and what it keeps but never lets change. `view` names the
+    server. Rules with one of the err_codes in `of_room` are not about configurations."""
     rules = {kind: _about_configurations(registry, kind, of_room) for kind in {address.kind for address in live}}
     made, changed = (_all(action, live, view) for action in (Action.CREATE, Action.UPDATE))
     for address in live:
@@ -74,7 +75,7 @@ def verdicts(
 
 
 def finding(verdict: Verdict, fate: Fate) -> UpgradeFinding:
-    """What a rule said, as a finding of this fate; how much is at stake is added later."""
+    """Turn a verdict into a finding of this fate; the quantities at stake are added later."""
     return UpgradeFinding(
         fate=fate, address=verdict.address, path=verdict.path, message=verdict.message, code=verdict.code,
         name=verdict.name, fix=verdict.fix, span=verdict.span,
@@ -86,7 +87,7 @@ def _about_configurations(registry: Registry, kind: str, of_room: frozenset[int]
 
 
 def _all(action: Action, live: Mapping[Address, Resource], view: View) -> View:
-    """Everything that is there, made anew, or written again as it is."""
+    """Every object, as a creation or as an update that changes nothing."""
     changes = {
         address: Change(
             address=address,
@@ -101,20 +102,20 @@ def _all(action: Action, live: Mapping[Address, Resource], view: View) -> View:
 
 
 def _judged(rules: Iterable[Rule], address: Address, view: View) -> list[Verdict]:
-    """What such a server itself minds; where the objection is ours alone, it opens its store all the same."""
+    """Keep what such a server objects to itself; where only a rule of this tool objects, the server opens its store."""
     change, version = view.changes[address], view.target.version
     found = judged((one for one in rules if one.concerns(address.kind, change.action, version)), change, view)
     return [one for one in found if one.reaction in (Reaction.REFUSES, Reaction.DOOMS)]
 
 
 def worst_first(findings: Iterable[UpgradeFinding]) -> list[UpgradeFinding]:
-    """By what happens, then by address; what one rule says twice about one field is said once."""
+    """Sort findings by what happens, then by address, and drop a rule's second finding about the same field."""
     order = list(Fate)
     once = {(one.fate, one.address, one.code, one.path): one for one in reversed(list(findings))}
     return sorted(once.values(), key=lambda one: (order.index(one.fate), one.address, one.path))
 
 
 def marked(there: Iterable[UpgradeFinding], here: Iterable[UpgradeFinding]) -> list[UpgradeFinding]:
-    """What would happen on the version that runs now as well, said as such."""
+    """Mark the findings that would also happen on the running version."""
     known = {(one.fate, one.address, one.code, one.path) for one in here}
     return [replace(one, already=(one.fate, one.address, one.code, one.path) in known) for one in there]

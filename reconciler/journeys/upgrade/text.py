@@ -1,4 +1,4 @@
-"""What another server version would make of an account, worst first: for people, and as JSON for tools."""
+"""What another server version would make of an account, worst first: as text for people, and as JSON for tools."""
 
 from __future__ import annotations
 
@@ -18,22 +18,23 @@ from reconciler.report.words.visible import inert, visible
 TITLES = {
     Fate.LOST: "gone when nats-server {version} starts",
     Fate.OFFLINE: "kept on disk, but not served by nats-server {version}",
-    Fate.REFUSED: "cannot be changed there before this is mended",
+    Fate.REFUSED: "cannot be changed there before this is repaired",
     Fate.CAPPED: "cannot grow there",
-    Fate.REWRITTEN: "rewritten there without a word",
+    Fate.REWRITTEN: "silently rewritten there",
 }
 OF_FILES = "refused by nats-server {version}"
 _ROLES: dict[Fate, Role] = {Fate.LOST: "refused", Fate.OFFLINE: "refused", Fate.REFUSED: "consent"}
 NOUNS = {"messages": "message", "consumer_count": "consumer", "pending": "pending message"}
 MANY = 5
-"""So many objects with one and the same trouble are named; -v names all."""
+"""How many objects with the same trouble are named; -v names all."""
 
 
 def upgrade_text(
     head: str, findings: Sequence[UpgradeFinding], news: Sequence[str], after: Version, paper: Paper, *, of_files: bool,
     unknown: Mapping[str, str],
 ) -> str:  # fmt: skip
-    """Sections by what happens, one entry for equal messages, then what is new there, and what nobody could look at."""
+    """Return sections by what happens, with one entry for equal messages, then what is new there, and what could not be
+    read."""
     lines = [*paper.wrapped(head), ""]
     for fate, members in groupby(findings, key=lambda one: one.fate):
         title = OF_FILES if of_files and fate is Fate.REFUSED else TITLES[fate]
@@ -41,7 +42,7 @@ def upgrade_text(
         lines += [line for entry in _alike(members) for line in _entry(entry, paper)]
         lines.append("")
     if news:
-        lines += ["To know beside that:"]
+        lines += ["Also worth knowing:"]
         lines += [line for one in news for line in _item(one, paper)] + [""]
     lines += paper.wrapped(_sum(findings, after))
     for scope, why in unknown.items():
@@ -54,7 +55,7 @@ def _title(title: str) -> str:
 
 
 def _alike(findings: Iterator[UpgradeFinding]) -> list[list[UpgradeFinding]]:
-    """Equal messages stand together, in the order in which the first of each came."""
+    """Group equal messages, in the order in which the first of each came."""
     groups: dict[tuple[str, str, bool], list[UpgradeFinding]] = {}
     for one in _joined(findings):
         groups.setdefault((one.code, one.message, one.already), []).append(one)
@@ -62,7 +63,7 @@ def _alike(findings: Iterator[UpgradeFinding]) -> list[list[UpgradeFinding]]:
 
 
 def _joined(findings: Iterator[UpgradeFinding]) -> Iterator[UpgradeFinding]:
-    """Rewritten fields of one object in one sentence."""
+    """Join rewritten fields of one object into one sentence."""
     for (fate, _), same in groupby(findings, key=lambda one: (one.fate, one.address)):
         members = list(same)
         if fate is Fate.REWRITTEN:
@@ -77,7 +78,7 @@ def _entry(alike: Sequence[UpgradeFinding], paper: Paper) -> list[str]:
     names = ", ".join(visible(one.address) + _at_stake(one.quantities) for one in shown)
     names += f" and {len(alike) - len(shown):_} more (-v names all)" if len(shown) < len(alike) else ""
     code = f"{first.code} {first.name}. " if first.code else ""
-    already = " The server that runs now does the same at its next start." if first.already else ""
+    already = " The running server does the same at its next start." if first.already else ""
     place = f"  {visible(str(first.span))}" if first.span else ""
     lines = [
         *paper.wrapped(names + place, 2),
@@ -112,7 +113,8 @@ def _sum(findings: Sequence[UpgradeFinding], after: Version) -> str:
 def upgrade_json(
     findings: Sequence[UpgradeFinding], news: Sequence[str], before: Version, after: Version, **more: Mapping[str, Any]
 ) -> str:
-    """The findings in the order given, and how many there are of each fate. `more`: further keys of the document."""
+    """Return the findings in the order given, and how many there are of each fate. `more` holds further keys of the
+    document."""
     data = {
         "format": 1,
         "from": before.short,
@@ -135,6 +137,6 @@ def _data(one: UpgradeFinding) -> dict[str, Any]:
 
 
 def head(before: Version, after: Version, read: Mapping[str, int], place: str) -> str:
-    """`account: 12 streams, 40 consumers judged for nats-server 2.14 (from 2.12)`"""
+    """Return `account: 12 streams, 40 consumers judged for nats-server 2.14 (from 2.12)`."""
     counts = ", ".join(counted(number, what.removesuffix("s")) for what, number in read.items())
     return f"{place}: {counts} judged for nats-server {after.short} (from {before.short})"

@@ -14,6 +14,7 @@ from reconciler.kinds.afterwards.streams import Copy, afterwards, config_of, cop
 from reconciler.kinds.effects import dependants
 from reconciler.kinds.effects.readers import filters
 from reconciler.kinds.effects.sources_begun import drained
+from reconciler.kinds.elastic_group.fixed import QUEUE
 from reconciler.kinds.fields.words import amount, in_words, listed, written_size
 from reconciler.kinds.stream_config.origins import taken_subjects
 from reconciler.kinds.subjects.subjects import collide, meets, name_problem
@@ -25,8 +26,8 @@ AS_THE_COPY_SAYS = "mirror", "sources"
 
 
 def is_new(change: Change, *fields: str) -> bool:
-    """Does this change create the object, or touch one of these fields?"""
-    return change.action is Action.CREATE or change.touches(*fields)
+    """Does this change create the object or its queue, or touch one of these fields?"""
+    return change.action is Action.CREATE or change.was(QUEUE) == "missing" or change.touches(*fields)
 
 
 @rule("XX203", "copy-cycle", needs=("neighbours",), err_code=10052, can_stand=True)

@@ -365,25 +365,6 @@ class ConsumerConfig(Terms):
     ] = None
     """Deliver nothing until then. Left out: not paused. Updates: any change; the plan pauses or resumes the
     consumer with a request of its own."""
-    priority_groups: Annotated[
-        tuple[Group, ...] | None,
-        Known(
-            unit="list",
-            since=V2_11,
-            level=1,
-            ordered=False,
-            felt=(
-                felt(
-                    122,
-                    Side.READERS,
-                    EVERY,
-                    "The server refuses clients of another group, and an old pin blocks the others.",
-                ),
-            ),
-        ),
-    ] = None
-    """The priority group that clients name when they pull: one name of 1 to 16 of `A-Z a-z 0-9 - _ / =`. Left out:
-    none."""
     priority_policy: Annotated[
         Literal["none", "overflow", "pinned_client", "prioritized"] | None,
         Known(
@@ -403,6 +384,25 @@ class ConsumerConfig(Terms):
     ] = None
     """Which of the waiting clients is served: `none` any, `overflow` only those whose threshold is exceeded,
     `pinned_client` one until it falls silent, `prioritized` those of the best priority."""
+    priority_groups: Annotated[
+        tuple[Group, ...] | None,
+        Known(
+            unit="list",
+            since=V2_11,
+            level=1,
+            ordered=False,
+            felt=(
+                felt(
+                    122,
+                    Side.READERS,
+                    EVERY,
+                    "The server refuses clients of another group, and an old pin blocks the others.",
+                ),
+            ),
+        ),
+    ] = None
+    """The priority group that clients name when they pull: one name of 1 to 16 of `A-Z a-z 0-9 - _ / =`. Left out:
+    none."""
     priority_timeout: Annotated[
         Duration | None,
         Known(

@@ -11,6 +11,7 @@ from reconciler.changes.diff import Action, Change, Consequence
 from reconciler.changes.view import View
 from reconciler.engine.bindings import told_of_source
 from reconciler.kinds.elastic_group import recreate
+from reconciler.kinds.elastic_group.fixed import QUEUE
 from reconciler.kinds.elastic_group.unmatched import takes_more, unmatched
 from reconciler.kinds.fields.times import moment
 from reconciler.kinds.fields.words import amount, in_words, some, verb
@@ -154,7 +155,9 @@ def _instances(info: Info) -> int:
 
 
 def consequences(change: Change, view: View) -> Iterable[Consequence]:
-    """What happens to members and messages when the group is recreated."""
+    """What happens to members and messages when the group is recreated, or its queue, which somebody deleted."""
+    if change.was(QUEUE) == "missing" and not recreate.noted(change):
+        yield from _of_the_missing(change, view)
     if change.action is not Action.REPLACE:
         return
     if change.live is None or (change.intent and not change.fields):
@@ -164,6 +167,19 @@ def consequences(change: Change, view: View) -> Iterable[Consequence]:
         yield Consequence(message="Keys move between partitions; their order is kept, since all members end first")
     if filling := _filling(change, view):
         yield Consequence(message=filling)
+
+
+def _of_the_missing(change: Change, view: View) -> Iterable[Consequence]:
+    """Only the old queue knew what was processed, and only it held what its source no longer stores."""
+    stream, state = change.address.stream, (_source(change, view) or {}).get("state") or {}
+    stored, config = int(state.get("messages", 0)), change.desired.config if change.desired else {}
+    if not stored:
+        return
+    held = amount(Amount(0, stored), "message")
+    done = "including what its members have processed" if change.owned else "whatever members have processed before"
+    yield Consequence(message=f"Its queue starts with everything that {stream} holds: {held}, {done}")
+    if waiting := waits_outside(config, stored, int(state.get("bytes", 0)), stream):
+        yield Consequence(message=f"It {waiting}")
 
 
 def _of_the_rest(change: Change, view: View) -> Iterable[Consequence]:
@@ -198,16 +214,18 @@ def _filling(change: Change, view: View) -> str | None:
 
 
 def _room(change: Change, view: View, source: Info) -> tuple[float, str] | None:
-    """How many more messages fit beside what is queued, by the limit that is reached first; None: it has no limit."""
-    queue: Info = (recreate.queue(change, view) or {}).get("state") or {}
-    queued = queue.get("messages", 0)
+    """How many more messages fit beside what is queued and what its source still holds for it, by the limit that is
+    reached first; None: it has no limit."""
+    there: Info = recreate.queue(change, view) or {}
+    queue: Info = there.get("state") or {}
+    queued, outside = queue.get("messages", 0), int(told_of_source(there).get("lag") or 0) if there else 0
     staying = queued - unmatched(change, queued, view).most
     size = source.get("bytes", 0) / max(1, source.get("messages", 0))
     found = []
     if most := change.becomes("max_buffered_msg"):
-        found.append((float(most - staying), some(most, "message")))
+        found.append((float(most - staying - outside), some(most, "message")))
     if (most := change.becomes("max_buffered_bytes")) and size:
-        left_over = (most - _share(queue, staying)) / size
+        left_over = (most - _share(queue, staying)) / size - outside
         found.append((left_over, f"{show_quantity('bytes', most)}, by the average size of its messages,"))
     left, bound = min(found, default=(0.0, ""))
     return (max(left, 0.0), bound) if found else None

@@ -6,25 +6,34 @@ from collections.abc import Iterator
 
 from reconciler.changes.renaming import Renaming
 from reconciler.kinds.fields.words import listed
+from reconciler.kinds.subjects.subjects import collide
+from reconciler.model.written import quoted
+
+DONE_ONCE = ("subject_transform", "republish", "sealed")
+"""What a copy must not do a second time to the messages it copies, or before it has copied everything."""
 
 
 def recipe(asked: Renaming) -> list[str]:
-    """The steps for the live configuration: a mirror, a queue, or any other stream, with or without sources."""
+    """The steps for the live configuration: a mirror, a queue, or any other stream, with or without sources. Schedules
+    are never copied: messages that are stored beside them stay in the old stream, as in a queue."""
     if asked.live.get("mirror"):
         return _mirror(asked)
-    return _queue(asked) if asked.live.get("retention") in ("workqueue", "interest") else _stream(asked)
+    stays = asked.live.get("retention") in ("workqueue", "interest") or asked.live.get("allow_msg_schedules")
+    return _queue(asked) if stays else _stream(asked)
 
 
 def _stream(asked: Renaming) -> list[str]:
     """A source writes and numbers messages again, so an old position means nothing in the copy. Clients therefore
     finish on the old stream, and consumers of the new one start after everything that was copied. So do copies."""
     old, new = asked.old.name, asked.new.name
+    later = [name for name in DONE_ONCE if asked.live.get(name)]
+    given = listed([*(["subjects"] if asked.live.get("subjects") else []), *later])
     return [
-        f"Declare {new} with `sources: [{{name: {old}}}]` and without subjects, apply, and wait until "
-        f"`nats stream info {new}` shows no lag.",
+        f"Declare {new} with `sources: [{{name: {quoted(old)}}}]` and without {listed(['subjects', *later])}; apply, and wait "
+        f"until `nats stream info {new}` shows no lag.",
         f"{_left_out(asked)} Wait until {new} shows no lag, and note its last sequence: N.",
-        f"Give {new} the subjects and {_sourcing(asked)}. Declare its consumers with `deliver_policy: "
-        "by_start_sequence` and `opt_start_seq:` N + 1, and apply. Publishers can publish again.",
+        f"Give {new} {f'the {given} and ' if given else ''}{_sourcing(asked)}; declare its consumers with `deliver_policy: "
+        f"by_start_sequence` and `opt_start_seq:` N + 1; apply.{_publishers(asked)}",
         *_sourced(asked, "Wait", " with `opt_start_seq:` N + 1, and apply. Nothing is copied twice"),
         *_mirrored(asked, f", with consumers that start at N + 1 as those of {new} do. {_EMPTIED}"),
         *_grouped(
@@ -39,8 +48,8 @@ def _queue(asked: Renaming) -> list[str]:
     old, new = asked.old.name, asked.new.name
     return [
         _left_out(asked),
-        f"Declare {new} with those subjects{f', {_sourcing(asked)},' if asked.live.get('sources') else ''} and with "
-        f"consumers like those of {old}, and apply. Publishers can publish again.",
+        f"Declare {new} with {_own(asked)}and with consumers like those of {old}, and apply.{_publishers(asked)}",
+        *_scheduled(asked),
         *_sourced(asked, "Wait", ", and apply. Nothing is copied twice"),
         *_mirrored(asked, f", with consumers like those of the old one. {_EMPTIED}"),
         *_grouped(asked, f"Let its members process what is left in {old} before they serve {new}"),
@@ -69,15 +78,43 @@ def _mirror(asked: Renaming) -> list[str]:
 
 
 def _left_out(asked: Renaming) -> str:
-    old = asked.old.name
+    """The step that ends the old stream's intake. A stream without subjects has its own name as its subject."""
+    old, subjects = asked.old.name, asked.live.get("subjects") or ()
+    before = after = ""
     if asked.live.get("sources"):
-        what = (
+        before = (
             f"Note the last sequence S of each stream that {old} sources, wait until `nats stream info {old}` shows "
-            "no lag, then remove `subjects` and `sources`"
+            "no lag, then "
         )
+    if subjects:
+        after = " From now on publishers get no answer and have to retry."
+    fields = [name for name in ("subjects", "sources") if asked.live.get(name)]
+    if any(collide(one, old) for one in subjects):
+        free = next(one for one in (f"{old}.moved", f"moved-{old}") if not any(collide(one, its) for its in subjects))
+        said = f"write `subjects: [{quoted(free)}]` for {old}, whose own name is one of them"
+        said += ", without `sources`" if "sources" in fields else ""
     else:
-        what = "Remove `subjects`"
-    return f"{what} from {old}, and apply. From now on publishers get no answer and have to retry."
+        said = f"remove {listed([f'`{name}`' for name in fields])} from {old}"
+    return f"{before}{said}, and apply.{after}" if before else f"{said[:1].upper()}{said[1:]}, and apply.{after}"
+
+
+def _publishers(asked: Renaming) -> str:
+    return " Publishers can publish again." if asked.live.get("subjects") else ""
+
+
+def _own(asked: Renaming) -> str:
+    """The subjects and sources of the new queue, in the step that declares it."""
+    subjects = "those subjects, " if asked.live.get("subjects") else ""
+    sources = f"{_sourcing(asked)}, " if asked.live.get("sources") else ""
+    return f"{subjects}{sources}".removesuffix(", ") + (", " if sources else " ")
+
+
+def _scheduled(asked: Renaming) -> Iterator[str]:
+    if asked.live.get("allow_msg_schedules"):
+        yield (
+            f"Publish each schedule that waits in {asked.old.name} once more, so that {asked.new.name} stores it, and delete "
+            f"it in {asked.old.name}: messages that {asked.old.name} fires are stored only there."
+        )
 
 
 def _sourcing(asked: Renaming) -> str:

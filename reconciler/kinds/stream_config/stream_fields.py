@@ -118,6 +118,16 @@ class StreamConfig(Terms):
     ] = None
     """How many consumers the stream may have. Left out: no limit (-1); nats-server 2.15 and newer stop at 1000, unless
     this key or the account sets a number."""
+    max_age: Annotated[
+        Duration | None,
+        Known(
+            unit="duration",
+            default=0,
+            left_out="no limit",
+            felt=(felt(301, Side.STORED, TIGHTER, REMOVED, "some are older", FOLLOW), MORE_IS_KEPT),
+        ),
+    ] = None
+    """Age at which messages expire, at least 100ms; 0 keeps them. Left out: messages never expire (0)."""
     max_msgs: Annotated[
         Count | None,
         Known(
@@ -137,16 +147,6 @@ class StreamConfig(Terms):
     ] = None
     """How many bytes the stream keeps, reserved in the account from the start; `discard` says what happens at that
     limit."""
-    max_age: Annotated[
-        Duration | None,
-        Known(
-            unit="duration",
-            default=0,
-            left_out="no limit",
-            felt=(felt(301, Side.STORED, TIGHTER, REMOVED, "some are older", FOLLOW), MORE_IS_KEPT),
-        ),
-    ] = None
-    """Age at which messages expire, at least 100ms; 0 keeps them. Left out: messages never expire (0)."""
     max_msgs_per_subject: Annotated[
         Count | None,
         Known(

@@ -58,12 +58,12 @@ class StreamSource(Spec):
 
     name: Annotated[Name, Known(), Field(min_length=1)]
     """Name of the stream that messages are copied from, its origin."""
+    filter_subject: Annotated[Subject | None, Known()] = None
+    """Copy only messages whose subjects match. Excludes `subject_transforms`. Left out: all."""
     opt_start_seq: Annotated[SequenceNumber | None, Known(unit="count")] = None
     """Sequence number of the first message to copy. Left out: the first one stored."""
     opt_start_time: Annotated[Time | None, Known(unit="time")] = None
     """Copy messages that were stored at or after this time. Left out: all."""
-    filter_subject: Annotated[Subject | None, Known()] = None
-    """Copy only messages whose subjects match. Excludes `subject_transforms`. Left out: all."""
     subject_transforms: Annotated[tuple[SubjectTransform, ...] | None, Known(unit="list", since=V2_10)] = None
     """Copy only messages whose subjects match a `src`, and rewrite those to its `dest`. Left out: subjects stay."""
     external: Annotated[External | None, Known(unit="mapping")] = None

@@ -1,1 +1,1 @@
-"""Reports as JSON, read back, and the schemas of both."""
+"""Reports as JSON, read back from JSON, and the schemas of both."""

@@ -1,4 +1,5 @@
-"""A plan as JSON, a contract for tools (`schemas/plan.schema.json`): raw values, an absent value is a missing key."""
+"""A plan as JSON, a contract for tools (`schemas/plan.schema.json`): values are raw, and an absent value is a missing
+key."""
 
 from __future__ import annotations
 
@@ -21,14 +22,15 @@ from reconciler.report.document.document import Document
 Data = Mapping[str, Any]
 T = TypeVar("T")
 
-# What JSON allows raw but a terminal would obey, or hide, and what a runner of GitHub obeys anywhere in a line: `##[`.
+# JSON allows these raw, but a terminal obeys or hides them, and a GitHub runner obeys `##[` anywhere in a line.
 _ESCAPED = re.compile(
     "[\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]|(?<=##)\\["
 )
 
 
 def render(document: Document) -> str:
-    """A plan by its contract, or what was found in files, or what kept a command from its work (`findings.schema.json`)."""
+    """Render a plan by its contract, or findings in files, or the reason why a command could not work
+    (`findings.schema.json`)."""
     if document.plan is not None:
         return plan_json(document.plan)
     found = [diagnostic_data(one) for one in document.diagnostics]
@@ -37,27 +39,27 @@ def render(document: Document) -> str:
 
 
 def joined(documents: Sequence[Document]) -> str:
-    """Each by its own contract, in a list."""
+    """Join reports, each by its own contract, in a list."""
     return json_list([document.told("json", render) for document in documents])
 
 
 def json_list(texts: Sequence[str]) -> str:
-    """Reports of one command about several topologies (`reports.schema.json`)."""
+    """Join the reports of one command about several topologies (`reports.schema.json`)."""
     return json_text({"format": FORMAT, "reports": [json.loads(text) for text in texts]})
 
 
 def plan_json(plan: Plan) -> str:
-    """The contract's text; equal plans give equal bytes."""
+    """Return the plan as text; equal plans give equal bytes."""
     return json_text(plan_data(plan))
 
 
 def json_text(data: Data) -> str:
-    """Raw values, and nothing that a terminal or a runner would obey."""
+    """Write raw values as text, without anything that a terminal or a runner would obey."""
     return _escaped(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)) + "\n"
 
 
 def json_line(data: Data) -> str:
-    """The same on one line, for streams of them."""
+    """Write the same on one line, for streams of reports."""
     return _escaped(json.dumps(data, ensure_ascii=False, allow_nan=False)) + "\n"
 
 
@@ -66,7 +68,8 @@ def _escaped(text: str) -> str:
 
 
 def plan_data(plan: Plan) -> dict[str, Any]:
-    """The plan in the shape of `plan.schema.json`, its changes sorted by address and its steps as the plan orders them."""
+    """Return the plan in the shape of `plan.schema.json`, with changes sorted by address and steps in the plan's
+    order."""
     return present(
         format=plan.format,
         topology=plan.topology,
@@ -83,17 +86,17 @@ def plan_data(plan: Plan) -> dict[str, Any]:
 
 
 def present(**items: Any) -> dict[str, Any]:
-    """The items whose value is not None; an empty text, zero and False stay."""
+    """Keep the items whose value is not None; an empty text, zero and False stay."""
     return {key: value for key, value in items.items() if value is not None}
 
 
 def some(**items: Any) -> dict[str, Any]:
-    """Only what says something: no empty text, list or mapping, no False."""
+    """Keep only items that say something: no empty text, list or mapping, and no False."""
     return {key: value for key, value in items.items() if value}
 
 
 def target_data(target: Target) -> dict[str, Any]:
-    """The account and server a plan was made for; what the server did not tell is a missing key."""
+    """Return the account and server that a plan was made for; what the server did not reveal is a missing key."""
     return present(
         version=str(target.version), level=target.level, account=target.account, user=target.user, domain=target.domain,
         cluster=target.cluster, peers=target.peers, limits=dict(target.limits), usage=dict(target.usage),
@@ -101,7 +104,7 @@ def target_data(target: Target) -> dict[str, Any]:
 
 
 def span_data(span: SourceSpan | None) -> dict[str, Any] | None:
-    """A place in a file, with lines and columns counted from 1; None where there is none."""
+    """Return a place in a file, with lines and columns counted from 1; None where there is none."""
     if span is None:
         return None
     return {
@@ -114,7 +117,7 @@ def span_data(span: SourceSpan | None) -> dict[str, Any] | None:
 
 
 def diagnostic_data(one: Diagnostic) -> dict[str, Any]:
-    """A finding as tools read it; `address`, `span` and `fix` are missing keys where it has none."""
+    """Return a finding for tools; `address`, `span` and `fix` are missing keys where it has none."""
     return present(
         severity=one.severity.value, code=one.code, name=one.name, message=one.message,
         address=one.address, span=span_data(one.span), fix=one.fix,
@@ -122,7 +125,7 @@ def diagnostic_data(one: Diagnostic) -> dict[str, Any]:
 
 
 def change_data(change: PlannedChange) -> dict[str, Any]:
-    """What would be done to one resource, in the shape that every document with changes uses."""
+    """Return one change, in the shape that every document with changes uses."""
     return {
         "address": change.address,
         "action": change.action.value,
@@ -135,7 +138,7 @@ def change_data(change: PlannedChange) -> dict[str, Any]:
 
 
 def info_data(info: FieldInfo) -> dict[str, Any]:
-    """What a reader needs to write values of a field as a file holds them."""
+    """Return what a reader needs to write values of a field as a file holds them."""
     return {"unit": info.unit, **some(units=info.units, left_out=info.left_out), **present(default=info.default)}
 
 

@@ -1,4 +1,5 @@
-"""What an apply did, as JSON for tools: every step under one heading, and what strayed from the plan with all three values."""
+"""The outcome of an apply as JSON for tools: every step under one heading, and each deviation from the plan with its
+three values."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ FORMAT = 1
 
 
 def outcome_json(finished: Finished, **said: Any) -> str:
-    """What an apply did, by `apply.schema.json`; `said` is what `outcome_data` takes."""
+    """Return the outcome by `apply.schema.json`; `said` is what `outcome_data` takes."""
     return json_text(outcome_data(finished, **said))
 
 
@@ -24,7 +25,7 @@ def outcome_data(
     exit_code: int,
     as_wanted: Iterable[str] = (),
 ) -> dict[str, Any]:
-    """`as_wanted`: addresses that a saved plan had nothing left to do for."""
+    """Return the outcome as data. `as_wanted` are addresses for which a saved plan had nothing left to do."""
     data: dict[str, Any] = {
         "format": FORMAT,
         "topology": topology,

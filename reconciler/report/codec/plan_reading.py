@@ -1,4 +1,4 @@
-"""A plan as it was written as JSON, read back: the same plan, or why the text is none."""
+"""Reads a plan back from JSON: the same plan, or the reason why the text is none."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 def plan_from_json(text: str) -> Plan:
-    """The very plan that was written; what is not one is refused with the reason."""
+    """Read the plan that was written. Raises CannotContinue for anything else, with the reason."""
     data = parsed(text)
     try:
         return plan_of(data)
@@ -32,9 +32,9 @@ def plan_from_json(text: str) -> Plan:
 
 
 def parsed(text: str) -> Data:
-    """The data of a plan of this format."""
+    """Parse the data of a plan in this format."""
     try:
-        data = from_json(text)  # which ends at a depth that no plan has
+        data = from_json(text)  # nested deeper than any plan
     except ValueError as error:
         raise not_a_plan(f"this is not JSON: {error}") from None
     if not isinstance(data, dict) or "format" not in data:
@@ -45,12 +45,12 @@ def parsed(text: str) -> Data:
 
 
 def not_a_plan(why: str, fix: str = "plan again") -> CannotContinue:
-    """The error XX901 for a text that is no usable plan; the caller raises it."""
+    """Return the error XX901 for a text that is no usable plan; the caller raises it."""
     return CannotContinue(Diagnostic(severity=Severity.ERROR, code="XX901", name="not-a-plan", message=why, fix=fix))
 
 
 def plan_of(data: Data) -> Plan:
-    """The plan that this data holds. Damaged data raises KeyError, TypeError, ValueError or AttributeError."""
+    """Return the plan in this data. Damaged data raises KeyError, TypeError, ValueError or AttributeError."""
     changes = _each(data["changes"], _change_of)
     listed = sum(change.action is Action.KEEP and not change.is_refused for change in changes)
     return Plan(

@@ -1,1 +1,1 @@
-"""What a report says, whatever its format: headline, changes, verdicts, findings, pictures."""
+"""The content of a report in any format: headline, changes, verdicts, findings, pictures."""

@@ -1,4 +1,4 @@
-"""One entry of a plan as lines: a title with its place, the fields, what was judged, what follows from it."""
+"""Renders one entry of a plan as lines: a title with its place, the fields, the verdicts, the consequences."""
 
 from __future__ import annotations
 
@@ -26,24 +26,25 @@ _ROLES: dict[Section, Role] = {
     Section.UPDATE: "update", Section.CREATE: "create", Section.DELETE: "delete",
 }  # fmt: skip
 AT_REST = {
-    Section.ADOPT: "live as declared; apply records that it is ours and leaves it untouched",
-    Section.RECORD: "live as declared and left untouched; its record alone is written anew",
-    Section.ORPHAN: "ours but no longer declared, so it is kept{until}; `removed` deletes it, `forget` lets it go",
+    Section.ADOPT: "live as declared; an apply records that this topology owns it, and leaves it untouched",
+    Section.RECORD: "live as declared; an apply updates its record, and leaves the object untouched",
+    Section.ORPHAN: "owned but no longer declared, so it is kept{until}; `removed` deletes it, `forget` gives it up",
     Section.FORGET: "no longer managed here; stays as it is",
-    Section.ABSENT: "already gone; its entry in the file can go too",
+    Section.ABSENT: "already gone; you can delete its entry in the file",
 }
-AS_IT_IS = "becomes ours as it is live and stays untouched; what the file says otherwise waits for an apply"
+AS_IT_IS = "adopted as it is live and left untouched; its differences from the file wait for an apply"
 
 
 def block(entry: ChangeEntry, paper: Paper) -> list[str]:
-    """The lines of one entry in a text report; equal changes share a title and are named below it."""
+    """Return the lines of one entry in a text report; equal changes share a title and are named below it."""
     return _many(entry, paper) if len(entry.changes) > 1 else _one(entry, paper)
 
 
 def _one(entry: ChangeEntry, paper: Paper) -> list[str]:
     change = entry.first
-    title, children = _with_children(entry, visible(change.address) + removal(change), _place(change), paper)
-    lines = [_title(entry, title, _place(change), paper), *_at_rest(entry, paper), *field_lines(change.fields, paper)]
+    title, place = headed(entry)
+    title, children = _with_children(entry, title, place, paper)
+    lines = [title_line(entry, title, place, paper), *_at_rest(entry, paper), *field_lines(change.fields, paper)]
     for verdict in worst_first(change.verdicts):
         lines += verdict_lines(verdict, change, paper)
     for consequence in change.consequences:
@@ -52,12 +53,9 @@ def _one(entry: ChangeEntry, paper: Paper) -> list[str]:
 
 
 def _many(entry: ChangeEntry, paper: Paper) -> list[str]:
-    """Equal changes as one entry with a count, the first few by name; what is deleted is always named in full."""
+    """Show equal changes as one entry with a count and the first names; deleted objects are always all named."""
     changes = entry.changes
-    kind = changes[0].address.split("/")[0]
-    title = f"{len(changes):_} {kind_noun(kind, len(changes))}{removal(changes[0])}"
-    place = _place(changes[0])
-    lines = [_title(entry, title, f"{place} and {len(changes) - 1:_} more" if place else "", paper)]
+    lines = [title_line(entry, *headed(entry), paper)]
     lines += [*_at_rest(entry, paper), *field_lines(changes[0].fields, paper)]
     lines += many_verdict_lines(changes, paper)
     lines += many_consequence_lines(changes, paper)
@@ -65,7 +63,18 @@ def _many(entry: ChangeEntry, paper: Paper) -> list[str]:
     return [*lines, *named("namely", [*map(without_kind, changes)], paper, 4, entry.section is Section.DELETE)]
 
 
-def _title(entry: ChangeEntry, title: str, place: str, paper: Paper) -> str:
+def headed(entry: ChangeEntry) -> tuple[str, str]:
+    """What an entry is called, and its place: that of the first where it stands for many."""
+    change, number = entry.first, len(entry.changes)
+    place = _place(change)
+    if number == 1:
+        return visible(change.address) + removal(change), place
+    kind = kind_noun(change.address.split("/")[0], number)
+    return f"{number:_} {kind}{removal(change)}", f"{place} and {number - 1:_} more" if place else ""
+
+
+def title_line(entry: ChangeEntry, title: str, place: str, paper: Paper) -> str:
+    """The mark, the title and, at the right edge, the place."""
     left = f"{mark(entry)} {title}"
     line = paper.with_right(left, place)
     name, space, rest = left[2:].partition(" ")
@@ -74,25 +83,25 @@ def _title(entry: ChangeEntry, title: str, place: str, paper: Paper) -> str:
 
 
 def mark(entry: ChangeEntry) -> str:
-    """`~` for a change, `+` for what is new: the first character of every entry."""
+    """Return the first character of an entry: `~` for a change, `+` for a new object."""
     section = Section[entry.first.action.name] if entry.section is Section.WAITS else entry.section
     return MARKS.get(section, " ")
 
 
 def removal(change: PlannedChange) -> str:
-    """The reason that the file gives for it."""
+    """Return the reason that the file gives for a removal."""
     return f'  removed: "{visible(change.reason)}"' if change.action is Action.DELETE and change.reason else ""
 
 
 def _place(change: PlannedChange) -> str:
-    """Where the worst verdict points, else where the resource stands."""
+    """The place of the worst verdict, otherwise that of the resource."""
     spans = [verdict.span for verdict in worst_first(change.verdicts) if verdict.span]
     span = spans[0] if spans else change.span
     return visible(str(span)) if span else ""
 
 
 def _with_children(entry: ChangeEntry, title: str, place: str, paper: Paper) -> tuple[str, list[str]]:
-    """The title with everything that goes along, or lines below it where that is too much for one."""
+    """The title with everything that comes along, or lines below it where that is too much for one."""
     groups = with_children(entry.children)
     if not groups:
         return title, []
@@ -108,7 +117,7 @@ def _at_rest(entry: ChangeEntry, paper: Paper) -> list[str]:
 
 
 def at_rest(entry: ChangeEntry) -> str:
-    """What becomes of what is not touched; a consumer or group stays as long as its stream."""
+    """Say what happens to an object that is not touched; an orphaned consumer or group stays as long as its stream."""
     if entry.section is Section.ADOPT and entry.first.fields:
         return AS_IT_IS
     until = " as long as its stream" if entry.first.address.count("/") > 1 else ""
@@ -116,7 +125,7 @@ def at_rest(entry: ChangeEntry) -> str:
 
 
 def asides(change: PlannedChange, paper: Paper) -> list[str]:
-    """What is neither field, verdict nor consequence."""
+    """Return what is neither field, verdict nor consequence."""
     lines: list[str] = []
     if change.action is Action.UNKNOWN and change.reason:
         lines += paper.wrapped(f"unknown, so nothing is done here: {change.reason}", 4)
@@ -127,5 +136,5 @@ def asides(change: PlannedChange, paper: Paper) -> list[str]:
     if change.action is Action.ADOPT and change.reason:
         lines += paper.wrapped(change.reason, 4)
     if change.adopts and change.action.writes:
-        lines += paper.wrapped("live and not ours yet; applying this adopts it", 4)
+        lines += paper.wrapped("live but not owned yet; an apply adopts it", 4)
     return lines

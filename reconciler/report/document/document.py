@@ -1,6 +1,6 @@
-"""What every format is made from: a plan or a check of files, what was found, and how to speak about it.
+"""The document from which every format is made: a plan or a check of files, the findings, and how to name things.
 
-`plan`, `validate` and `apply` hand over one of these, and so may whatever else has changes and findings to show.
+`plan`, `validate` and `apply` make one of these, and so does every other command that has changes and findings to show.
 """
 
 from __future__ import annotations
@@ -23,64 +23,67 @@ if TYPE_CHECKING:
     from reconciler.changes.rehearsal import Probe
 
 UNKNOWN = ("XX908", "unknown-scope")
-"""What a change is reported under whose live state nobody could tell."""
+"""The standing of a change whose live state is unknown."""
 
 
 def as_named(file: str) -> str:
-    """The path unchanged, for a document that knows no repository."""
+    """Return the path unchanged, for a document without a repository."""
     return file
 
 
 def unexplained(_code: str) -> str:
-    """An empty page for every code, for a document made without the pages of codes."""
+    """Return an empty page for every code, for a document made without the pages of codes."""
     return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """One report, before anybody chose a format."""
+    """One report, before a format is chosen."""
 
     command: str = "plan"
-    """The command that says this; part of what tells one report from another."""
+    """The command that made the report; it helps to tell one report from another."""
     topology: str = ""
     plan: Plan | None = None
-    """None: only files were looked at, or they were too wrong for more."""
+    """None: only files were read, or they were too wrong for more."""
     diagnostics: tuple[Diagnostic, ...] = ()
-    """Beside those of the plan."""
+    """Findings beside those of the plan."""
     declared: Topology | None = None
-    """What the files want as a whole, for formats that draw it."""
+    """The whole topology of the files, for formats that draw it."""
     kinds: Mapping[str, AboutKind] = field(default_factory=dict)
     summary: str = ""
     """The last line of a report without a plan."""
     outcome: str = ""
     """What was done, in words, once the plan has been carried out."""
     probe: Probe | None = None
-    """What clients feel of it, where that was played."""
+    """What clients feel of the plan, where a probe ran."""
     title: str = ""
-    """What it is about, where the plan's own target says it badly."""
+    """The title, where the plan's own target does not say it well."""
     closing: str | None = None
-    """The last words, where they are not about what to run next."""
+    """The last words, where they are not about the next command."""
     named: tuple[str, ...] = ()
     """Files and folders of the command line."""
     arguments: str = ""
-    """Those of the command this was made with, to be repeated in a next one."""
+    """The arguments of the command that made the report, for the next one."""
     applying: str | None = None
-    """Those of an apply, where they are others."""
+    """The arguments of an apply, where they are different."""
     commands: CommandLines | None = None
     """What to type next, where that is neither `plan` nor `apply`."""
     goes_on: bool = False
-    """It is carried out right away, so nobody has to be told what to run next."""
+    """The plan is carried out right away, so the report names no next command."""
+    is_asked_about: bool = False
+    """A question follows, and stands below everything that needs to be read before it."""
+    """A question follows, which is to stand below all that needs to be read before it."""
     seconds: float | None = None
     paper: Paper = field(default_factory=Paper)
-    """What text is written on."""
+    """The width and colours for text."""
     from_root: Callable[[str], str] = as_named
-    """A file as it was named → its path from the root of its repository."""
+    """Maps the name of a file to its path from the root of its repository."""
     explain: Callable[[str], str] = unexplained
-    """The page of a code."""
+    """Returns the page of a code."""
     version: str = "0.0.0"
-    """Of the tool."""
+    """The version of this tool."""
     own: Mapping[str, Callable[[Document], str]] = field(default_factory=dict)
-    """Formats that this report has in a form of its own."""
+    """Formats for which this report has its own rendering."""
 
     @property
     def changes(self) -> tuple[PlannedChange, ...]:
@@ -88,22 +91,22 @@ class Document:
         return self.plan.changes if self.plan else ()
 
     def told(self, format_: str, render: Callable[[Document], str]) -> str:
-        """In its own form, where it has one."""
+        """Render the report in its own form, where it has one."""
         return self.own.get(format_, render)(self)
 
     def place(self, span: SourceSpan | None) -> SourceSpan | None:
-        """Where others look for it: from the root of the repository."""
+        """Return the place as viewers look for it: from the root of the repository."""
         return replace(span, file=self.from_root(span.file)) if span else None
 
     def somewhere(self) -> SourceSpan:
-        """Where others look for what has no place of its own: the beginning of a file that it is about."""
+        """Return a place for a finding that has none of its own: the beginning of a file of the topology."""
         file = next(iter((*(self.declared.files if self.declared else ()), *self.named)), ".")
         return SourceSpan(self.from_root(file), 1, 1, 1, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportedFinding:
-    """A diagnostic or a verdict, as viewers of findings know them."""
+    """A diagnostic or a verdict, as viewers of findings show it."""
 
     severity: Severity
     code: str
@@ -111,19 +114,19 @@ class ReportedFinding:
     message: str
     address: str = ""
     path: str = ""
-    """The field it is about."""
+    """The field that it is about."""
     place: SourceSpan | None = None
     fix: str = ""
     standing: str = ""
     """`refused`, `needs consent`, `consented`, `warning` …: what it means for the change."""
     rank: int = 0
-    """The worse, the lower."""
+    """Lower is worse."""
     consented: str | None = None
-    """The reason somebody gave for allowing it."""
+    """The reason that somebody gave for allowing it."""
 
 
 def findings(document: Document) -> list[ReportedFinding]:
-    """Everything that was found, worst first, then in reading order. What was consented to is a note."""
+    """Return all findings, worst first, then in reading order. A consented finding is a note."""
     found = [*_diagnosed(document), *(one for change in document.changes for one in _judged(change, document))]
     return sorted(dict.fromkeys(found), key=_rank)
 
@@ -144,7 +147,7 @@ def _diagnosed(document: Document) -> Iterator[ReportedFinding]:
 def _judged(change: PlannedChange, document: Document) -> Iterator[ReportedFinding]:
     if change.action is Action.UNKNOWN:
         code, name = UNKNOWN
-        message = f"nobody can say what is live, so nothing is done: {change.reason}"
+        message = f"its live state is unknown, so nothing is done: {change.reason}"
         yield ReportedFinding(
             severity=Severity.ERROR, code=code, name=name, message=message, address=change.address,
             place=document.place(change.span), standing="unknown",

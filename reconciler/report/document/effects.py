@@ -1,4 +1,5 @@
-"""What a plan does to messages and clients, in quantities: consequences, and what rules counted that does not stop it."""
+"""The effects of a plan on messages and clients, in quantities: consequences, and what rules counted without stopping
+it."""
 
 from __future__ import annotations
 
@@ -12,14 +13,15 @@ from reconciler.report.document.judgements import sentence, total, worst_first
 from reconciler.report.words.names import kind_noun
 
 MOST = 20
-"""So many of equal changes are named."""
+"""How many of equal changes are named."""
 
 Said = tuple[str, str, Verdict | Consequence]
 """An address, a sentence, and what holds the quantities in it."""
 
 
 def effects(entry: ChangeEntry) -> Iterator[tuple[str, str]]:
-    """Who, and what happens; many that say the same are one, and of many that do not the first few and the sum."""
+    """Yield objects with what happens to them. Equal effects become one; of many different effects, the first few and
+    the sum."""
     columns = [[of(change) for change in entry.changes] for of in _sayings(entry)]
     for same in columns:
         if len(same) > 1 and len({text for _, text, _ in same}) == 1:
@@ -28,16 +30,16 @@ def effects(entry: ChangeEntry) -> Iterator[tuple[str, str]]:
         yield from ((address, sentence(text)) for address, text, _ in same[:MOST])
         if len(same) > MOST:
             sums = total(one for _, _, one in same)
-            yield f"and {len(same) - MOST:_} more", sums or "the same in other words."
+            yield f"and {len(same) - MOST:_} more", sums or "similar effects."
 
 
 def many(entry: ChangeEntry) -> str:
-    """`12 streams`"""
+    """Return `12 streams`."""
     return f"{len(entry.changes):_} {kind_noun(entry.first.address.partition('/')[0], len(entry.changes))}"
 
 
 def _sayings(entry: ChangeEntry) -> Sequence[Callable[[PlannedChange], Said]]:
-    """The changes of an entry say equally many things, in the same order."""
+    """The changes of an entry have equally many effects, in the same order."""
     return [
         *(_consequence(number) for number in range(len(entry.first.consequences))),
         *(_verdict(number) for number, one in enumerate(worst_first(entry.first.verdicts)) if _counts(one)),
@@ -45,7 +47,7 @@ def _sayings(entry: ChangeEntry) -> Sequence[Callable[[PlannedChange], Said]]:
 
 
 def _counts(verdict: Verdict) -> bool:
-    """What stops a change says its quantities where it stops it."""
+    """Does the verdict have quantities to show here? A verdict that stops a change shows them where it stops it."""
     return bool(verdict.quantities) and not verdict.blocks
 
 

@@ -1,4 +1,4 @@
-"""What a plan shows as one entry: a change with its bare children, or many equal changes at once."""
+"""The entries of a plan: a change with its bare children, or many equal changes at once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reconciler.changes.verdict import Outcome
 
 
 class Section(IntEnum):
-    """The order a reviewer needs: what stops, what hurts, what changes, what is new, what goes, what merely is."""
+    """The order that a reviewer needs: what stops, what hurts, what changes, what is new, what goes, what stays."""
 
     REFUSED = 0
     CONSENT = 1
@@ -25,14 +25,14 @@ class Section(IntEnum):
     KEEP = 8
     ADOPT = 9
     RECORD = 10
-    """What is remembered of it is written down anew: it is ours already, or another topology's and taken over."""
+    """Only the record is updated: the object is owned already, or taken over from another topology."""
     ORPHAN = 11
     FORGET = 12
     ABSENT = 13
 
 
 SAME_ENOUGH = 3
-"""So many equal changes become one entry."""
+"""From this many on, equal changes become one entry."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,16 +40,16 @@ class ChangeEntry:
     section: Section
     changes: tuple[PlannedChange, ...]
     children: tuple[PlannedChange, ...] = ()
-    """Made or gone together with the only change of this entry, nothing to say about them."""
+    """Objects that are created or deleted with the only change of this entry, with nothing to say about them."""
 
     @property
     def first(self) -> PlannedChange:
-        """The change that stands for the entry: the only one, or the first of several equal ones."""
+        """Return the change that represents the entry: the only one, or the first of several equal ones."""
         return self.changes[0]
 
 
 def section_of(change: PlannedChange) -> Section:
-    """Where a change stands in a report: what stops it decides first, then its action."""
+    """Return the section of a change: what stops it decides first, then its action."""
     if change.is_refused:
         return Section.REFUSED
     if change.needs_consent:
@@ -62,7 +62,7 @@ def section_of(change: PlannedChange) -> Section:
 
 
 def entries(changes: Sequence[PlannedChange]) -> list[ChangeEntry]:
-    """All entries in the order they are read."""
+    """Return all entries in reading order."""
     children = _children(changes)
     folded = {child.address for bare in children.values() for child in bare}
     found: list[ChangeEntry] = []
@@ -73,7 +73,7 @@ def entries(changes: Sequence[PlannedChange]) -> list[ChangeEntry]:
 
 
 def _children(changes: Sequence[PlannedChange]) -> dict[str, tuple[PlannedChange, ...]]:
-    """Bare creates and deletes that go with the stream they belong to, by its address."""
+    """Plain creates and deletes that go with the stream they belong to, by its address."""
     streams = {change.address: change for change in changes if change.address.startswith("stream/")}
     found: dict[str, list[PlannedChange]] = {}
     for change in changes:
@@ -93,14 +93,14 @@ def _goes_along(child: PlannedChange, parent: PlannedChange) -> bool:
 
 
 def is_bare(change: PlannedChange) -> bool:
-    """Nothing was judged about it that a reader must know."""
+    """Is there no verdict about it that a reader must know?"""
     return not change.consequences and all(verdict.outcome is Outcome.ALLOWED for verdict in change.verdicts)
 
 
 def _grouped(
     section: Section, changes: Iterable[PlannedChange], children: dict[str, tuple[PlannedChange, ...]]
 ) -> list[ChangeEntry]:
-    """Equal changes together, at the place of the first; those with most to say first."""
+    """Group equal changes at the place of the first; the changes with most to say come first."""
     groups: dict[object, list[PlannedChange]] = {}
     for change in changes:
         groups.setdefault(_sameness(section, change), []).append(change)
@@ -116,13 +116,13 @@ def _grouped(
 
 
 def _sameness(section: Section, change: PlannedChange) -> object:
-    """Changes with an equal key read the same but for their names and quantities."""
+    """Changes with an equal key read the same except for their names and quantities."""
     kind = change.address.split("/")[0]
+    fields = tuple((f.path, repr(f.live), repr(f.desired), f.field_class) for f in change.fields)
     if section in (Section.ADOPT, Section.RECORD, Section.ORPHAN, Section.FORGET, Section.ABSENT):
-        return (kind, change.reason) if is_bare(change) else change.address
+        return (kind, change.reason, fields) if is_bare(change) else change.address
     if section is Section.CREATE:
         return change.address
-    fields = tuple((f.path, repr(f.live), repr(f.desired), f.field_class) for f in change.fields)
     verdicts = tuple((v.code, v.outcome, v.consented) for v in change.verdicts)
     words: object = len(change.consequences)
     if not change.fields:  # without fields the words are all there is

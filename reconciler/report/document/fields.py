@@ -1,4 +1,4 @@
-"""Differing fields, one line each: `max_age  7d → 3d`; long lists say what comes and what goes."""
+"""Renders differing fields, one line each: `max_age 7d → 3d`; for long lists, the items that come and go."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _SINCE = {
 
 
 def paths(fields: Sequence[FieldChange], most: int = 5) -> str:
-    """`max_age, max_bytes and 3 more`"""
+    """Return `max_age, max_bytes and 3 more`."""
     shown = ", ".join(field.path for field in fields[:most])
     return f"{shown} and {len(fields) - most} more" if len(fields) > most else shown
 
 
 def field_lines(fields: Sequence[FieldChange], paper: Paper, indent: int = 4) -> list[str]:
-    """All fields of a change, their values in one column."""
+    """Return all fields of a change, with their values in one column."""
     names = [visible(change.path) for change in fields]
     name_width = min(max(map(columns, names), default=0), 40)
     lines: list[str] = []

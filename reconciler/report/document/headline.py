@@ -1,4 +1,4 @@
-"""The first and the last lines of a plan: where it applies, its sums, and what to run next."""
+"""The first and the last lines of a plan: the account, the sums, and what to run next."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _APPLICABLE = {Section.CREATE, Section.UPDATE, Section.REPLACE, Section.DELETE}
 
 
 def where(topology: str, target: Target) -> str:
-    """`orders → account ORDERS at prod-eu (nats-server 2.12.8, 3 nodes)`"""
+    """Return `orders → account ORDERS at prod-eu (nats-server 2.12.8, 3 nodes)`."""
     account = f"account {visible(target.account)}" if target.account else "its account"
     cluster = f" at {visible(target.cluster)}" if target.cluster else ""
     domain = f", domain {visible(target.domain)}" if target.domain else ""
@@ -48,7 +48,8 @@ def where(topology: str, target: Target) -> str:
 
 
 def read_in(read: Mapping[str, int], seconds: float | None) -> str:
-    """`42 streams, 118 consumers, 7 groups read in 0.4 s`; kinds of a sort (`static_group`) are counted together."""
+    """Return `42 streams, 118 consumers, 7 groups read in 0.4 s`; similar kinds (`static_group`) are counted
+    together."""
     sorts: Counter[str] = Counter()
     for kind, count in read.items():
         sorts[kind.replace(" ", "_").split("_")[-1].removesuffix("s")] += count
@@ -57,7 +58,7 @@ def read_in(read: Mapping[str, int], seconds: float | None) -> str:
 
 
 def headline(document: Document) -> list[str]:
-    """Where a plan applies and, at the right edge, what was read for it; two lines where both do not fit on one."""
+    """Return the account of a plan and, at the right edge, what was read; two lines where both do not fit on one."""
     plan, paper, left = document.plan, document.paper, heading(document)
     if plan is None or not plan.read:
         return [paper.paint(left, "head")]
@@ -69,42 +70,53 @@ def headline(document: Document) -> list[str]:
 
 
 def sums(plan: Plan, paper: Paper) -> str:
-    """`1 refused, 1 needs consent · 1 create, 1 change · 163 unchanged`"""
+    """Return `1 refused, 1 needs consent · 1 create, 1 change · 163 unchanged`."""
     counts = Counter(section_of(change) for change in plan.changes)
     stops = [f"{counts[section]:_} {word}" for word, section in _STOPS if counts[section]]
-    changes = [counted(counts[section], word) for word, section in _CHANGES if counts[section]]
-    kept = [f"{counts[section]:_} {word}" for word, section in _KEPT if counts[section]]
-    kept.append(f"{plan.summary['keep']:_} unchanged")
-    parts = (paper.paint(", ".join(stops), "refused") if stops else "", ", ".join(changes), ", ".join(kept))
+    kept = [*_kept(counts), f"{plan.summary['keep']:_} unchanged"]
+    parts = (paper.paint(", ".join(stops), "refused") if stops else "", ", ".join(_changing(counts)), ", ".join(kept))
     return " · ".join(filter(None, parts))
 
 
+def tallied(counts: Mapping[Section, int]) -> list[str]:
+    """`3 creates`, `1 change`, `12 adopted`: what is neither stopped nor as declared already."""
+    return [*_changing(counts), *_kept(counts)]
+
+
+def _changing(counts: Mapping[Section, int]) -> list[str]:
+    return [counted(counts[section], word) for word, section in _CHANGES if counts[section]]
+
+
+def _kept(counts: Mapping[Section, int]) -> list[str]:
+    return [f"{counts[section]:_} {word}" for word, section in _KEPT if counts[section]]
+
+
 def next_line(plan: Plan, commands: CommandLines) -> str:
-    """What to do now."""
+    """Say what to do now."""
     found = {section_of(change) for change in plan.changes}
     edited, apply, rest = commands.edited, commands.go, commands.rest
     if Section.REFUSED in found:
-        others = f"\nWhat does not depend on it: {rest}" if rest and found & _APPLICABLE else ""
+        others = f"\nTo apply what does not depend on it: {rest}" if rest and found & _APPLICABLE else ""
         return f"Nothing can be applied while something is refused. After editing: {edited}{others}{_at_once(plan)}"
     if Section.CONSENT in found:
-        return f"Nothing is applied without the consent that is missing. After editing: {edited}{_at_once(plan)}"
+        return f"Nothing can be applied until the missing consent is given. After editing: {edited}{_at_once(plan)}"
     if Section.UNKNOWN in found or any(diagnostic.is_error for diagnostic in plan.diagnostics):
-        others = f"; what does not depend on it: {rest}" if rest else f". Later: {commands.look}"
-        return f"Nothing is applied while something is unknown{others}"
+        others = f". To apply what does not depend on it: {rest}" if rest else f". To look again later: {commands.look}"
+        return f"Nothing can be applied while something is unknown{others}"
     if not plan.is_empty:
         stuck = Section.WAITS in found and not found & _APPLICABLE
         return (
-            f"Nothing goes ahead before what it waits for. After selecting that: {edited}"
+            f"Every change depends on one that is not selected. After selecting it: {edited}"
             if stuck
             else f"Next: {apply}"
         )
     if found & {Section.ADOPT, Section.RECORD, Section.FORGET}:
-        return f"No object changes. To record what is ours: {apply}"
+        return f"No object changes. To update the records: {apply}"
     return "Nothing to apply."
 
 
 def _at_once(plan: Plan) -> str:
-    """Consent that several changes lack alike stands in one line at the top of the files."""
+    """Show the consent that several changes lack as one line for the top of the files."""
     return "".join(
         f"\nConsent to {code} for all {number:_} of them, at the top of the files:\n  {entry}"
         for code, number, entry in shared_consents(plan.changes)
@@ -115,13 +127,13 @@ _TYPED = re.compile(r"reconciler |allow: \[")
 
 
 def to_be_typed(line: str) -> tuple[str, str]:
-    """The words of a line that says what to do now, and the command or the entry after them."""
+    """Split a line into its words and the command or entry to type."""
     found = _TYPED.search(line)
     return (line[: found.start()], line[found.start() :]) if found else (line, "")
 
 
 def heading(document: Document) -> str:
-    """Where it applies, in one line."""
+    """Return the account and topology in one line."""
     if document.title:
         return visible(document.title)
     if document.plan:
@@ -129,11 +141,11 @@ def heading(document: Document) -> str:
     if document.topology or not document.diagnostics:
         return visible(document.topology) or "files"
     in_files = any(one.span for one in document.diagnostics)
-    return "files that cannot be read" if in_files else "stopped before it began"
+    return "the files cannot be read" if in_files else "stopped before it began"
 
 
 def totals(document: Document) -> str:
-    """All of it in one line of sums."""
+    """Return one line of sums."""
     if document.plan:
         hidden = f" · {counted(document.plan.hidden, 'change')} hidden by the selection" if document.plan.hidden else ""
         return sums(document.plan, Paper()) + hidden
@@ -142,7 +154,7 @@ def totals(document: Document) -> str:
 
 
 def what_next(document: Document) -> str:
-    """What to do now; empty where that goes without saying."""
+    """Say what to do now; empty where that is obvious."""
     if document.closing is not None:
         return lines_visible(document.closing)
     if document.plan is None or document.goes_on:

@@ -1,4 +1,4 @@
-"""Verdicts and consequences in words: what was judged, why, and the way out."""
+"""Renders verdicts and consequences in words: what was judged, why, and the way out."""
 
 from __future__ import annotations
 
@@ -29,17 +29,18 @@ _ROLES: dict[Outcome, Role] = {
 
 _EACH = "each of them"
 _ALLOW, _BELOW = re.compile(r"\s+allow: \["), "\n  allow: ["
-"""What is to be copied stands on a line of its own."""
+"""Text to copy stands on a line of its own."""
 
 
 def worst_first(verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """Everything worth saying."""
+    """Return every verdict worth showing."""
     said = (verdict for verdict in verdicts if verdict.outcome is not Outcome.ALLOWED)
     return sorted(said, key=lambda verdict: (not verdict.blocks, -verdict.outcome.rank))
 
 
 def verdict_lines(verdict: Verdict, change: PlannedChange, paper: Paper, indent: int = 4, where: str = "") -> list[str]:
-    """A verdict in wrapped lines, with the way out where it blocks the change or warns; `where` says where to consent."""
+    """Return a verdict in wrapped lines, with the way out where it blocks the change or warns. `where` says where to
+    consent."""
     lines = _headed(verdict, visible(sentence(verdict.message, verdict.path)), paper, indent)
     if verdict.blocks or verdict.outcome is Outcome.WARNS:
         lines += way_out(verdict, change, paper, indent, where or verdict.address)
@@ -47,7 +48,8 @@ def verdict_lines(verdict: Verdict, change: PlannedChange, paper: Paper, indent:
 
 
 def sentence(message: str, path: str = "") -> str:
-    """A message after a full stop: with a capital unless it begins with a name, and with a full stop of its own."""
+    """Return a message for use after a full stop: it gets a capital, unless it begins with a name, and its own full
+    stop."""
     first = message.partition(" ")[0]
     if first.isalpha() and first != path:
         message = message[0].upper() + message[1:]
@@ -63,12 +65,12 @@ def _headed(verdict: Verdict, message: str, paper: Paper, indent: int) -> list[s
 
 
 def standing(verdict: Verdict) -> str:
-    """What it means for the change: `refused`, `needs consent`, `consented` …"""
+    """Say what a verdict means for the change: `refused`, `needs consent`, `consented` …"""
     return "consented" if verdict.consented is not None else _WORDS[verdict.outcome]
 
 
 def verdict_head(verdict: Verdict) -> str:
-    """`ST101 storage-change, refused.`, or `consented` and the reason somebody gave for it."""
+    """Return `ST101 storage-change, refused.`, or `consented` and the reason that somebody gave."""
     if verdict.consented is not None:
         reason = visible(verdict.consented).rstrip(".")
         return f"{verdict.code} {verdict.name}, consented ({reason})."
@@ -76,12 +78,12 @@ def verdict_head(verdict: Verdict) -> str:
 
 
 def instead(fix: str) -> list[str]:
-    """The way out in lines, of which one may be copied whole."""
+    """Return the way out in lines, of which one may be copied whole."""
     return f"Instead: {_ALLOW.sub(_BELOW, fix)}".splitlines() if fix else []
 
 
 def way_out(verdict: Verdict, change: PlannedChange, paper: Paper, indent: int, where: str) -> list[str]:
-    """What to do instead, and how to consent where one may."""
+    """Return what to do instead, and how to consent where that is possible."""
     lines: list[str] = []
     if verdict.fix:
         lines += paper.paragraphs(f"Instead: {_ALLOW.sub(_BELOW, verdict.fix)}", indent)
@@ -96,34 +98,35 @@ CONSENT = ("allow: [", "--allow ", "moved: [")
 
 
 def lacks_consent(verdict: Verdict) -> bool:
-    """Consent would let it happen, and the way out does not say how to give it."""
+    """Could consent allow it, and does the way out not say how to give it?"""
     return verdict.blocks and verdict.consentable and not any(words in (verdict.fix or "") for words in CONSENT)
 
 
 def is_declared(change: PlannedChange) -> bool:
-    """Does it have a place of its own in the files, where `allow` can stand? What is to be removed has none."""
+    """Does the object have a place in the files where `allow` can stand? An object to be removed has none."""
     return change.action is not Action.DELETE
 
 
 def how_to_consent(verdict: Verdict, change: PlannedChange) -> str:
-    """`Or consent, in the file`: what comes before `consent_entry`."""
+    """Return the words before `consent_entry`, such as `Or consent, in the file`."""
     return f"{'Or' if verdict.fix else 'To'} consent, {'in the file' if is_declared(change) else 'for this run'}"
 
 
 def consent_entry(verdict: Verdict, change: PlannedChange) -> str:
-    """`allow: [{code: ST101, to: memory, reason: …}]`, ready to be pasted; where no file can say it, the option that does."""
+    """Return `allow: [{code: ST101, to: memory, reason: …}]`, ready to paste; where no file can hold it, the option."""
     if not is_declared(change):
         return f"--allow {shlex.quote(f'{verdict.code}={verdict.address}')}"
     return consent.entry(verdict.code, _value(verdict, change))
 
 
 def _value(verdict: Verdict, change: PlannedChange) -> str:
-    """That a consent must name, as a file holds it."""
+    """The value that a consent must name, as a file holds it."""
     return "" if verdict.to is None else show(verdict.to, _info(verdict.path, change))
 
 
 def shared_consents(changes: Iterable[PlannedChange]) -> Iterator[tuple[str, int, str]]:
-    """The code, how many changes lack consent to it, and the entry that gives it to all of them."""
+    """Return each code with the number of changes that lack consent to it, and the entry that gives it to all of
+    them."""
     lacking: dict[tuple[str, str], dict[str, None]] = {}
     for change in changes:
         for verdict in change.verdicts:
@@ -135,7 +138,7 @@ def shared_consents(changes: Iterable[PlannedChange]) -> Iterator[tuple[str, int
 
 
 def _info(path: str, change: PlannedChange) -> FieldInfo:
-    """About a path at, inside or around what changes."""
+    """The information about a path at, inside or around a changed field."""
     around = {field.path: field.info for field in change.fields}
     inside = (
         info.inside(path[len(above) + 1 :].split(".")) for above, info in around.items() if path.startswith(f"{above}.")
@@ -145,20 +148,20 @@ def _info(path: str, change: PlannedChange) -> FieldInfo:
 
 
 def consequence_lines(consequence: Consequence, paper: Paper, indent: int = 4) -> list[str]:
-    """A consequence in wrapped lines; a map of the partitions that move stands above them, if it has one."""
+    """Return a consequence in wrapped lines, below a map of the partitions that move, if it has one."""
     drawn = consequence.detail.get("partition_map")
     lines = partition_lines(drawn, paper, indent + 2) if drawn else []
     return [*lines, *paper.paragraphs(sentence(consequence.message), indent)]
 
 
 def many_verdict_lines(changes: Sequence[PlannedChange], paper: Paper, indent: int = 4) -> list[str]:
-    """The verdicts of equal changes: each said once where the words are the same, else a few by name and the sum."""
+    """Return the verdicts of equal changes: once where the words are the same, otherwise a few by name and the sum."""
     lines: list[str] = []
     for number in range(len(worst_first(changes[0].verdicts))):
         same = [worst_first(change.verdicts)[number] for change in changes]
         verdict = same[0]
         if len({one.fix for one in same}) > 1:
-            verdict = replace(verdict, fix=f"{verdict.fix} (and so on for the others)")
+            verdict = replace(verdict, fix=f"{verdict.fix} (likewise for the others)")
         if len({one.message for one in same}) == 1:
             lines += verdict_lines(verdict, changes[0], paper, indent, _EACH)
             continue
@@ -169,7 +172,8 @@ def many_verdict_lines(changes: Sequence[PlannedChange], paper: Paper, indent: i
 
 
 def many_consequence_lines(changes: Sequence[PlannedChange], paper: Paper, indent: int = 4) -> list[str]:
-    """The consequences of equal changes: each said once where the words are the same, else the sum and a few by name."""
+    """Return the consequences of equal changes: once where the words are the same, otherwise the sum and a few by
+    name."""
     lines: list[str] = []
     for number, consequence in enumerate(changes[0].consequences):
         same = [(change.address, change.consequences[number]) for change in changes]
@@ -185,12 +189,12 @@ def _each(said: Sequence[tuple[str, str]], paper: Paper, indent: int) -> list[st
     shown = said if paper.verbose or len(said) <= 4 else said[:3]
     lines = [line for address, message in shown for line in paper.wrapped(f"{address}: {message}", indent)]
     if len(shown) < len(said):
-        lines.append(" " * indent + f"and {len(said) - len(shown):_} more; -v says all")
+        lines.append(" " * indent + f"and {len(said) - len(shown):_} more; -v shows all")
     return lines
 
 
 def total(same: Iterable[Verdict | Consequence]) -> str:
-    """`Together: up to 1_200_000 messages, 40GiB.`"""
+    """Return `Together: up to 1_200_000 messages, 40GiB.`"""
     total: Counter[str] = Counter()
     inexact: set[str] = set()
     for one in same:
@@ -201,7 +205,7 @@ def total(same: Iterable[Verdict | Consequence]) -> str:
 
 
 def _amount(of: str, number: int) -> str:
-    """`3 messages`, `1 message`, `2 redelivered`: what a quantity is called is a noun in the plural, or no noun."""
+    """Return `3 messages`, `1 message`, `2 redelivered`: the name of a quantity is a plural noun, or no noun."""
     words = visible(of).replace("_", " ")
     if of.startswith("bytes"):
         return f"{show_volume(number)}{words.removeprefix('bytes')}"

@@ -1,4 +1,4 @@
-"""Which partitions of a group move, drawn: a column per partition, or a line per move where columns do not fit."""
+"""Draws which partitions of a group move: a column per partition, or a line per move where columns do not fit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LABEL_WIDTH = max(map(len, _LABELS))
 
 
 def partition_lines(drawn: Mapping[str, Json], paper: Paper, indent: int = 6) -> list[str]:
-    """The map {"now": [member], "then": [member], "queued": [count]} as lines."""
+    """Draw the map {"now": [member], "then": [member], "queued": [count]} as lines."""
     rows = _rows(drawn)
     cell = max(map(columns, chain(*rows)), default=1) + 2
     per_line = (paper.width - indent - _LABEL_WIDTH) // cell
@@ -37,7 +37,7 @@ class Column(NamedTuple):
 
 
 def columns_of(drawn: Mapping[str, Json]) -> list[Column]:
-    """A column for each partition before or after the change; `-` stands where nobody owns it."""
+    """Return a column for each partition before or after the change; `-` marks a partition without an owner."""
     now, then, queued = _sides(drawn)
     counts = [_count(count) for count in queued] if queued else [""] * len(now)
     names = (Column(str(n), _member(now[n]), _member(then[n]), counts[n]) for n in range(len(now)))
@@ -53,7 +53,7 @@ def _rows(drawn: Mapping[str, Json]) -> list[list[str]]:
 
 
 def _sides(drawn: Mapping[str, Json]) -> tuple[list[Json], list[Json], list[Json]]:
-    """Now, then and queued at one length: a group that grows or shrinks has partitions on one side only."""
+    """Bring now, then and queued to one length: a group that grows or shrinks has partitions on one side only."""
     now, then, queued = (list(drawn.get(key) or ()) for key in ("now", "then", "queued"))
     length = max(len(now), len(then))
     for side in (now, then, *([queued] if queued else [])):
@@ -78,7 +78,7 @@ def _block(rows: Sequence[Sequence[str]], start: int, count: int, cell: int, ind
 
 
 def _moves(drawn: Mapping[str, Json], paper: Paper, indent: int) -> list[str]:
-    """`b1 → b4: partitions 9-11 14, 708 queued`: for groups too large to draw."""
+    """Return `b1 → b4: partitions 9-11 14, 708 queued`, for groups that are too large to draw."""
     now, then, queued = _sides(drawn)
     moves: dict[tuple[str, str], list[int]] = {}
     for number, (before, after) in enumerate(zip(now, then, strict=True)):
@@ -97,7 +97,7 @@ def _sum(queued: Sequence[Json], numbers: Sequence[int]) -> str:
 
 
 def ranges(numbers: Sequence[int]) -> str:
-    """`0-3 7 9-11`"""
+    """Return `0-3 7 9-11`."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][1] + 1:

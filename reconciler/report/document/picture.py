@@ -1,6 +1,6 @@
-"""A topology to be drawn: a card for each stream or bucket with who reads it, arrows where messages are copied.
+"""The picture of a topology: a card for each stream or bucket with its readers, and arrows where messages are copied.
 
-Origins stand left of their copies; what is not connected stands below. The same topology is always drawn the same way.
+Origins are left of their copies; unconnected cards are below. The same topology is always drawn the same way.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from reconciler.report.document.document import Document
 from reconciler.report.document.entries import Section, section_of
 
 MOST_CARDS = 120
-"""Beyond that nobody sees anything; what has changes or arrows is drawn first."""
+"""More cards would be unreadable; objects with changes or arrows are drawn first."""
 MOST_ROWS = 10
 _COPIED = {"mirror": "mirror", "sources": "source"}
 
@@ -27,7 +27,7 @@ class CardRow:
     address: str
     note: str = ""
     section: Section | None = None
-    """What becomes of it; None: it stays as it is."""
+    """What happens to it; None: it stays as it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class Card:
     address: str
     rows: tuple[CardRow, ...] = ()
     more: int = 0
-    """Rows that are left out."""
+    """How many rows are left out."""
     section: Section | None = None
     elsewhere: bool = False
     """Not declared here: somebody else's, or in another account."""
@@ -48,20 +48,21 @@ class Arrow:
     word: str
     """`mirror` or `source`."""
     standing: str = ""
-    """`new`, `gone`, or empty: as it was."""
+    """`new`, `gone`, or empty for an unchanged arrow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
     layers: tuple[tuple[Card, ...], ...] = ()
-    """Connected cards, from the origins on."""
+    """Connected cards, beginning with the origins."""
     apart: tuple[Card, ...] = ()
     arrows: tuple[Arrow, ...] = ()
     left_out: int = 0
 
 
 def picture(document: Document) -> Picture:
-    """The picture of what a document declares and changes, with at most MOST_CARDS cards; `left_out` counts the others."""
+    """Return the picture of what a document declares and changes, with at most MOST_CARDS cards; `left_out` counts the
+    others."""
     sections = {change.address: section_of(change) for change in document.changes} or _found(document)
     specs = {str(one.address): one.spec for one in document.declared.resources} if document.declared else {}
     known = {**dict.fromkeys(specs), **dict.fromkeys(sections)}
@@ -82,7 +83,7 @@ def picture(document: Document) -> Picture:
 
 
 def _found(document: Document) -> dict[str, Section]:
-    """Without a plan, what was found wrong is what is to be seen."""
+    """Without a plan, mark the objects with findings."""
     errors = (one.address for one in document.diagnostics if one.is_error and one.address)
     return dict.fromkeys((address for address in errors if "/" in address), Section.UPDATE)
 
@@ -110,7 +111,7 @@ def _cards(
 
 
 def _card(address: str, rows: list[CardRow], sections: Mapping[str, Section], *, elsewhere: bool) -> Card:
-    """What changes first, where not all can be shown."""
+    """Show changes first, where not everything fits."""
     first = sorted(rows, key=lambda row: (row.section is None, row.address))[:MOST_ROWS]
     return Card(
         address=address, rows=tuple(first), more=len(rows) - len(first), section=sections.get(address),
@@ -147,7 +148,7 @@ def _arrows(specs: Mapping[str, Any], changes: Iterable[PlannedChange], origins:
 
 
 def _moved(change: PlannedChange, origins: _Origins) -> Iterator[Arrow]:
-    """Arrows that come and go with an update."""
+    """Arrows that an update adds and removes."""
     for one in change.fields:
         word = _COPIED.get(one.path.partition("[")[0])
         if word is None or "." in one.path:
@@ -168,13 +169,14 @@ def _listed(value: Any) -> Sequence[Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Origins:
-    """What may be copied."""
+    """Finds the streams that others may copy."""
 
     addresses: Collection[str]
     kinds: Mapping[str, AboutKind]
 
     def named(self, name: str, *, is_far: bool = False) -> str:
-        """A bucket may be named as such or by its stream; what is in another account is never one of ours."""
+        """Return the address of an origin. It may be named as a bucket or by its stream; another account's stream is
+        never ours."""
         if is_far:
             return f"elsewhere/{name}"
         backed = ((kind, about.backing) for kind, about in self.kinds.items() if about.backing is not None)
@@ -184,13 +186,13 @@ class _Origins:
 
 @dataclass(slots=True)
 class _Depth:
-    """How many copies lie between a card and its farthest origin; a circle counts once around."""
+    """Counts the copies between a card and its farthest origin; a cycle counts once around."""
 
     origins: Mapping[str, Sequence[str]]
     known: dict[str, int] = field(default_factory=dict)
 
     def of(self, name: str) -> int:
-        """Without recursion: a chain may be long."""
+        """Return the depth of a card, without recursion, because a chain may be long."""
         todo = [name]
         while todo:
             one = todo[-1]
@@ -220,7 +222,7 @@ def _layers(names: Sequence[str], arrows: Sequence[Arrow]) -> list[list[str]]:
 
 
 def _untangled(layers: list[list[str]], origins: Mapping[str, Sequence[str]]) -> list[list[str]]:
-    """Each card beside its origins, as far as that goes."""
+    """Put each card near its origins, as far as possible."""
     heights: dict[str, float] = {}
     for layer in layers:
         layer.sort(key=lambda name: (_middle(heights, origins.get(name, ())), name))

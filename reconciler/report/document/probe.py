@@ -1,4 +1,5 @@
-"""What clients feel of a change, as rows that read alike in every format: object, operation, before, after, and who foretold it."""
+"""What clients feel of a change, as rows that look alike in every format: object, operation, before, after, foretold
+by."""
 
 from __future__ import annotations
 
@@ -17,13 +18,13 @@ from reconciler.report.words.visible import columns, visible
 HEAD = ("object", "operation", "before", "after", "foretold by")
 NOT_FORETOLD = "NOT FORETOLD"
 MOST = 20
-"""Of what was not played or not shown, so many are named."""
+"""How many objects that were not tried or shown are named."""
 TITLE = "What clients feel, before and after"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeRow:
-    """Operations on one object that differ alike."""
+    """Operations on one object that differ in the same way."""
 
     address: str
     operations: tuple[str, ...]
@@ -31,17 +32,18 @@ class ProbeRow:
     after: str
     foresight: Foresight
     foretold: str
-    """Codes, or why nobody need foretell it."""
+    """Codes, or the reason why no code has to foretell it."""
 
     @property
     def operation(self) -> str:
-        """One or two operations by name; of more, the first one and how many others: `fetch and 3 more`."""
+        """Name one or two operations; of more, the first one and how many others: `fetch and 3 more`."""
         more = len(self.operations) - 1
         return f"{self.operations[0]} and {more:_} more" if more > 1 else " and ".join(self.operations)
 
 
 def rows(probe: Probe, *only: Foresight) -> list[ProbeRow]:
-    """In the order of play, what is not foretold first; without what only follows from others, unless that is asked for."""
+    """Return rows in the order of play, those that are not foretold first. Rows that only follow from others are left
+    out, unless they are asked for."""
     wanted = only or (Foresight.UNFORETOLD, Foresight.FORETOLD, Foresight.HARMLESS)
     alike: dict[object, list[Experience]] = {}
     for one in probe.felt:
@@ -52,7 +54,7 @@ def rows(probe: Probe, *only: Foresight) -> list[ProbeRow]:
 
 
 def _likeness(one: Experience) -> object:
-    """Numbers of messages apart."""
+    """The key of rows that are alike except for the numbers of messages."""
     return one.address, re.sub(r"\d+", "", one.before), re.sub(r"\d+", "", one.after), one.foresight, one.codes
 
 
@@ -68,7 +70,7 @@ def _row(many: Sequence[Experience]) -> ProbeRow:
 
 
 def said(experience: str) -> str:
-    """As the battery notes it, in better words: `1 messages, 11` is `1 message (11)`."""
+    """Rewrite a record of the battery in better words: `1 messages, 11` is `1 message (11)`."""
     text = re.sub(r"^(\d+) from (\d+) on: ", r"\1 messages from \2 on: ", experience)
     text = re.sub(r"^(\d+ messages), (\d+(?:[ -]\d+)*)(?=,|$)", r"\1 (\2)", text)
     for pattern, better in _BETTER:
@@ -81,24 +83,24 @@ _BETTER = (
     (re.compile(r"headers only (?=\d)"), "headers only: "),
     (re.compile(r"(409 Exceeded \w+) of\b"), r"\1"),
 )
-"""Numbers of one, and a server's words, whose own number is left out so that plays are alike."""
+"""Corrects the plural, and leaves out a number in the server's own words, so that repeated runs look alike."""
 
 
 _MANY = re.compile(r"\b(\d+(?:-\d+)?)(?: \d+(?:-\d+)?){3,} (\d+(?:-\d+)?)\b")
-"""More numbers of messages than anybody reads."""
+"""Longer lists of message numbers are shortened."""
 
 
 def played(probe: Probe) -> str:
-    """`216 operations on 8 objects`"""
+    """Return `216 operations on 8 objects`."""
     return f"{counted(probe.operations, 'operation')} on {counted(len(probe.objects), 'object')}"
 
 
 def verdict(probe: Probe) -> str:
-    """The last word."""
+    """Return the last sentence."""
     if not probe.objects:
-        return f"No clients were played: {'the reasons stand above' if probe.unplayed else 'nothing changes'}."
+        return f"No clients ran: {'the reasons are above' if probe.unplayed else 'nothing changes'}."
     if not probe.differences:
-        return f"Nothing that clients do differs: {played(probe)}."
+        return f"Nothing changes for clients: {played(probe)}."
     if probe.unforetold:
         many = len(probe.unforetold)
         return (
@@ -109,30 +111,31 @@ def verdict(probe: Probe) -> str:
 
 
 def sums(probe: Probe) -> str:
-    """`19 differences among 216 operations on 8 objects; 8 more only follow from these`"""
+    """Return `19 differences among 216 operations on 8 objects; 8 more only follow from these`."""
     many, following = len(probe.differences), len(probe.felt) - len(probe.differences)
     follows = f"; {following:_} more only {'follows' if following == 1 else 'follow'} from these" if following else ""
     return f"{counted(many, 'difference')} among {played(probe)}{follows}"
 
 
 def silent(probe: Probe) -> list[str]:
-    """Objects on which nothing differs."""
+    """Return the objects on which nothing differs."""
     felt = {one.address for one in probe.felt}
     return [name for name in probe.objects if name not in felt]
 
 
 def beside(probe: Probe) -> Iterator[tuple[str, int, Sequence[tuple[str, str]]]]:
-    """What does not show here, and what was not played: a title, how many, and of the first ones what with why."""
+    """Yield what was foretold but did not show, and what was not tried: a title, how many, and the first ones with
+    reasons."""
     unshown = [(f"{one.code} {one.address}", one.message) for one in probe.unshown]
     unplayed = [(one.what, one.why) for one in probe.unplayed]
-    for title, found in (("Foretold, and not shown by so short a play", unshown), ("Not played", unplayed)):
+    for title, found in (("Foretold, but not shown by so short a run", unshown), ("Not tried", unplayed)):
         if found:
             yield title, len(found), _first(found)
 
 
 def consented(probe: Probe) -> str:
-    """The sentence that names the changes played as if somebody had consented; callers ask first whether there are any."""
-    return f"Played as if it were consented to: {', '.join(probe.consented)}."
+    """Name the changes that were made as if somebody had consented; callers first check that there are any."""
+    return f"These changes were made as if you had consented: {', '.join(probe.consented)}."
 
 
 def _first(found: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -141,15 +144,15 @@ def _first(found: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def caveat(probe: Probe) -> str:
-    """What so short a play cannot show."""
+    """Say what so short a run cannot show."""
     return (
-        f"Each stream held {probe.messages} messages made up for it, of which some were in flight; the codes are those of a plan for that. "
-        "What takes more messages, or more time than a second, does not show."
+        f"Each stream held {probe.messages} invented messages, some of them in flight; the codes are those of a "
+        "plan for this state. Effects that need more messages, or more than a second, do not show."
     )
 
 
 def probe_lines(probe: Probe, paper: Paper) -> Iterator[str]:
-    """For people at a terminal."""
+    """Return the result of a probe for people at a terminal."""
     found = rows(probe)
     if found:
         yield from paper.wrapped(f"{TITLE}: {sums(probe)}.")
@@ -167,7 +170,7 @@ def probe_lines(probe: Probe, paper: Paper) -> Iterator[str]:
 
 
 def _table(found: Sequence[ProbeRow], paper: Paper) -> list[str]:
-    """In columns where they fit, else an object and an operation above what differs."""
+    """Use columns where they fit, otherwise an object and an operation above what differs."""
     cells = [[one.address, one.operation, one.before, one.after, one.foretold] for one in found]
     lines = table([list(HEAD), *cells], indent=2)
     if max(map(columns, lines)) <= paper.width:
@@ -190,7 +193,7 @@ def _pairs(pairs: Sequence[tuple[str, str]], paper: Paper) -> list[str]:
 
 
 def probe_data(probe: Probe) -> Mapping[str, Json]:
-    """For tools: every difference by itself, also those that follow from others."""
+    """Return the result for tools: every difference by itself, also those that follow from others."""
     return {
         "foretold": not probe.unforetold,
         "operations": probe.operations,

@@ -1,4 +1,5 @@
-"""The picture of a topology as SVG: laid out by us, so that the same plan always gives the same drawing."""
+"""Draws the picture of a topology as SVG. The layout is computed here, so the same plan always gives the same
+drawing."""
 
 from __future__ import annotations
 
@@ -16,9 +17,9 @@ WIDTH, HEAD, ROW = 256, 44, 22
 ACROSS, DOWN, BESIDE, MARGIN = 100, 20, 16, 10
 """Gaps between cards, and around all of them."""
 _LINE = 14
-"""So far apart ends of arrows must be to be labelled."""
+"""The distance at which ends of arrows still get labels."""
 _APART = 4
-"""Columns of cards that nothing is copied to or from."""
+"""How many columns hold cards without copies or origins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +30,18 @@ class Box:
 
     @property
     def height(self) -> int:
-        """Pixels from the top of the card to its bottom, with a line for each reader and one for those left out."""
+        """Return the height of the card in pixels, with a line for each reader and one for those left out."""
         rows = len(self.card.rows) + bool(self.card.more)
         return HEAD + rows * ROW + (8 if rows else 0)
 
     @property
     def middle(self) -> int:
-        """The y coordinate where arrows leave the card: halfway down its head, not halfway down the card."""
+        """Return the y coordinate where arrows leave the card: the middle of its head, not of the card."""
         return self.y + HEAD // 2
 
 
 def drawn(picture: Picture, anchors: Mapping[str, str]) -> Markup:
-    """`anchors`: where on the page a change is described, by address."""
+    """Draw the picture. `anchors` maps an address to the place on the page that describes its change."""
     boxes = _placed(picture)
     if not boxes:
         return Markup("")
@@ -75,7 +76,7 @@ def _placed(picture: Picture) -> dict[str, Box]:
 
 
 def _arrows(arrows: Sequence[Arrow], boxes: Mapping[str, Box]) -> Iterator[Markup]:
-    """Those that end at one card end apart from each other, in the order of where they come from."""
+    """Keep arrows that end at one card apart, in the order of their origins."""
     ending: dict[str, list[Arrow]] = {}
     for arrow in arrows:
         ending.setdefault(arrow.copy, []).append(arrow)
@@ -108,7 +109,9 @@ def _named(address: str) -> str:
 def _card(box: Box, anchors: Mapping[str, str]) -> Markup:
     card = box.card
     kind, _, name = card.address.partition("/")
-    what = "elsewhere" if kind == "elsewhere" else kind_noun(kind, 1) + (", not ours" if card.elsewhere else "")
+    what = (
+        "elsewhere" if kind == "elsewhere" else kind_noun(kind, 1) + (", not declared here" if card.elsewhere else "")
+    )
     head = together(
         element("title", _told(card.address, card.section)),
         element("rect", x=box.x, y=box.y, width=WIDTH, height=box.height, rx=8),
@@ -159,7 +162,7 @@ def _style(section: Section | None) -> str:
 
 
 def _fits(text: str, most: int) -> str:
-    """Cut to so many columns; the whole name is in the title."""
+    """Cut a name to this many columns; the title holds the whole name."""
     text = visible(text)
     if columns(text) <= most:
         return text

@@ -1,6 +1,8 @@
-"""A plan as one page that needs nothing else: no network, no server, no script to be read, and a policy that forbids them.
+"""A plan as one page that needs nothing else: no network, no server, no script for reading, and a policy that forbids
+them.
 
-Sums, what stops it, a drawing of the topology, and every change with its diff. The script adds a filter and nothing more.
+It shows the sums, what stops the plan, a drawing of the topology, and every change with its diff. The script only adds
+a filter.
 """
 
 from __future__ import annotations
@@ -22,12 +24,12 @@ from reconciler.report.html.sections import WORDS, Shown, report
 
 
 def render(document: Document) -> str:
-    """A page about one report alone."""
+    """Render a page about one report."""
     return joined([document])
 
 
 def joined(documents: Sequence[Document]) -> str:
-    """One page; what has a name on it carries the number of its report."""
+    """Join several reports on one page; named elements carry the number of their report."""
     shown = [
         Shown(document=document, entries=entries(document.changes), prefix=f"r{number}-" if number else "")
         for number, document in enumerate(documents)
@@ -41,7 +43,7 @@ def joined(documents: Sequence[Document]) -> str:
 
 
 def page(title: str, inside: Markup, *more: Markup) -> str:
-    """A document with the style and the script that its policy lets through, and nothing else."""
+    """Return a document with the style and the script that its policy allows, and nothing else."""
     style, script = together(_asset("page.css"), *more), _asset("page.js")
     body = element("body", inside, element("script", script))
     return "<!doctype html>\n" + element("html", _head(title, style, script), body, lang="en") + "\n"
@@ -53,7 +55,7 @@ def _asset(name: str) -> Markup:
 
 @cache
 def asset(package: str, name: str) -> Markup:
-    """A style or a script that stands beside the modules of a package."""
+    """Read a style or a script that stands beside the modules of a package."""
     return Markup(files(package).joinpath(name).read_text(encoding="utf-8"))
 
 
@@ -85,7 +87,7 @@ def _head(title: str, style: Markup, script: Markup) -> Markup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chip:
-    """A sort of entries that can be looked at alone."""
+    """A button that shows only one section of entries."""
 
     key: str
     mark: str
@@ -105,7 +107,7 @@ def _chips(shown: Sequence[ChangeEntry]) -> list[Chip]:
 
 
 def controls(chips: Sequence[Chip]) -> Markup:
-    """Shown by the script, which alone can serve them."""
+    """Return the controls, which stay hidden until the script shows them."""
     buttons = [
         element(
             "button", f"{one.mark} {one.word} ".lstrip(), element("b", f"{one.count:_}"),
@@ -119,9 +121,9 @@ def controls(chips: Sequence[Chip]) -> Markup:
             "label", "Filter ",
             element("input", type="search", id="filter", placeholder="name, field or code   ( / )", autocomplete="off"),
         ),
-        element("span", *buttons, class_="chips", role="group", aria_label="Only these"),
+        element("span", *buttons, class_="chips", role="group", aria_label="Show only"),
         element("button", "open all", type="button", id="open", class_="chip"),
         element("output", id="count", for_="filter"),
-        element("span", "Nothing here fits the filter.", id="none", class_="quiet", hidden=True),
+        element("span", "Nothing matches the filter.", id="none", class_="quiet", hidden=True),
         class_="controls", id="controls", hidden=True,
     )  # fmt: skip

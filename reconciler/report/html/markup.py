@@ -1,4 +1,4 @@
-"""Pieces of HTML and SVG that cannot be broken out of: every text is escaped unless it is such a piece already."""
+"""Pieces of HTML and SVG that no text can break out of: every text is escaped unless it is such a piece already."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from reconciler.report.markdown.gfm import shortened
 from reconciler.report.words.visible import visible
 
 MOST = 2_000
-"""Characters of one text; who needs the rest of a description reads the file."""
+"""The most characters of one text; the rest of a description is in the file."""
 _BLOCKS = frozenset(
     {"head", "body", "meta", "title", "style", "script", "header", "main", "section", "figure", "figcaption", "nav", "h1",
      "h2", "p", "ul", "ol", "li", "table", "thead", "tbody", "tr", "details", "summary", "div", "dl", "svg", "g", "footer"}
@@ -23,7 +23,8 @@ class Markup(str):
 
 
 def element(name: str, /, *children: str | None, **attributes: str | int | bool | None) -> Markup:
-    """`class_` is `class`, `data_text` is `data-text`; None and False are left out, True has no value."""
+    """Build an element. `class_` is `class`, `data_text` is `data-text`; None and False are left out, and True has no
+    value."""
     said = "".join(map(_attribute, attributes.items()))
     end = "\n" if name in _BLOCKS else ""
     if name in _VOID:
@@ -33,22 +34,22 @@ def element(name: str, /, *children: str | None, **attributes: str | int | bool 
 
 
 def escaped(text: str) -> Markup:
-    """Nor is `##[` left, which a runner of GitHub obeys where a page is printed."""
+    """Escape a text, including `##[`, which a GitHub runner obeys where a page is printed."""
     if isinstance(text, Markup):
         return text
     return Markup(html.escape(shortened(visible(text), MOST)).replace("##[", "##&#91;"))
 
 
 def prose(text: str) -> Markup:
-    """A sentence; what stands between backticks is code."""
+    """Render a sentence; text between backticks becomes code."""
     pieces = shortened(text, MOST).split("`")
-    if len(pieces) % 2 == 0:  # a backtick without its partner stands for itself
+    if len(pieces) % 2 == 0:  # a backtick without its partner stays as it is
         pieces[-2:] = [f"{pieces[-2]}`{pieces[-1]}"]
     return together(*(element("code", one) if number % 2 else one for number, one in enumerate(pieces)))
 
 
 def together(*pieces: str | None) -> Markup:
-    """The pieces as one piece of markup: plain text is escaped, and None is left out."""
+    """Join the pieces as one piece of markup: plain text is escaped, and None is left out."""
     return Markup("".join(escaped(piece) for piece in pieces if piece is not None))
 
 

@@ -30,14 +30,14 @@ from reconciler.report.words.values import show_live, show_wanted
 
 _SINCE = {FieldClass.DRIFTED: "changed outside", FieldClass.BOTH: "changed here and outside"}
 _WIDE = 160
-"""Partitions beyond which nobody reads columns."""
+"""More partitions than this are not drawn as columns."""
 _PER_ROW = 16
 _NAMES = 500
 _OPEN = (Section.REFUSED, Section.CONSENT)
 
 
 def change(entry: ChangeEntry, anchor: str, word: str, document: Document) -> Markup:
-    """Folded unless it stops the plan."""
+    """Render a change, folded unless it stops the plan."""
     first = entry.first
     place = document.place(next((one.span for one in worst_first(first.verdicts) if one.span), first.span))
     summary = element(
@@ -60,7 +60,7 @@ def change(entry: ChangeEntry, anchor: str, word: str, document: Document) -> Ma
 
 
 def name_of(entry: ChangeEntry) -> str:
-    """The address of a single change, or `12 streams` for that many equal ones."""
+    """Return the address of a single change, or `12 streams` for that many equal ones."""
     return many(entry) if len(entry.changes) > 1 else entry.first.address
 
 
@@ -81,7 +81,7 @@ def _details(entry: ChangeEntry) -> Iterator[Markup]:
         yield _names("namely", [without_kind(one) for one in entry.changes])
     yield from (_names(word, names) for word, names in with_children(entry.children))
     if entry.section is Section.CREATE and is_bare(first):
-        yield element("p", "New, as the file says it. Nothing of this name is live.", class_="quiet")
+        yield element("p", "New, as the file declares it. No live object has this name.", class_="quiet")
 
 
 def _names(word: str, names: Sequence[str]) -> Markup:
@@ -107,7 +107,7 @@ def _diff(fields: Sequence[FieldChange]) -> Markup:
 
 
 def since(field: FieldChange) -> Markup | None:
-    """A label for a field that somebody changed outside of the files; None for any other."""
+    """Return a label for a field that somebody changed outside the files; None for any other."""
     word = _SINCE.get(field.field_class)
     return element("span", word, class_="since") if word else None
 
@@ -152,7 +152,7 @@ def _consequence(consequence: Consequence, same: Sequence[tuple[str, Consequence
 
 
 def partitions(drawn: Mapping[str, Json]) -> Markup:
-    """Whose each partition is before and after; a colour and a name for each member."""
+    """Show the owner of each partition before and after, with a colour and a name for each member."""
     columns = columns_of(drawn)
     if len(columns) > _WIDE:
         lines = partition_lines(drawn, Paper(width=100), 0)
@@ -182,7 +182,7 @@ def _cell(text: str, column: object, label: str, members: Sequence[str]) -> Mark
 
 
 def finding(one: ReportedFinding, anchor: str) -> Markup:
-    """A finding as an item of a list, with its place and its way out; `anchor` is the id that links lead to."""
+    """Render a finding as an item of a list, with its place and its way out; `anchor` is the id that links lead to."""
     place = element("span", str(one.place), class_="place") if one.place else None
     about = together(" ", element("code", one.address)) if one.address else None
     fix = element("p", element("b", "Instead: "), prose(one.fix)) if one.fix else None

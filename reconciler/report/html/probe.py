@@ -1,4 +1,5 @@
-"""What clients feel of a change, on a page: a table, and below it what was silent, not shown and not played."""
+"""What clients feel of a change, on a page: a table, and below it what stayed the same, was not shown, or was not
+tried."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ STYLES = {Foresight.UNFORETOLD: "blocks", Foresight.HARMLESS: "quiet"}
 
 
 def clients(probe: Probe) -> Markup:
-    """The section about clients: what differs and, folded away, what follows from that and what was not shown or played."""
+    """Render the section about clients: the differences and, folded away, what follows from them and what was not shown
+    or tried."""
     found, following = rows(probe), rows(probe, Foresight.FOLLOWS)
     quiet = silent(probe)
     return element(
@@ -32,7 +34,7 @@ def clients(probe: Probe) -> Markup:
         element("p", verdict(probe), class_="verdict blocks" if probe.unforetold else "totals"),
         element("p", f"{sums(probe)}.") if found else None,
         _table(found) if found else None,
-        _folded(f"What follows from these: {differences(following):_}", _table(following)) if following else None,
+        _folded(f"Follows from these: {differences(following):_}", _table(following)) if following else None,
         element("p", "Nothing differs on ", *_codes(quiet), ".", class_="names") if found and quiet else None,
         element("p", consented(probe)) if probe.consented else None,
         *(_list(f"{title}: {number:_}", pairs) for title, number, pairs in beside(probe)),
@@ -42,7 +44,7 @@ def clients(probe: Probe) -> Markup:
 
 
 def differences(found: Sequence[ProbeRow]) -> int:
-    """How many operations differ: a row may stand for several."""
+    """Count the operations that differ: a row may represent several."""
     return sum(len(one.operations) for one in found)
 
 

@@ -1,4 +1,4 @@
-"""One report on a page: its header, what stops it, what it costs, the drawing, and the list of its changes."""
+"""One report on a page: its header, what stops it, its effects, the drawing, and the list of its changes."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Shown:
     document: Document
     entries: Sequence[ChangeEntry]
     prefix: str = ""
-    """Of every name on the page."""
+    """Appended to every name on the page."""
 
     @property
     def anchors(self) -> dict[str, str]:
-        """Where on the page an address is described: at its change, else at what was found about it."""
+        """Map each address to the place on the page that describes it: its change, or a finding about it."""
         found = {one.address: f"{self.prefix}f{number}" for number, one in reversed([*enumerate(self.beside)])}
         for number, entry in enumerate(self.entries):
             found |= {one.address: f"{self.prefix}c{number}" for one in (*entry.changes, *entry.children)}
@@ -43,17 +43,17 @@ class Shown:
 
     @property
     def beside(self) -> list[ReportedFinding]:
-        """What is about no change: wrong files, consents nobody needs, what the run itself met."""
+        """Return findings about no change: wrong files, unused consents, problems of the run itself."""
         own = {one.address for one in self.document.changes}
         return [one for one in findings(self.document) if one.address not in own or one.standing in ("error", "note")]
 
 
 def report(shown: Shown, controls: Markup | None) -> Markup:
-    """With the filter of its changes, where they are the only ones on the page."""
+    """Render a report, with the filter of its changes where they are the only ones on the page."""
     document, anchors = shown.document, shown.anchors
     main = element(
         "main",
-        _findings(shown, "What is wrong", Severity.ERROR),
+        _findings(shown, "Errors", Severity.ERROR),
         _stops(shown.entries, anchors),
         _outcome(document),
         clients(document.probe) if document.probe else None,
@@ -97,7 +97,7 @@ def _outcome(document: Document) -> Markup | None:
 
 
 def _stops(shown: Sequence[ChangeEntry], anchors: Mapping[str, str]) -> Markup | None:
-    """What keeps the plan from being applied, and where to read about it."""
+    """Show what prevents the plan from being applied, with links to the details."""
     items = [
         element(
             "li", element("a", element("code", name_of(entry)), href=f"#{anchors[entry.first.address]}"), " ",
@@ -117,11 +117,11 @@ def _stops(shown: Sequence[ChangeEntry], anchors: Mapping[str, str]) -> Markup |
     ]  # fmt: skip
     if not items:
         return None
-    return element("section", element("h2", "What stops it"), element("ul", *items))
+    return element("section", element("h2", "What stops the plan"), element("ul", *items))
 
 
 def _happening(shown: Sequence[ChangeEntry], anchors: Mapping[str, str]) -> Markup | None:
-    """What it does to messages and clients, before anybody opens anything."""
+    """Show what the plan does to messages and clients, before anybody opens a change."""
     items = [
         element("li", element("a", element("code", who), href=f"#{anchors[entry.first.address]}"), ": ", prose(what))
         for entry in shown
@@ -129,7 +129,7 @@ def _happening(shown: Sequence[ChangeEntry], anchors: Mapping[str, str]) -> Mark
     ]
     if not items:
         return None
-    return element("section", element("h2", "What it does to messages and clients"), element("ul", *items))
+    return element("section", element("h2", "Effects on messages and clients"), element("ul", *items))
 
 
 def _drawing(document: Document, anchors: Mapping[str, str]) -> Markup | None:
@@ -137,7 +137,7 @@ def _drawing(document: Document, anchors: Mapping[str, str]) -> Markup | None:
     if not (found.layers or found.apart):
         return None
     left = f" {found.left_out:_} more are not drawn." if found.left_out else ""
-    caption = f"Arrows lead from an origin to its copies. What changes is marked and leads to its details.{left}"
+    caption = f"Arrows lead from an origin to its copies. Changed objects are marked, and link to their details.{left}"
     scene = element(
         "div", drawn(found, anchors), class_="scene", tabindex=0, role="region", aria_label="Drawing of the topology"
     )

@@ -1,7 +1,7 @@
-"""Text as GitHub's Markdown shows it and never obeys it.
+"""Text that GitHub's Markdown shows and never obeys.
 
-Escaping is not enough there: mentions, issue numbers and links are looked for after Markdown is done, in all text but code.
-So words that are not plainly words become code, which is how names and values should look anyway.
+Escaping is not enough there: after Markdown is done, GitHub looks for mentions, issue numbers and links in all text but
+code. So words that are not plain words become code, which is how names and values should look anyway.
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ import re
 from reconciler.report.words.visible import visible
 
 _WORD = re.compile(
-    r"[(\"'“]{0,2}(?!www\.)(?!GH-\d)[^\W_]+(?:[-'’.,:/×][^\W_]+)*%?[.,;:!?)\"'”…]{0,3}"  # in quotes or brackets, with its stop
+    # in quotes or brackets, with its full stop
+    r"[(\"'“]{0,2}(?!www\.)(?!GH-\d)[^\W_]+(?:[-'’.,:/×][^\W_]+)*%?[.,;:!?)\"'”…]{0,3}"
     r"|\d+(?:_\d{3})+[.,;:)]?"  # 1_200_000
     r"|[→←·…–—±×+]",
     re.IGNORECASE,
 )
 _HARMLESS = frozenset(";,?.'\"/")
 _MOST = 600
-"""Characters of one value or sentence; a description may have 100,000."""
+"""The most characters of one value or sentence; a description may have 100,000."""
 
 
 def code(text: str) -> str:
-    """A code span, whatever is in it."""
+    """Return a code span, whatever is in it."""
     text = shortened(visible(text))
     if not text.strip():
         return "` `"
@@ -34,16 +35,17 @@ def code(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """A sentence: what stands between backticks is code, and so is every word that could mean more than itself."""
+    """Render a sentence: text between backticks becomes code, and so does every word that could mean more than
+    itself."""
     pieces = shortened(visible(text)).split("`")
-    if len(pieces) % 2 == 0:  # a backtick without its partner stands for itself
+    if len(pieces) % 2 == 0:  # a backtick without its partner stays as it is
         pieces[-2:] = [f"{pieces[-2]}'{pieces[-1]}"]
     shown = [code(piece) if number % 2 else _words(piece) for number, piece in enumerate(pieces)]
     return "".join(piece for piece in shown if piece)
 
 
 def _words(text: str) -> str:
-    """What is not plainly a word becomes code, together with its neighbours of that sort: `max_age: 7d`."""
+    """Turn words that are not plain into code, together with neighbours of that sort: `max_age: 7d`."""
     parts = re.split(r"(\s+)", text)
     shown, names = "", list[str]()
     for number in range(0, len(parts), 2):
@@ -61,14 +63,14 @@ def _is_plain(word: str) -> bool:
 
 
 def _plain(word: str) -> str:
-    """A sign of its own is no heading, list, quote or rule."""
+    """Escape a sign so that it makes no heading, list, quote or rule."""
     if _WORD.fullmatch(word):
         return word
     return "".join(f"\\{c}" if c.isascii() and c not in _HARMLESS else c for c in word)
 
 
 def _names(pieces: list[str]) -> str:
-    """Without the stop that ends the sentence, and with the gap that follows."""
+    """Split off the stop that ends the sentence, and keep the gap that follows."""
     text = "".join(pieces)
     body = text.strip()
     end = body[len(body.rstrip(".,;:!?")) :]
@@ -76,7 +78,7 @@ def _names(pieces: list[str]) -> str:
 
 
 def fenced(lines: list[str], language: str = "") -> list[str]:
-    """A block in which nothing is obeyed; the fence is longer than any inside."""
+    """Return a block in which nothing is obeyed; its fence is longer than any inside."""
     lines = [shortened(visible(part)) for line in lines for part in line.split("\n")]
     longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
     fence = "`" * max(3, longest + 1)
@@ -84,17 +86,17 @@ def fenced(lines: list[str], language: str = "") -> list[str]:
 
 
 def markup(text: str) -> str:
-    """For the inside of HTML, where Markdown is not looked for."""
+    """Escape text for the inside of HTML, where Markdown is not looked for."""
     return html.escape(shortened(visible(text)))
 
 
 def shortened(text: str, most: int = _MOST) -> str:
-    """The text cut to `most` characters, with its full length behind the cut: `… (12_345 characters)`."""
+    """Cut the text to `most` characters, with its full length after the cut: `… (12_345 characters)`."""
     return text if len(text) <= most else f"{text[:most]}… ({len(text):_} characters)"
 
 
 def folded(title: str, lines: list[str], *, is_open: bool = False, is_markup: bool = False) -> list[str]:
-    """Hidden until somebody looks. The empty lines end the markup, so that Markdown begins again."""
+    """Fold text away until somebody opens it. The empty lines end the markup, so that Markdown begins again."""
     if not lines:
         return []
     summary = title if is_markup else markup(title)

@@ -1,8 +1,8 @@
 """A plan as one comment on a pull request: what stops it, what it costs, then every change, folded.
 
-The first line is a hidden marker, the same for every plan of a topology and for every review, so that the next one can take
-this comment's place. GitHub says that a comment may have 65,536 characters, and in places it counts bytes; here bytes are
-counted, which is right either way. What does not fit is counted too.
+The first line is a hidden marker, the same for every plan of a topology and for every review, so that the next one can
+take this comment's place. GitHub says that a comment may have 65,536 characters, and in places it counts bytes; this
+counts bytes, which is right either way. What does not fit is counted as well.
 """
 
 from __future__ import annotations
@@ -28,35 +28,35 @@ from reconciler.report.words.visible import inert, visible
 
 LIMIT = 65_536
 _RESERVE = 1_024
-"""Bytes left for whoever puts something above or below, and for what is said about the cut."""
+"""Bytes left for text that others put above or below, and for the note about the cut."""
 _OUTCOME = 12_000
-"""Bytes of what was done, from the end."""
+"""Bytes of the report of what was done, from the end."""
 _LEAST = 4_096
-"""Bytes below which a report among several says nothing."""
+"""With fewer bytes than this, a report among several is left out."""
 _OF_ANY_NUMBER = frozenset({"review"})
-"""Commands that keep one comment, about however many topologies they find."""
+"""Commands that keep one comment, for any number of topologies."""
 _STOPPED = (Section.REFUSED, Section.CONSENT, Section.UNKNOWN)
 
 
 class WholeBlock(NamedTuple):
-    """What is shown whole or not at all."""
+    """A block that is shown whole or not at all."""
 
     text: str
     about: int = 1
-    """So many things."""
+    """How many changes the block is about."""
 
 
 Section_ = tuple[str, Sequence[WholeBlock]]
 
 
 def render(document: Document) -> str:
-    """One comment of at most LIMIT bytes, which begins with its marker."""
+    """Render one comment of at most LIMIT bytes, which begins with its marker."""
     head = marker(document)
     return f"{head}\n{_one(document, LIMIT - _size(head))}"
 
 
 def joined(documents: Sequence[Document]) -> str:
-    """One comment under a marker of its own; each report has an equal share of the room."""
+    """Join several reports in one comment under its own marker; each report gets an equal share of the room."""
     head = f"<!-- reconciler:{documents[0].command} -->"
     share = max(_LEAST, (LIMIT - _size(head)) // len(documents))
     shown, room = [head], LIMIT - _size(head) - _RESERVE
@@ -75,7 +75,7 @@ def _one(document: Document, limit: int) -> str:
 
 
 def marker(document: Document) -> str:
-    """Hidden; tells this comment from everybody else's."""
+    """Return a hidden marker that tells this comment from everybody else's."""
     about = "" if document.command in _OF_ANY_NUMBER else f":{quote(visible(document.topology), safe='')}"
     return f"<!-- reconciler:{document.command}{about} -->"
 
@@ -97,13 +97,13 @@ def _last_lines(outcome: str) -> list[str]:
 
 
 def _command(line: str) -> str:
-    """What is to be typed is code: `Next: reconciler apply …`."""
+    """Turn a command to type into code: `Next: reconciler apply …`."""
     words, command = to_be_typed(line)
     return prose(words) + (code(command) if command else "")
 
 
 def _fitting(head: str, sections: Sequence[Section_], foot: str, limit: int) -> str:
-    """Pieces in the order of what a reviewer needs, as many as fit; the rest is counted."""
+    """Take pieces in the order that a reviewer needs, as many as fit, and count the rest."""
     room = limit - _RESERVE - _size(head) - _size(foot)
     shown, left = [head], 0
     for title, pieces in sections:
@@ -120,7 +120,7 @@ def _fitting(head: str, sections: Sequence[Section_], foot: str, limit: int) -> 
 
 
 def _joined(pieces: Sequence[str]) -> str:
-    """Items of a list stand together, all else apart."""
+    """Keep the items of a list together, and everything else apart."""
     text, before = "", ""
     for piece in filter(None, pieces):
         gap = "" if not text else "\n" if before.startswith("- ") and piece.startswith("- ") else "\n\n"
@@ -129,7 +129,7 @@ def _joined(pieces: Sequence[str]) -> str:
 
 
 def _size(text: str) -> int:
-    """In bytes, with line ends that are stored as two."""
+    """Measure the size in bytes, with line ends that are stored as two."""
     return len(text.encode()) + text.count("\n") + 4
 
 
@@ -140,11 +140,11 @@ def _sections(document: Document) -> Iterator[Section_]:
     wrong = [one for one in found if one.standing == "error"]
     stopped = [entry for entry in changes if entry.section in _STOPPED]
     yield (
-        "#### What stops it" if document.plan else "#### What was found",
+        "#### What stops the plan" if document.plan else "#### What was found",
         [*map(_finding, wrong), *(_stopped(entry, document) for entry in stopped)],
     )
     rest = [entry for entry in changes if entry.section not in _STOPPED]
-    yield "#### What it does to messages and clients", [WholeBlock(line) for entry in rest for line in happening(entry)]
+    yield "#### Effects on messages and clients", [WholeBlock(line) for entry in rest for line in happening(entry)]
     if document.probe:
         yield "#### What clients feel, before and after", [WholeBlock(*one) for one in clients(document.probe)]
     known = [WholeBlock(line) for entry in rest for line in warnings(entry)]
@@ -153,7 +153,7 @@ def _sections(document: Document) -> Iterator[Section_]:
 
 
 def _finding(one: ReportedFinding) -> WholeBlock:
-    """Where, what, what now, as an item of a list."""
+    """Render a finding as an item of a list: where, what, and what to do."""
     place = f"{code(str(one.place))} " if one.place else ""
     about = f" {code(one.address)}" if one.address else ""
     stop = "" if one.fix[-1:] in (".", "!", "?", "…") else "."
@@ -171,7 +171,7 @@ def _stopped(entry: ChangeEntry, document: Document) -> WholeBlock:
 
 
 def _changes(section: Section, changes: Sequence[ChangeEntry], document: Document) -> Iterator[WholeBlock]:
-    """What has something to look at is folded by itself; the rest of a section is one list."""
+    """Fold each change that has details; the others of a section become one list."""
     here = [entry for entry in changes if entry.section is section]
     yield from (WholeBlock(_entry(one, document), len(one.changes)) for one in here if not _is_plain(one))
     lines = [_line(entry, document) for entry in here if _is_plain(entry)]
@@ -185,7 +185,7 @@ def _changes(section: Section, changes: Sequence[ChangeEntry], document: Documen
 
 
 def _is_plain(entry: ChangeEntry) -> bool:
-    """Is there nothing to unfold? What it does in words stands above."""
+    """Is there nothing to unfold? Its effects are listed above."""
     drawn = any(consequence.detail for consequence in entry.first.consequences)
     return not (drawn or worst_first(entry.first.verdicts) or entry.first.fields) and len(entry.changes) == 1
 
@@ -210,7 +210,7 @@ def _asides(change: PlannedChange) -> Iterator[str]:
     if change.reason:
         yield from ("", _reason(change).strip())
     if change.adopts and change.action.writes:
-        yield from ("", "Live and not ours yet; applying this adopts it.")
+        yield from ("", "Live but not owned yet; an apply adopts it.")
 
 
 def _reason(change: PlannedChange) -> str:
@@ -223,7 +223,7 @@ def _name(entry: ChangeEntry) -> str:
 
 
 def _named(entry: ChangeEntry, document: Document) -> str:
-    """With its place, or with the names of many."""
+    """Return the name with its place, or with the names of many."""
     if len(entry.changes) > 1:
         return f"{prose(_name(entry))}: {names_of(entry)}"
     place = document.place(next((v.span for v in entry.first.verdicts if v.blocks and v.span), entry.first.span))

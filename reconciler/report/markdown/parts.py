@@ -1,4 +1,4 @@
-"""The parts of a change in Markdown: its diff, what was judged, what it does, who else is meant."""
+"""The parts of a change in Markdown: its diff, verdicts and effects, and other objects that it concerns."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from reconciler.report.words.values import show_live, show_wanted
 
 _NARROW = Paper(width=110)
 _NAMES = 20
-"""So many names of equal changes are shown."""
+"""How many names of equal changes are shown."""
 _EACH = 3
-"""So many messages of equal changes are."""
+"""How many messages of equal changes are shown."""
 
 
 def details(entry: ChangeEntry) -> list[str]:
-    """The diff, and the partitions that move."""
+    """Render the diff, and the partitions that move."""
     lines = ["", *fenced(_diff(entry.first.fields), "diff")] if entry.first.fields else []
     for consequence in entry.first.consequences:
         drawn = consequence.detail.get("partition_map")
@@ -51,7 +51,7 @@ def _diff(fields: Sequence[FieldChange]) -> list[str]:
 
 
 def verdicts(entry: ChangeEntry) -> Iterator[str]:
-    """Each once; where many changes say it differently, the first few and the sum."""
+    """Render each verdict once; where many changes differ in words, the first few and the sum."""
     for number, verdict in enumerate(worst_first(entry.first.verdicts)):
         same = [worst_first(change.verdicts)[number] for change in entry.changes]
         yield from ("", f"**{prose(verdict_head(verdict))}** {_said(same)}".rstrip())
@@ -79,13 +79,13 @@ def _way_out(verdict: Verdict, entry: ChangeEntry) -> Iterator[str]:
 
 
 def happening(entry: ChangeEntry) -> Iterator[str]:
-    """What a change does to messages and clients, an item for each."""
+    """Render what a change does to messages and clients, an item for each."""
     for who, what in effects(entry):
         yield f"- {code(who) if '/' in who else prose(who)}: {prose(what)}"
 
 
 def warnings(entry: ChangeEntry) -> Iterator[str]:
-    """What was judged without stopping the change or counting anything, an item for each."""
+    """Render verdicts that neither stop the change nor count anything, an item for each."""
     for verdict in worst_first(entry.first.verdicts):
         if verdict.outcome is Outcome.WARNS and not verdict.quantities:
             who = code(entry.first.address) if len(entry.changes) == 1 else prose(many(entry))
@@ -94,14 +94,14 @@ def warnings(entry: ChangeEntry) -> Iterator[str]:
 
 
 def names_of(entry: ChangeEntry) -> str:
-    """The names of equal changes as code, without their kind: the first ones, and how many more there are."""
+    """Return the names of equal changes as code, without their kind: the first ones, and how many more there are."""
     shown = " ".join(code(without_kind(one)) for one in entry.changes[:_NAMES])
     more = len(entry.changes) - _NAMES
     return f"{shown} and {more:_} more" if more > 0 else shown
 
 
 def along(entry: ChangeEntry) -> str:
-    """What is made or goes with it: ` with consumers a b`."""
+    """Return what is created or deleted along with it: ` with consumers a b`."""
     said = ""
     for word, names in with_children(entry.children):
         more = f" and {len(names) - _NAMES:_} more" if len(names) > _NAMES else ""

@@ -1,4 +1,4 @@
-"""What clients feel of a change, in a comment: tables of so many rows, then what was not shown and not played."""
+"""What clients feel of a change, in a comment: tables of limited size, then what was not shown and not tried."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from reconciler.report.document.probe import (
 from reconciler.report.markdown.gfm import code, folded, prose
 
 ROWS = 25
-"""Of one piece, which is shown whole or not at all."""
+"""The most rows of one piece, which is shown whole or not at all."""
 
 
 def clients(probe: Probe) -> Iterator[tuple[str, int]]:
-    """Pieces, with how many differences each is about."""
+    """Return the pieces, each with the number of differences in it."""
     yield f"**{prose(verdict(probe))}**", 1
     found = rows(probe)
     if found:

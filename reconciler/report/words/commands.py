@@ -1,4 +1,4 @@
-"""What to type next: the command that looks again, the one that does it, and the one that does what nothing keeps from it."""
+"""What to type next: the command that looks again, the one that applies, and the one that applies only what it can."""
 
 from __future__ import annotations
 
@@ -9,28 +9,29 @@ from reconciler.report.words.visible import visible
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandLines:
-    """Whole ones, as they are typed."""
+    """Whole command lines, as they are typed."""
 
     look: str
     edited: str
-    """Once the files were edited."""
+    """The command to run after editing the files."""
     go: str
     rest: str
     then: str = "Planning again finds nothing to do."
-    """What holds once all of it is done."""
+    """What is true once all of it is done."""
 
 
 def of_plan(arguments: str, applying: str | None = None) -> CommandLines:
-    """`arguments` are those a plan was made with, `applying` those that apply it, where they are others."""
+    """Return the commands after a plan. `arguments` are those of the plan, `applying` those of an apply where they
+    differ."""
     look, go = _typed("plan", arguments), _typed("apply", arguments if applying is None else applying)
     return CommandLines(look=look, edited=look, go=go, rest=f"{go} --partial")
 
 
 def of_restoring(arguments: str, consented: str) -> CommandLines:
-    """An apply would change what the files say otherwise by now, too. `consented`: with the consents given, which a look
-    does not take."""
+    """Return the commands after a restoration: an apply would also make the file's own changes. `consented` includes
+    the consents, which a look does not take."""
     go = f"{_typed('drift', consented)} --restore"
-    then = "What had strayed of ours is put back."
+    then = "Everything that drifted here is put back."
     return CommandLines(look=_typed("drift", arguments), edited=go, go=go, rest=f"{go} --partial", then=then)
 
 

@@ -14,7 +14,7 @@ _ROLES: dict[Severity, Role] = {Severity.ERROR: "refused", Severity.WARNING: "co
 
 
 def report(diagnostics: Sequence[Diagnostic], paper: Paper | None = None) -> str:
-    """All findings in reading order and their count."""
+    """Return all findings in reading order, and their count."""
     if not diagnostics:
         return ""
     paper = paper or Paper()
@@ -23,12 +23,12 @@ def report(diagnostics: Sequence[Diagnostic], paper: Paper | None = None) -> str
 
 
 def lines(diagnostics: Iterable[Diagnostic], paper: Paper) -> list[str]:
-    """A finding is one line however long, so that tools can match it; its way out follows, indented."""
+    """Return each finding as one line however long, so that tools can match it; its way out follows, indented."""
     return [line for diagnostic in ordered(diagnostics) for line in _lines(diagnostic, paper)]
 
 
 def _is_outside(diagnostic: Diagnostic) -> bool:
-    """About the world outside, not a file: the sentence alone says it."""
+    """Is it about the world outside, not a file? Then the sentence alone says it."""
     return diagnostic.is_error and not diagnostic.span and not diagnostic.address
 
 
@@ -43,7 +43,7 @@ def _lines(diagnostic: Diagnostic, paper: Paper) -> list[str]:
 
 
 def count_line(diagnostics: Sequence[Diagnostic]) -> str:
-    """`2 errors, 1 warning in 2 files`"""
+    """Return `2 errors, 1 warning in 2 files`."""
     counts = Counter(diagnostic.severity for diagnostic in diagnostics)
     files = {diagnostic.span.file for diagnostic in diagnostics if diagnostic.span}
     said = ", ".join(counted(counts[severity], severity.value) for severity in Severity if counts[severity])

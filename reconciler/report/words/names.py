@@ -10,11 +10,11 @@ from reconciler.report.words.values import noun
 from reconciler.report.words.visible import visible
 
 _LINES = 2
-"""So many lines of names are shown before the rest is counted."""
+"""How many lines of names are shown before the rest is counted."""
 
 
 def named(word: str, names: Sequence[str], paper: Paper, indent: int, everything: bool = False) -> list[str]:
-    """`on A B C and 809 more`, wrapped."""
+    """Return `on A B C and 809 more`, wrapped."""
     room = _LINES * (paper.width - indent) - len(word) - 30
     shown: list[str] = []
     for name in names:
@@ -26,7 +26,7 @@ def named(word: str, names: Sequence[str], paper: Paper, indent: int, everything
 
 
 def with_children(children: Sequence[PlannedChange]) -> list[tuple[str, list[str]]]:
-    """What comes or goes along, by kind: `with consumers` and their names."""
+    """Return what comes or goes along, by kind: `with consumers` and their names."""
     kinds: dict[str, list[str]] = {}
     for child in children:
         kind, _, name = child.address.split("/", 2)
@@ -38,10 +38,10 @@ def with_children(children: Sequence[PlannedChange]) -> list[tuple[str, list[str
 
 
 def kind_noun(kind: str, count: int) -> str:
-    """`elastic_group` → `elastic groups`"""
+    """Return `elastic groups` for `elastic_group`."""
     return noun(count, visible(kind).replace("_", " "))
 
 
 def without_kind(change: PlannedChange) -> str:
-    """The address of a change after its kind: `ORDERS/dispatch` of `consumer/ORDERS/dispatch`."""
+    """Return the address of a change after its kind: `ORDERS/dispatch` of `consumer/ORDERS/dispatch`."""
     return change.address.split("/", 1)[1]

@@ -1,9 +1,10 @@
-"""What a text report is written on: a width, and colours where there are any. Colours never carry meaning alone."""
+"""The width and colours of a text report. Colours never carry meaning alone."""
 
 from __future__ import annotations
 
+import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,17 +18,19 @@ _STYLES: dict[Role, str] = {
     "delete": "red", "quiet": "dim", "head": "bold", "good": "bold green",
 }  # fmt: skip
 
+_COLOURS = re.compile("\x1b\\[[0-9;]*m")
+
 WIDTH = 100
-"""Columns when nobody says how wide the reader's screen is."""
+"""The width where the reader's screen is unknown."""
 
 
 def plain(text: str, _role: Role) -> str:
-    """The text as it is, for paper without colours."""
+    """Return the text as it is, for paper without colours."""
     return text
 
 
 def coloured() -> Paint:
-    """Paints with the sixteen colours every terminal has, so that its own theme applies."""
+    """Paint with the sixteen colours that every terminal has, so that its own theme applies."""
     from rich.color import ColorSystem  # noqa: PLC0415 - only terminals pay for it
     from rich.style import Style  # noqa: PLC0415
 
@@ -38,11 +41,18 @@ def coloured() -> Paint:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paper:
     width: int = WIDTH
+    height: int | None = None
+    """Rows of the screen; None where it is written on none."""
     paint: Paint = plain
     verbose: bool = False
 
+    def rows(self, lines: Iterable[str]) -> int:
+        """How many rows of the screen these lines take, those that are wider than it included."""
+        each = (line for text in lines for line in _COLOURS.sub("", text).split("\n"))
+        return sum(max(1, -(-columns(line) // self.width)) for line in each)
+
     def wrapped(self, text: str, indent: int = 0) -> list[str]:
-        """One paragraph as lines no wider than the paper; words are never cut, so that everything can be copied."""
+        """Wrap one paragraph to the width of the paper; words are never cut, so that everything can be copied."""
         text = visible(text)
         margin = " " * indent
         if columns(text) + indent <= self.width:
@@ -53,7 +63,7 @@ class Paper:
         )  # fmt: skip
 
     def paragraphs(self, text: str, indent: int = 0) -> list[str]:
-        """Several lines, each wrapped on its own; what is indented stays indented."""
+        """Wrap each line on its own; indented lines stay indented."""
         lines: list[str] = []
         for line in text.splitlines():
             body = line.lstrip(" ")
@@ -61,7 +71,7 @@ class Paper:
         return lines
 
     def with_right(self, left: str, right: str) -> str:
-        """`left` and, at the right edge, `right`; both unpainted."""
+        """Put `left` and, at the right edge, `right` on one line; both are unpainted."""
         if not right:
             return left
         gap = max(2, self.width - columns(left) - columns(right))

@@ -16,20 +16,20 @@ HUNDREDS = (
 
 
 def page_text(rule: Rule, paper: Paper) -> str:
-    """A rule's page for a terminal, with the actions and versions it judges and what the server itself does."""
+    """Return a rule's page for a terminal, with the actions and versions it judges and what the server itself does."""
     lines = [f"{rule.code} {rule.name}", "", *_wrapped(rule.doc, paper), "", *paper.wrapped(judged_on(rule))]
     return "\n".join([*lines, *paper.wrapped(f"The server itself {reaction(rule)}.")]) + "\n"
 
 
 def other_page_text(code: str, other: Page, paper: Paper) -> str:
-    """The page of a code that belongs to no rule: what it means, and what to do instead."""
+    """Return the page of a code that belongs to no rule: what it means, and what to do instead."""
     way_out = f"Instead: {other.instead}."
     lines = [f"{code} {other.name}", "", *_wrapped(other.means, paper), "", *_wrapped(way_out, paper)]
     return "\n".join(lines) + "\n"
 
 
 def book(rules: Sequence[Rule], families: Mapping[str, str]) -> str:
-    """Every rule by family, with their headings, then every other code by what it is about."""
+    """Return every rule by family, with their headings, then every other code by topic."""
     lines = ["# Rules and other codes", "", "Written by `reconciler explain --all --format markdown`.", "", HUNDREDS]
     for family, title in families.items():
         lines += ["", f"## {title} ({family})", "", *_table(rule for rule in rules if rule.code.startswith(family))]
@@ -60,7 +60,7 @@ def _section(rule: Rule) -> Iterator[str]:
 
 
 def judged_on(rule: Rule) -> str:
-    """The actions and server versions that a rule judges: `Judged on: create, update; nats-server from 2.12.`"""
+    """Say which actions and server versions a rule judges: `Judged on: create, update; nats-server from 2.12.`"""
     return f"Judged on: {_actions(rule)}; nats-server {versions(rule)}."
 
 
@@ -69,20 +69,21 @@ def _actions(rule: Rule) -> str:
 
 
 def reaction(rule: Rule) -> str:
-    """What the server does with what the rule flags, and the `err_code`s it answers with, if any."""
+    """Say what the server does with what the rule flags, with the `err_code`s of its answer, if any."""
     codes = f" (err_code {', '.join(map(str, rule.err_codes))})" if rule.err_codes else ""
     return f"{rule.reaction}{codes}"
 
 
 def versions(rule: Rule) -> str:
-    """The server versions that a rule judges: `from 2.12 before 2.14`, either half alone, or `of any supported version`."""
+    """Say which server versions a rule judges: `from 2.12 before 2.14`, either half alone, or `of any supported
+    version`."""
     since = f"from {rule.since.short}" if rule.since > SUPPORTED[0] else ""
     until = f"before {rule.until.short}" if rule.until < Version(900, 0) else ""
     return " ".join(filter(None, (since, until))) or "of any supported version"
 
 
 def _wrapped(doc: str, paper: Paper) -> list[str]:
-    """Paragraphs as wide as the screen; indented lines are examples and stay as they are."""
+    """Wrap paragraphs to the screen; indented lines are examples and stay as they are."""
     lines: list[str] = []
     for paragraph in doc.split("\n\n"):
         text = paragraph if _is_example(paragraph) else " ".join(paragraph.split())
@@ -99,7 +100,7 @@ def _cell(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Outside of code, `*` and `<` would be taken for Markdown."""
+    """Escape `*` and `<`, which outside code would be Markdown."""
     parts = text.split("`")
     parts[::2] = [part.replace("*", "\\*").replace("<", "&lt;") for part in parts[::2]]
     return "`".join(parts)

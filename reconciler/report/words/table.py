@@ -1,4 +1,5 @@
-"""Rows in columns, as wide as their widest cell; numbers stand right, and what is too long is left as it is."""
+"""Rows in columns, each as wide as its widest cell; numbers are right-aligned, and a cell that is too long stays as it
+is."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ GAP = "  "
 
 
 def table(rows: Sequence[Sequence[str]], *, right: frozenset[int] = frozenset(), indent: int = 0) -> list[str]:
-    """Lines without trailing spaces; `right` are the columns of numbers."""
+    """Return lines without trailing spaces; `right` names the columns of numbers."""
     shown = [[visible(cell) for cell in row] for row in rows]
     widths = [max(map(columns, cells)) for cells in zip(*shown, strict=True)]
     lines = []

@@ -1,4 +1,4 @@
-"""Values as people read them: 7d, 20GiB, 1_000_000. Exact, so that they can be pasted into a file."""
+"""Values for people: 7d, 20GiB, 1_000_000. They are exact, so that they can be pasted into a file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reconciler.report.words.visible import visible
 
 
 def show(value: Json, info: FieldInfo) -> str:
-    """One value in one line, as it stands in a file; control characters are made visible."""
+    """Return one value on one line, as it stands in a file; control characters are made visible."""
     return visible(written(value, info))
 
 
@@ -19,7 +19,7 @@ _SIZES = (("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)
 
 
 def show_volume(size: int) -> str:
-    """How much is stored: every byte, and a hint of the magnitude where that is no round number."""
+    """Return an amount of storage: every byte, and a rough size where that is no round number."""
     for unit, factor in _SIZES:
         if size >= factor * 10 and size % factor:
             return f"{size:_} (about {size / factor:.3g} {unit})"
@@ -28,7 +28,7 @@ def show_volume(size: int) -> str:
 
 
 def show_absent(info: FieldInfo) -> str:
-    """What stands for a field left out; `none` where nothing does."""
+    """Return what a left-out field means; `none` where it means nothing."""
     if info.left_out or info.default is None or info.default in ("", [], {}):
         return info.left_out or "none"
     return "no limit" if _is_unlimited(info.default, info) else show(info.default, info)
@@ -39,7 +39,7 @@ def _is_unlimited(value: Json, info: FieldInfo) -> bool:
 
 
 def show_side(value: Json, info: FieldInfo, source: str = "default") -> str:
-    """A value; what stands for an absent one, and where that comes from."""
+    """Return a value, or what an absent one means and where that comes from."""
     if value is not None:
         return f"{show(value, info)} (no limit)" if _is_unlimited(value, info) else show(value, info)
     absent = show_absent(info)
@@ -47,29 +47,30 @@ def show_side(value: Json, info: FieldInfo, source: str = "default") -> str:
 
 
 def show_live(change: FieldChange) -> str:
-    """What stands there now."""
+    """Return the live value."""
     return show_side(change.live, change.info)
 
 
 def show_wanted(change: FieldChange) -> str:
-    """What is wanted, and where that comes from if the file leaves it out: `1_000 (default)`, `10m (from consumer_limits)`."""
+    """Return the wanted value, and its origin if the file leaves it out: `1_000 (default)`, `10m (from
+    consumer_limits)`."""
     if change.desired is None or not change.filled:
         return show_side(change.desired, change.info, change.filled or "default")
     return f"{show(change.desired, change.info)} ({change.filled})"
 
 
 def show_seconds(seconds: float) -> str:
-    """Never 0.0 s: what was measured took some time."""
+    """Return seconds, never as 0.0 s: what was measured took some time."""
     return f"{seconds:.1f} s" if seconds >= 1 else f"{max(seconds, 0.001):.1g} s"
 
 
 def noun(number: int, word: str) -> str:
-    """The word in the number it needs."""
+    """Return the word in the singular or plural that the number needs."""
     if number == 1:
         return word
     return word[:-1] + "ies" if word.endswith("y") and word[-2:-1] not in "aeou" else word + "s"
 
 
 def counted(number: int, word: str) -> str:
-    """`1 stream`, `1_200 streams`"""
+    """Return `1 stream`, `1_200 streams`."""
     return f"{number:_} {noun(number, word)}"

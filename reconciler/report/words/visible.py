@@ -1,6 +1,6 @@
-"""Text that is safe to show: what a terminal would obey or hide is made visible.
+"""Makes text safe to show: characters that a terminal would obey or hide become visible.
 
-Names, subjects, descriptions and metadata come from whoever may write to the account, so none of them is trusted.
+Names, subjects, descriptions and metadata come from anybody who may write to the account, so none of them is trusted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _OBEYED = re.compile(
 
 
 def visible(text: str) -> str:
-    """The text with every control character written out (`\\x1b`), on one line."""
+    """Write out every control character of a text (`\\x1b`), on one line."""
     return text if text.isascii() and text.isprintable() else _OBEYED.sub(_written_out, text)
 
 
@@ -32,17 +32,17 @@ _COMMAND = re.compile(r"^(\s*)::", re.MULTILINE)
 
 
 def inert(text: str) -> str:
-    """Lines that no runner of GitHub obeys: it looks for `::` where a line begins, and for `##[` anywhere."""
+    """Make lines safe for a GitHub runner, which obeys `::` at the beginning of a line, and `##[` anywhere."""
     return _COMMAND.sub(r"\1\\::", text).replace("##[", "##\\[")
 
 
 def lines_visible(text: str) -> str:
-    """Lines stay lines, and each of them is visible."""
+    """Keep lines as lines, and make each of them visible."""
     return "\n".join(map(visible, text.split("\n")))
 
 
 def columns(text: str) -> int:
-    """How many columns of a terminal this takes."""
+    """Count the columns of a terminal that this text takes."""
     if text.isascii():
         return len(text)
     return sum(_columns_of(character) for character in text)
@@ -55,5 +55,5 @@ def _columns_of(character: str) -> int:
 
 
 def padded(text: str, width: int) -> str:
-    """The text with spaces after it, up to `width` columns of a terminal; a wider text stays as it is."""
+    """Add spaces up to `width` columns of a terminal; a wider text stays as it is."""
     return text + " " * (width - columns(text))

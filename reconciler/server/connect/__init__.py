@@ -1,1 +1,1 @@
-"""How to reach a server: what people said of it, credentials, and why no connection came about."""
+"""Reaching a server: the settings, the credentials, and why a connection failed."""

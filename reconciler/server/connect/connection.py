@@ -1,7 +1,7 @@
-"""Opens the connection everything else uses, or says in one sentence why it cannot.
+"""Opens the connection that everything else uses, or says in one sentence why it cannot.
 
-nats-py retries for minutes, prints tracebacks and goes on without TLS when a server offers none; so servers are tried
-here one after the other, within one deadline, and a connection that must be encrypted is checked before we log in.
+nats-py retries for minutes, prints tracebacks and goes on without TLS when a server offers none. So servers are tried
+here one after the other, within one deadline, and a connection that must be encrypted is checked before the login.
 """
 
 from __future__ import annotations
@@ -20,22 +20,24 @@ from nats.aio.client import Client, RawCredentials
 from nats.errors import Error as NatsError
 
 from reconciler.model.diagnostic import CannotContinue
+from reconciler.model.waits import waiting
 from reconciler.server.connect import credentials
 from reconciler.server.connect.options import ConnectOptions, Server
 from reconciler.server.connect.unreachable import Attempt, DialProgress, NoTls, explained
 
 CLOSING = 2.0
-"""Seconds a server has to say goodbye; TLS servers that are gone never do."""
+"""Seconds that a server has to say goodbye; TLS servers that are gone never do."""
 
 
 async def connect(options: ConnectOptions) -> Client:
-    """A raw nats-py client, connected; or CannotContinue with one diagnostic. Never reconnects by itself."""
+    """Return a raw nats-py client, connected. Raises CannotContinue with one diagnostic. The client never reconnects by
+    itself."""
     login = _Login.read(options)
     logging.getLogger("asyncio").addFilter(_not_about_the_end)
     attempts: list[Attempt] = []
     deadline = time.monotonic() + options.timeout
     for tried, server in enumerate(options.servers):
-        # Each gets its share of what is left, so that one which swallows packets does not use up everyone's time.
+        # Each server gets a share of the remaining time, so that one which swallows packets does not use all of it.
         share = (deadline - time.monotonic()) / (len(options.servers) - tried)
         found = await _attempt(options, server, login, share)
         if isinstance(found, Client):
@@ -45,14 +47,14 @@ async def connect(options: ConnectOptions) -> Client:
 
 
 def _not_about_the_end(record: logging.LogRecord) -> bool:
-    """asyncio warns when a server ends a TLS connection, since nats-py does not tell its reader that there is TLS; and of
-    what is written when one is gone, which whoever waits for the answer hears anyway."""
+    """Filter warnings of asyncio about the end of a connection: nats-py does not tell its reader that there is TLS, and
+    the waiting request reports a lost write anyway."""
     return not any(text in record.msg for text in ("eof_received() has no effect", "socket.send() raised exception"))
 
 
 @asynccontextmanager
 async def connection(options: ConnectOptions) -> AsyncIterator[Client]:
-    """Connected inside the block, closed after it however it is left."""
+    """Connect inside the block, and close the connection after it however it is left."""
     nc = await connect(options)
     try:
         yield nc
@@ -61,7 +63,7 @@ async def connection(options: ConnectOptions) -> AsyncIterator[Client]:
 
 
 async def close(nc: Client, within: float = CLOSING) -> None:
-    """Closes within a moment, also when the other side is gone."""
+    """Close the connection within a moment, even when the other side is gone."""
     with contextlib.suppress(TimeoutError, OSError, NatsError):
         async with asyncio.timeout(within):
             await nc.close()
@@ -69,7 +71,7 @@ async def close(nc: Client, within: float = CLOSING) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Login:
-    """What is read once, before any server is dialled."""
+    """The login, read once before any server is dialled."""
 
     credentials: credentials.UserCredentials | None
     fixed: Mapping[str, Any] = field(repr=False)
@@ -93,7 +95,7 @@ class _Login:
         return cls(credentials=found, fixed={key: value for key, value in fixed.items() if value is not None})
 
     def to(self, server: Server) -> dict[str, Any]:
-        """A login in the URL counts more than a general one, as in every NATS client."""
+        """Choose the login: one in the URL counts more than a general one, as in every NATS client."""
         if server.user is None:
             return dict(self.fixed)
         own = {"token": server.user} if server.password is None else {"user": server.user, "password": server.password}
@@ -113,7 +115,7 @@ _HEADER_LINES = re.compile(r"^([^:\r\n]+):[ \t]*([^\r\n]*)", re.MULTILINE)
 
 
 class _Client(Client):
-    """Remembers how far it came, and logs in only over TLS where that is wanted."""
+    """A client that remembers how far it came, and logs in only over TLS where TLS is wanted."""
 
     def __init__(self, *, needs_tls: bool) -> None:
         super().__init__()
@@ -124,20 +126,21 @@ class _Client(Client):
 
     @staticmethod
     def _parse_header_lines(raw: bytes) -> dict[str, str]:
-        """nats-py looks at every character of every name; reading thousands of records, that is a third of the time."""
+        """Parse header lines quickly: nats-py looks at every character of every name, which is a third of the time for
+        thousands of records."""
         return dict(_HEADER_LINES.findall(raw.decode("utf-8", "replace")))
 
     async def remember(self, error: Exception) -> None:
         self.last = error
 
     async def _process_pong(self) -> None:
-        """Whoever waited for it may be gone, which nats-py takes for an error: it prints that and reads no more."""
+        """Ignore a pong whose waiter is gone; nats-py would take it for an error, print that and stop reading."""
         if self._pongs and self._pongs[0].done():
             self._pongs[0] = asyncio.get_running_loop().create_future()
         await super()._process_pong()
 
     async def _close(self, status: int, do_cbs: bool = True) -> None:
-        """nats-py leaves the socket open where that is interrupted, and whoever waits for a pong that cannot come."""
+        """Close what nats-py leaves open when it is interrupted: the socket, and tasks that wait for a pong."""
         try:
             await super()._close(status, do_cbs)
         except asyncio.CancelledError:
@@ -147,14 +150,14 @@ class _Client(Client):
         finally:
             for waiting in self._pongs:
                 if not waiting.done():
-                    waiting.set_result(False)  # the next request says that the connection is closed
+                    waiting.set_result(False)  # the next request reports that the connection is closed
 
     async def _process_connect_init(self) -> None:
         self.stage = DialProgress.GREETING
         await super()._process_connect_init()
 
     async def _process_info(self, info: dict[str, Any], initial_connection: bool = False) -> None:
-        """Between the greeting and the login: the last moment to insist on TLS."""
+        """Insist on TLS between the greeting and the login, which is the last possible moment."""
         if initial_connection:
             self.stage, self.greeting = DialProgress.LOGIN, info
             if self._needs_tls and not (info.get("tls_required") or info.get("tls_available")):
@@ -168,22 +171,23 @@ async def _attempt(options: ConnectOptions, server: Server, login: _Login, share
     began = time.monotonic()
     failure: BaseException | None = None
     try:
-        async with asyncio.timeout(share):
-            await nc.connect(
-                servers=[server.url],
-                error_cb=nc.remember,
-                allow_reconnect=False,
-                max_reconnect_attempts=1,  # 0 would never return
-                reconnect_time_wait=0,
-                connect_timeout=max(1, int(share) + 1),
-                inbox_prefix=options.inbox_prefix,
-                name="reconciler",
-                **login.to(server),
-            )
+        with waiting(f"for {options.where(server)} to let us in", share):
+            async with asyncio.timeout(share):
+                await nc.connect(
+                    servers=[server.url],
+                    error_cb=nc.remember,
+                    allow_reconnect=False,
+                    max_reconnect_attempts=1,  # 0 would never return
+                    reconnect_time_wait=0,
+                    connect_timeout=max(1, int(share) + 1),
+                    inbox_prefix=options.inbox_prefix,
+                    name="reconciler",
+                    **login.to(server),
+                )
     except (NatsError, OSError, TimeoutError, ValueError) as error:
         failure = nc.last if nc.stage is DialProgress.DIALLING and nc.last is not None else error
     finally:
-        if not nc.is_connected:  # also when we are interrupted: nats-py leaves the socket of a failed try open
+        if not nc.is_connected:  # also when interrupted: nats-py leaves the socket of a failed attempt open
             took = time.monotonic() - began
             await close(nc, within=0.1)  # the socket is closed at once; waiting for more hangs after a failed handshake
     if nc.is_connected:

@@ -1,6 +1,6 @@
-"""Contexts of the `nats` CLI: JSON files under `nats/context/` in the configuration folder, one of them selected.
+"""Reads contexts of the `nats` CLI: JSON files under `nats/context/` in the configuration folder, one of them selected.
 
-A selected context whose file is gone is an error, not a silent fall back to localhost: that would be another place.
+A selected context whose file is gone is an error, not a silent fall-back to localhost, which would be another account.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _KEYS = {
     "user_seed": "seed",
     "windows_cert_store": "windows_cert_store",
 }
-"""What matters here; other keys (description, color_scheme, jetstream_event_prefix, …) are the CLI's alone."""
+"""The keys that matter here; others (description, color_scheme, jetstream_event_prefix, …) matter to the CLI alone."""
 
 
 def config_home(environ: Mapping[str, str]) -> Path:
-    """The folder that holds `nats/context/`."""
+    """Return the folder that holds `nats/context/`."""
     chosen = environ.get("XDG_CONFIG_HOME")
     return Path(chosen) if chosen else home(environ) / ".config"
 
@@ -55,7 +55,7 @@ def home(environ: Mapping[str, str]) -> Path:
 
 
 def selected(config: Path) -> str | None:
-    """The name of the selected context."""
+    """Return the name of the selected context."""
     try:
         return (config / "nats" / "context.txt").read_text().strip() or None
     except OSError:
@@ -63,12 +63,12 @@ def selected(config: Path) -> str | None:
 
 
 def known(config: Path) -> list[str]:
-    """The names of all contexts in the configuration folder, sorted; empty where nobody made one."""
+    """Return the names of all contexts in the configuration folder, sorted; empty where there are none."""
     return sorted(file.stem for file in (config / "nats" / "context").glob("*.json"))
 
 
 def load(name: str, config: Path, *, was_selected: bool = False) -> Settings:
-    """What a context says, by its name or by the path of its file."""
+    """Load a context by its name or by the path of its file."""
     file = _file(name, config)
     try:
         text = file.read_text(encoding="utf-8")
@@ -80,12 +80,14 @@ def load(name: str, config: Path, *, was_selected: bool = False) -> Settings:
 
 
 def _file(name: str, config: Path) -> Path:
-    if is_pasted(name):  # a name is repeated in messages; what a context holds is not
-        raise CannotContinue(_unusable("The context", "its name or the path of its file belongs there"))
+    if is_pasted(name):  # messages repeat a name, but never what a context holds
+        raise CannotContinue(
+            _unusable("The context", "its name or the path of its file belongs there, not its contents")
+        )
     if name.endswith(".json") and Path(name).exists():
         return Path(name)
     if ".." in name or "/" in name or "\\" in name:
-        raise CannotContinue(_unreadable(name, "a name holds neither `..` nor a slash, and a path ends in `.json`"))
+        raise CannotContinue(_unreadable(name, "a name contains neither `..` nor a slash, and a path ends in `.json`"))
     return config / "nats" / "context" / f"{name}.json"
 
 
@@ -133,6 +135,6 @@ def _reason(error: OSError | UnicodeDecodeError) -> str:
 
 
 def expanded(path: str, environ: Mapping[str, str]) -> str:
-    """`~` and `$NAME` or `${NAME}` in a path; a variable that is not set counts as empty, as in the CLI."""
+    """Expand `~` and `$NAME` or `${NAME}` in a path; a variable that is not set counts as empty, as in the CLI."""
     found = re.sub(r"\$(?:\{(\w+)\}|(\w+))", lambda m: environ.get(m[1] or m[2], ""), path)
     return found.replace("~", str(home(environ)), 1) if found.startswith("~") else found

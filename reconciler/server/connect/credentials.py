@@ -1,6 +1,6 @@
-"""Reads what proves who we are: creds files, nkey seeds, tokens and TLS files, wherever they are kept.
+"""Reads credentials: creds files, nkey seeds, tokens and TLS files, wherever they are kept.
 
-Read by ourselves and early, because nats-py loops forever on a creds file without a JWT, and because a message should
+They are read here and early, because nats-py loops forever on a creds file without a JWT, and because a message should
 say which file is wrong and why, and never what is in it.
 """
 
@@ -38,14 +38,14 @@ class UserCredentials:
 
     @property
     def expired(self) -> datetime | None:
-        """When they expired, by the clock here; only the server's clock decides."""
+        """Return when they expired by the local clock; only the server's clock decides."""
         expiry = _claims(self.jwt).get("exp")
         when = datetime.fromtimestamp(expiry, UTC) if isinstance(expiry, int) and expiry else None
         return when if when and when <= datetime.now(UTC) else None
 
 
 def user_credentials(options: ConnectOptions) -> UserCredentials | None:
-    """From a creds file, or from a JWT and a seed given apart."""
+    """Read credentials from a creds file, or from a JWT and a seed given separately."""
     if options.creds:
         text, origin = _read(options.creds, "creds")
         jwt, seed = _JWT.search(text), _SEED.search(text)
@@ -60,7 +60,7 @@ def user_credentials(options: ConnectOptions) -> UserCredentials | None:
 
 
 def nkey_seed(options: ConnectOptions) -> tuple[str, str] | None:
-    """The seed and where it was read."""
+    """Return the seed, and where it was read."""
     if not options.nkey:
         return None
     text, origin = _read(options.nkey, "nkey")
@@ -71,14 +71,14 @@ def nkey_seed(options: ConnectOptions) -> tuple[str, str] | None:
 
 
 def literal(value: str | None, what: str) -> str | None:
-    """A password or token: the text itself, or a reference to it."""
+    """Return a password or token: the text itself, or what a reference leads to."""
     if value is None or not re.match(r"(?i)(file|env|op|nsc)://|data:", value):
         return value
     return _read(value, what)[0].rstrip("\r\n")
 
 
 def tls_context(options: ConnectOptions) -> ssl.SSLContext:
-    """Trusts the named authority, else the machine's; shows the named certificate."""
+    """Return a TLS context that trusts the named authority, or the machine's, and shows the named certificate."""
     for what, path in (("authority", options.ca), ("client certificate", options.cert), ("client key", options.key)):
         _refuse_pasted(path, what, _TLS_FIX)
     try:
@@ -90,18 +90,18 @@ def tls_context(options: ConnectOptions) -> ssl.SSLContext:
         try:
             context.load_cert_chain(options.cert, options.key, password=_no_password)
         except (OSError, ssl.SSLError, ValueError) as error:
-            reason = _why(error, "certificate and key do not fit together, or one of them is not PEM")
+            reason = _why(error, "certificate and key do not match, or one of them is not PEM")
             raise _unusable(f"client certificate {files}", reason, _TLS_FIX) from None
     return context
 
 
 def _no_password() -> str:
-    """Called for an encrypted key; without this OpenSSL would ask on the terminal and wait."""
+    """Refuse an encrypted key; without this OpenSSL would ask on the terminal and wait."""
     raise ValueError("the key is encrypted with a passphrase, which is not supported")
 
 
 def _read(reference: str, what: str) -> tuple[str, str]:
-    """The text behind a reference, and its place in words."""
+    """Return the text behind a reference, and describe its place."""
     scheme, _, rest = reference.partition(":")
     match scheme.lower():
         case "env":
@@ -126,9 +126,10 @@ def _file(path: str, what: str) -> tuple[str, str]:
 
 
 def _refuse_pasted(reference: str | None, what: str, fix: str) -> None:
-    """A message names the file or variable it is about; this name would be the secret."""
+    """Refuse a secret in place of its reference: a message names the file or variable, and here the name would be the
+    secret."""
     if reference and is_pasted(reference):
-        raise _unusable(what, "the text itself stands where a path belongs", fix)
+        raise _unusable(what, "it is the secret itself, where a path belongs", fix)
 
 
 def _variable(name: str, what: str) -> str:
@@ -150,19 +151,19 @@ def _inline(rest: str, what: str) -> str:
 
 
 def _checked_seed(seed: str, origin: str) -> str:
-    """nkeys gives every kind of failure as another exception; all mean that this is no seed."""
+    """Check a seed: nkeys raises a different exception for every kind of failure, and all mean that it is no seed."""
     import nkeys  # type: ignore[import-untyped]  # noqa: PLC0415 - without type hints; brings libsodium, few need it
 
     written = seed.strip().encode()
     try:
         prefix, raw = nkeys.decode_seed(bytearray(written))
-        same = nkeys.encode_seed(bytes(raw[:32]), prefix) == written  # nkeys itself leaves the checksum unread
+        same = nkeys.encode_seed(bytes(raw[:32]), prefix) == written  # nkeys itself does not check the checksum
     except (nkeys.NkeysError, ValueError, TypeError, IndexError):
         same = False
     if not same:
         raise _unusable(origin, "its nkey seed is damaged")
     if prefix != nkeys.PREFIX_BYTE_USER:
-        raise _unusable(origin, "its nkey seed is not a user's")
+        raise _unusable(origin, "its nkey seed does not belong to a user")
     return seed.strip()
 
 
@@ -190,7 +191,7 @@ def _why(error: Exception, otherwise: str) -> str:
 
 
 _FIX = "Correct it, or log in another way: --creds, --nkey, --user and --password, --context."
-_REFERENCE_FIX = "Name a file that holds it, or as env://NAME a variable."
+_REFERENCE_FIX = "Name a file that holds it, or a variable as env://NAME."
 _TLS_FIX = "Correct the path or the file: --tlsca, --tlscert, --tlskey."
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -19,7 +19,7 @@ _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """One server to try. The login of its URL stands apart from the URL, which is shown to people."""
+    """One server to try. The login of its URL is kept apart from the URL, which is shown to people."""
 
     url: str
     user: str | None = field(default=None, repr=False)
@@ -27,18 +27,18 @@ class Server:
 
     @property
     def wants_tls(self) -> bool:
-        """The URL asks for TLS by itself, whatever the other options say."""
+        """Does the URL itself ask for TLS, whatever the other options say?"""
         return self.url.startswith("tls://")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectOptions:
-    """Everything a connection needs. Credentials are references, read where and when the connection is made."""
+    """Everything that a connection needs. Credentials are references, read where and when the connection is made."""
 
     servers: tuple[Server, ...] = (Server(url=DEFAULT_URL),)
     """Tried in this order."""
     context: str | None = None
-    """The context this came from, for people."""
+    """The context of these options, for messages."""
     creds: str | None = field(default=None, repr=False)
     nkey: str | None = field(default=None, repr=False)
     jwt: str | None = field(default=None, repr=False)
@@ -55,15 +55,16 @@ class ConnectOptions:
     """Never set beside a domain."""
     inbox_prefix: str = "_INBOX"
     timeout: float = DEFAULT_TIMEOUT
-    """Seconds for the whole of connecting, and for each answer after that."""
+    """Seconds for connecting, and for each answer after that."""
 
     @property
     def wants_tls(self) -> bool:
-        """Never without TLS, whatever the server says: an authority or a certificate was named."""
+        """Must the connection use TLS, whatever the server offers? It must if an authority or a certificate was
+        named."""
         return bool(self.ca or self.cert or self.tls_first)
 
     def where(self, server: Server | None = None) -> str:
-        """For messages: `nats://nats.example.org:4222 (context prod-eu)`, without any login."""
+        """Return a description for messages: `nats://nats.example.org:4222 (context prod-eu)`, without any login."""
         urls = ", ".join(s.url for s in ([server] if server else self.servers))
         return f"{urls} (context {self.context})" if self.context else urls
 
@@ -71,12 +72,13 @@ class ConnectOptions:
     def to(
         cls, url: str, *, user: str | None = None, password: str | None = None, timeout: float = 5.0
     ) -> ConnectOptions:
-        """For a server that is known already, such as the embedded one."""
+        """Return options for a server that is already known, such as the embedded one."""
         return cls(servers=parse_servers(url), user=user, password=password, timeout=timeout)
 
 
 def resolve(flags: Settings, environ: Mapping[str, str], config_home: Path | None = None) -> ConnectOptions:
-    """The `nats` CLI's rules: flags over environment over the named or selected context over the defaults."""
+    """Settle the options by the `nats` CLI's rules: flags over environment over the named or selected context over
+    defaults."""
     said = asked(flags, environ)
     folder = config_home or contexts.config_home(environ)
     selected = None if said.context or said.no_context else contexts.selected(folder)
@@ -85,6 +87,14 @@ def resolve(flags: Settings, environ: Mapping[str, str], config_home: Path | Non
         said = said.over(contexts.load(name, folder, was_selected=name == selected))
     _refuse_unsupported(said, name)
     return _options(said, name, environ)
+
+
+def is_chosen(flags: Settings, environ: Mapping[str, str], config_home: Path | None = None) -> bool:
+    """A server is named or selected, so that where to work does not rest on the default."""
+    said = asked(flags, environ)
+    if replace(said, no_context=None, timeout=None) != Settings():
+        return True
+    return not said.no_context and contexts.selected(config_home or contexts.config_home(environ)) is not None
 
 
 def _options(said: Settings, context: str | None, environ: Mapping[str, str]) -> ConnectOptions:
@@ -107,7 +117,7 @@ def _options(said: Settings, context: str | None, environ: Mapping[str, str]) ->
 
 
 def _login(said: Settings, path: Callable[[str | None], str | None]) -> dict[str, str | None]:
-    """One way to log in, chosen in the CLI's order; a token may stand beside it, for auth callouts."""
+    """Choose one way to log in, in the CLI's order; a token may be added to it, for auth callouts."""
     chosen: dict[str, str | None]
     if said.user:
         chosen = {"user": said.user, "password": said.password or ""}
@@ -121,7 +131,7 @@ def _login(said: Settings, path: Callable[[str | None], str | None]) -> dict[str
 
 
 def parse_servers(urls: str) -> tuple[Server, ...]:
-    """`a`, `a:4222`, `nats://user:password@a:4222,tls://b`: scheme and port filled in, logins taken out."""
+    """Parse `a`, `a:4222`, `nats://user:password@a:4222,tls://b`: fill in scheme and port, and take out logins."""
     parts = [part.strip() for part in urls.split(",") if part.strip()]
     if not parts:
         raise CannotContinue(_wrong("No server is named", "Write for example --server nats://nats.example.org:4222."))
@@ -138,7 +148,7 @@ def _server(text: str, place: int, total: int) -> Server:
         )
     match = _ADDRESS.fullmatch(address)
     if scheme not in ("nats", "tls") or match is None or int(match["port"] or 4222) > 65535:
-        # What it holds is not repeated: a stray character in a password would make a part of it look like a host.
+        # The message does not repeat it: a stray character in a password would make part of it look like a host.
         fix = "Write nats://host:port or tls://host:port; special characters in a password as %40 (@) or %2C (comma)."
         raise CannotContinue(_wrong(f"Server {place} of {total} is not a server URL", fix))
     user, colon, password = login.partition(":")
@@ -153,7 +163,7 @@ _ADDRESS = re.compile(r"(?P<host>\[[0-9A-Fa-f:.%\w]+\]|[^\s:/?#@\[\]]+)(?::(?P<p
 
 
 def _inbox(prefix: str) -> str:
-    """Reply subjects start with it, so it is a subject itself."""
+    """Check the prefix of reply subjects, which must be a subject itself."""
     if re.search(r"[\s*>]|^\.|\.\.|\.$", prefix):
         fix = "Write names joined by dots, without wildcards and blanks, for example _INBOX.deploy."
         raise CannotContinue(_wrong(f"inbox prefix `{prefix}` is not a subject", fix))
@@ -161,7 +171,7 @@ def _inbox(prefix: str) -> str:
 
 
 def seconds(text: str) -> float:
-    """A duration as Go writes it; a bare number counts as seconds."""
+    """Parse a duration as Go writes it; a bare number counts as seconds."""
     parts = re.findall(r"(\d+(?:\.\d*)?|\.\d+)(h|ms|m|us|µs|ns|s)", text)
     if re.fullmatch(r"\d+(\.\d+)?", text):
         parts = [(text, "s")]

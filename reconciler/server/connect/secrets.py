@@ -1,4 +1,4 @@
-"""A secret itself where the path of its file belongs: such a value is told by its look, and never repeated."""
+"""Recognises a secret where the path of its file belongs, by its look; such a value is never repeated."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ _TEXT = re.compile(
 
 
 def is_pasted(value: str) -> bool:
-    """No path and no name of anybody's looks like it, nor what a reference refers to."""
+    """Does the value look like a secret, and not like a path, a name, or a reference?"""
     return _TEXT.search(re.sub(r"(?i)^(env|file)://", "", value)) is not None

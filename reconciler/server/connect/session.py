@@ -1,4 +1,4 @@
-"""A connection to work over: to a server by options, or to the folder's own embedded one."""
+"""A session: a connection by options, or to the folder's own embedded server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reconciler.server.wire.shared_connection import Line
 
 @asynccontextmanager
 async def session(options: ConnectOptions, *, window: Window = 64) -> AsyncIterator[JetStream]:
-    """The JetStream API of one account, closed after the block however it is left."""
+    """Open the JetStream API of one account, and close it after the block however it is left."""
     line = Line(await connect(options), lambda: connect(options))
     try:
         place = {"domain": options.js_domain, "prefix": options.js_api_prefix}

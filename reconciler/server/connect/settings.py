@@ -1,8 +1,8 @@
-"""What one place says about connecting: flags, environment and a context file all say it in these words.
+"""The connection settings of one place: flags, environment and context files all use these fields.
 
-The words and their order of precedence are the `nats` CLI's: flags, then environment, then the context. One thing is on
-purpose stricter: a way to log in that is named higher up replaces every way named lower down, so that `--creds` is
-never silently beaten by a user in a context.
+The fields and their order of precedence are the `nats` CLI's: flags, then environment, then the context. One thing is
+stricter on purpose: a way to log in from a higher place replaces every way from a lower one, so that a user in a
+context never silently beats `--creds`.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ _API = ("js_domain", "js_api_prefix")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """None: not said here. What may hold a secret stays out of `repr`."""
+    """The settings of one place; None: not set there. Values that may be secret stay out of `repr`."""
 
     url: str | None = field(default=None, repr=False)
-    """One server or several, separated by commas; may hold a login."""
+    """One server or several, separated by commas; may contain a login."""
     context: str | None = None
-    """Name of a context, or path of a context file ending in `.json`."""
+    """The name of a context, or the path of a context file ending in `.json`."""
     no_context: bool | None = None
     """Ignore the selected context."""
     user: str | None = field(default=None, repr=False)
-    """A user, or a token if no password is said beside it."""
+    """A user, or a token if no password is given with it."""
     password: str | None = field(default=None, repr=False)
     token: str | None = field(default=None, repr=False)
     creds: str | None = field(default=None, repr=False)
-    """A path, or `file://…`, `env://NAME`, `data:;base64,…`; as nkey, jwt and seed."""
+    """A path, or `file://…`, `env://NAME`, `data:;base64,…`; likewise nkey, jwt and seed."""
     nkey: str | None = field(default=None, repr=False)
     jwt: str | None = field(default=None, repr=False)
     seed: str | None = field(default=None, repr=False)
@@ -43,23 +43,24 @@ class Settings:
     js_api_prefix: str | None = None
     inbox_prefix: str | None = None
     timeout: str | None = None
-    """As Go writes durations (`5s`, `1m30s`, `500ms`), or seconds."""
+    """In Go's notation (`5s`, `1m30s`, `500ms`), or in seconds."""
     nsc: str | None = None
     socks_proxy: str | None = None
     windows_cert_store: str | None = None
 
     @property
     def names_a_login(self) -> bool:
-        """This place names a way to log in, so that every way from a lower place is dropped. A password alone is none."""
+        """Does this place name a way to log in, so that every way from a lower place is dropped? A password alone is
+        none."""
         return any(getattr(self, name) for name in _LOGIN if name != "password") or "@" in (self.url or "")
 
     @property
     def names_an_api(self) -> bool:
-        """This place names a JetStream domain or an API prefix, so that both of a lower place are dropped."""
+        """Does this place name a JetStream domain or an API prefix, so that both from a lower place are dropped?"""
         return any(getattr(self, name) for name in _API)
 
     def over(self, lower: Self) -> Self:
-        """This, completed by what a lower place says."""
+        """Complete these settings with those of a lower place."""
         if self.names_a_login:
             lower = lower._without_login()
         if self.names_an_api:
@@ -73,7 +74,7 @@ class Settings:
 
 
 def without_login(url: str) -> str:
-    """A server URL that can be shown to people."""
+    """Return a server URL that can be shown to people."""
     scheme, separator, rest = url.strip().partition("://")
     return f"{scheme}{separator}{rest.rpartition('@')[2]}" if separator else scheme.rpartition("@")[2]
 
@@ -94,17 +95,18 @@ _VARIABLES = {
     "NATS_TIMEOUT": "timeout",
     "NATS_SOCKS_PROXY": "socks_proxy",
 }
-"""The variables the `nats` CLI reads; domain, API prefix and inbox prefix have flags and contexts only."""
+"""The variables that the `nats` CLI reads; domain, API prefix and inbox prefix exist only as flags and in contexts."""
 
 
 def from_environment(environ: Mapping[str, str]) -> Settings:
-    """What the variables of the `nats` CLI say; a variable that is empty counts as not set."""
+    """Read the variables of the `nats` CLI; an empty variable counts as not set."""
     said: dict[str, Any] = {name: environ[var] for var, name in _VARIABLES.items() if environ.get(var)}
     return Settings(**said)
 
 
 def asked(flags: Settings, environ: Mapping[str, str]) -> Settings:
-    """Flags over environment. A user without a password is a token here, as the CLI has it; in a context it is not."""
+    """Merge flags over environment. A user without a password is a token here, as in the CLI; in a context it is
+    not."""
     environment = from_environment(environ)
     if flags.user and not flags.password:  # the usual split: the name on the command line, the secret in a variable
         flags = replace(flags, password=environment.password)

@@ -1,4 +1,4 @@
-"""Why no connection came about, in words: which server, how far we came, and what to do now."""
+"""Why a connection failed, in words: which server, how far the attempt came, and what to do now."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from reconciler.server.connect.options import ConnectOptions, Server
 
 
 class DialProgress(Enum):
-    """How far a try came."""
+    """How far an attempt came."""
 
     DIALLING = "no connection to the port"
     GREETING = "waiting for the server's greeting, or shaking hands before it"
@@ -27,12 +27,12 @@ class DialProgress(Enum):
 
 
 class NoTls(NatsError):
-    """TLS is wanted and the server offers none; nothing was sent."""
+    """TLS is wanted, but the server offers none; nothing was sent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One server that was tried in vain."""
+    """A failed attempt to reach one server."""
 
     server: Server
     stage: DialProgress
@@ -53,7 +53,7 @@ _REACH = "Check the address and that a nats-server listens there; choose another
 
 
 def explained(options: ConnectOptions, attempts: Sequence[Attempt], login: UserCredentials | None) -> Diagnostic:
-    """One diagnostic for all servers tried; the one that came furthest decides its code and its advice."""
+    """Return one diagnostic for all servers tried; the one that came furthest decides its code and its advice."""
     reasons = [_reason(attempt, options, login) for attempt in attempts]
     furthest = max(reasons, key=lambda reason: _PROGRESS.index(reason.name))
     if len(attempts) == 1:
@@ -69,8 +69,8 @@ def explained(options: ConnectOptions, attempts: Sequence[Attempt], login: UserC
 
 
 def ended(options: ConnectOptions, error: NatsError) -> Diagnostic:
-    """The connection came about and was gone before anything could be asked."""
-    why = f"the connection ended as soon as it was there ({str(error).removeprefix('nats: ')})"
+    """Return the error for a connection that ended before anything could be asked."""
+    why = f"the connection ended as soon as it was made ({str(error).removeprefix('nats: ')})"
     message = f"{_WHAT['unreachable']} {options.where()}: {why}. Nothing was changed."
     return Diagnostic(severity=Severity.ERROR, code="NA101", name="unreachable", message=message, fix=_REACH)
 
@@ -104,7 +104,7 @@ def _dialling(error: BaseException, attempt: Attempt, options: ConnectOptions) -
     if isinstance(error, TimeoutError) and error.errno is None:
         return f"no answer{_after(attempt)} (--timeout is {options.timeout:g} s)"
     if isinstance(error, OSError):
-        # A name with several addresses fails with all their errors in one text; the first number stands for them.
+        # A name with several addresses fails with all their errors in one text; the first number represents them.
         number = error.errno or next((int(n) for n in re.findall(r"\[Errno (\d+)\]", str(error))), 0)
         return f"{os.strerror(number).lower()}{_after(attempt)}"
     return f"{type(error).__name__}{_after(attempt)}"
@@ -113,14 +113,14 @@ def _dialling(error: BaseException, attempt: Attempt, options: ConnectOptions) -
 def _no_greeting(error: BaseException, attempt: Attempt, options: ConnectOptions) -> _Reason:
     if options.tls_first:
         fix = "Leave out --tlsfirst unless the server has `handshake_first`; name a certificate if it asks for one."
-        return _Reason("NA103", "tls-failed", "the TLS handshake before its greeting did not succeed", fix)
+        return _Reason("NA103", "tls-failed", "the TLS handshake before its greeting failed", fix)
     silent = isinstance(error, TimeoutError)
     what = (
         f"connected, but no greeting came within {attempt.seconds:.1f} s"
         if silent
         else "what answers there does not greet like a nats-server"
     )
-    fix = "If the server expects TLS before its greeting, add --tlsfirst; else check the port."
+    fix = "If the server expects TLS before its greeting, add --tlsfirst; otherwise check the port."
     return _Reason("NA101", "unreachable", what, fix)
 
 
@@ -134,7 +134,7 @@ def _tls(error: BaseException, options: ConnectOptions) -> _Reason:
         )
     if isinstance(error, ssl.SSLCertVerificationError):
         why = f"its certificate is not accepted: {error.verify_message.rstrip('.')}"
-        return failed(why, "Name the authority that signed it with --tlsca, and the host as the certificate names it.")
+        return failed(why, "Name the authority that signed it with --tlsca, and use the host name of the certificate.")
     said = getattr(error, "reason", None) or ""
     if "WRONG_VERSION" in said or "UNKNOWN_PROTOCOL" in said:
         return failed("it answers without TLS", "Leave out --tlsfirst unless the server has `handshake_first`.")
@@ -149,25 +149,25 @@ def _refused(said: str, attempt: Attempt, options: ConnectOptions, login: UserCr
     who = _who(attempt.server, options, login)
     fix = "Check the login and that it belongs to this server."
     if "maximum" in said.lower():
-        return _Reason("NA101", "unreachable", f"the server takes no more connections ({said})", "Try again later.")
+        return _Reason("NA101", "unreachable", f"the server accepts no more connections ({said})", "Try again later.")
     if "timeout" in said.lower():
-        why = f"the login took longer than the server waits for one ({said})"
-        return _Reason("NA101", "unreachable", why, "Try again: this machine is busy, or the server far.")
+        why = f"the login took longer than the server allows ({said})"
+        return _Reason("NA101", "unreachable", why, "Try again: this machine is busy, or the server is far away.")
     if who is None:
         return _Reason(
             "NA102",
             "login-refused",
-            f"it asks for a login and none was given ({said})",
+            f"it asks for a login, but none was given ({said})",
             "Give --creds, --nkey, --user and --password, or --context.",
         )
     if login and login.expired:
         who = f"{who}, which expired on {login.expired:%Y-%m-%d %H:%M} UTC"
-        fix = "Get new credentials from whoever runs this account."
+        fix = "Get new credentials from the operator of this account."
     return _Reason("NA102", "login-refused", f"the server refused {who} ({said})", fix)
 
 
 def _who(server: Server, options: ConnectOptions, login: UserCredentials | None) -> str | None:
-    """Who we said we are, without any secret."""
+    """Return the identity we gave, without any secret."""
     if login:
         return login.origin
     if options.nkey:

@@ -1,4 +1,4 @@
-"""Who runs this, as others are to be told: the actor a CI names, else the user of this machine. Never a secret."""
+"""Tells others who runs this: the actor that a CI names, otherwise the user of this machine. Never a secret."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ ACTORS = ("GITHUB_ACTOR", "GITLAB_USER_LOGIN", "BITBUCKET_STEP_TRIGGERER_UUID", 
 
 
 def holder(topology: str, target: Target, source: str | None, git_revision: str | None, tool: str) -> Holder:
-    """What a lease tells others about this run, under a run id that is drawn anew at each call; `since` is in UTC."""
+    """Return what a lease tells others about this run, under a run id that is drawn for each call; `since` is in
+    UTC."""
     return Holder(
         topology=topology,
         run=secrets.token_hex(8),

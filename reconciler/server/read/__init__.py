@@ -1,1 +1,1 @@
-"""What an account holds: every request here is a read."""
+"""Reading what an account holds: every request here only reads."""

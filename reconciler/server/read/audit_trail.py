@@ -1,6 +1,6 @@
-"""A stream of the account that captures API audit events: which one does, since when, and what it holds.
+"""Finds a stream of the account that captures API audit events, says since when, and reads it.
 
-Read without a consumer, in direct batches: those leave no audit event of their own, so looking does not add to it.
+It reads without a consumer, in direct batches: those leave no audit event of their own, so looking does not add any.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from reconciler.server.wire.pipeline import Reply
 
 BATCH = 2_000
 MOST = 50_000
-"""Events that are read at most, the newest; every request of every client leaves one."""
+"""The most events to read, the newest ones; every request of every client leaves one."""
 
 
 def capture(snapshot: Snapshot) -> str | None:
-    """The stream with the longest memory among those that capture the events."""
+    """Return the stream with the longest memory among those that capture the events."""
     found = [name for name, info in snapshot.streams.items() if captures(info["config"].get("subjects") or ())]
     return min(found, key=lambda name: (_since(snapshot.streams[name]) or _NEVER, name), default=None)
 
@@ -42,14 +42,14 @@ _NEVER = datetime.max.replace(tzinfo=UTC)
 
 
 def _since(info: Mapping[str, Json]) -> datetime | None:
-    """From when on it has every event."""
+    """The time from which it has every event."""
     state = info.get("state") or {}
     begins = info.get("created") if state.get("first_seq", 0) <= 1 else state.get("first_ts")
     return moment(str(begins or ""))
 
 
 def moment(text: str) -> datetime | None:
-    """A time as the server writes it, to the microsecond."""
+    """Parse a time as the server writes it, to the microsecond."""
     try:
         return datetime.fromisoformat(text)
     except ValueError:
@@ -57,7 +57,7 @@ def moment(text: str) -> datetime | None:
 
 
 def reaches_back_to(info: Mapping[str, Json], when: datetime) -> bool:
-    """Does the stream hold every event since then? False also where it does not say when it begins."""
+    """Does the stream hold every event since then? False also where its beginning is unknown."""
     since = _since(info)
     return since is not None and since <= when
 
@@ -67,11 +67,11 @@ class Captured:
     events: list[Event]
     """In order."""
     is_cut: bool
-    """There were too many: these are the newest."""
+    """There were too many events: these are the newest."""
 
 
 async def events_since(js: JetStream, stream: str, when: datetime, *, last: int) -> Captured | str:
-    """Everything that was changed from then on; or why that cannot be told. `last`: the newest message there is."""
+    """Return every change from then on, or why they cannot be read. `last` is the newest message."""
     said = await _batch(js, stream, {"start_time": when.isoformat().replace("+00:00", "Z")}, 1)
     if isinstance(said, str):
         return said
@@ -87,11 +87,11 @@ async def events_since(js: JetStream, stream: str, when: datetime, *, last: int)
 
 
 async def _batch(js: JetStream, stream: str, begin: Mapping[str, Json], number: int) -> list[Reply] | str:
-    """So many events from there on; fewer only where there are no more."""
+    """Read this many events from there on; fewer only where there are no more."""
     wanted = encoded({**begin, "batch": number, "next_by_subj": SUBJECT})
     replies = await js.pipeline.stream(f"{js.prefix}DIRECT.GET.{stream}", wanted, within=STALL, ends=ends)
     if isinstance(replies, NoAnswer):
-        return f"stream {stream} could not be read ({replies}); it needs allow_direct: true, and permission"
+        return f"stream {stream} could not be read ({replies}); reading it needs allow_direct: true, and permission"
     *messages, end = replies
     if end.status not in ("204", "404") or not is_unbroken(messages):
         return f"stream {stream} could not be read to its end"

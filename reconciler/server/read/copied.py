@@ -1,6 +1,5 @@
-"""How far a stream has copied another one through a source, told by the headers of the copies that it stores: there a
-server takes a source up again that it had before.
-"""
+"""Finds out how far a stream has copied another one through a source, from the headers of the copies that it stores. A
+server resumes there when a source that it had before is added again."""
 
 from __future__ import annotations
 
@@ -13,12 +12,13 @@ from reconciler.server.read.messages import Message, Problem, at, last, next_aft
 from reconciler.server.wire.api import JetStream
 
 READ = 256
-"""Of the newest messages, so many are read at most."""
+"""How many of the newest messages to read at most."""
 SOURCE = "nats-stream-source"
 
 
 async def copied_up_to(js: JetStream, question: CopiedUpTo) -> dict[str, Any] | Problem:
-    """Mostly the newest message under its subjects is its own, or there is none."""
+    """Return how far the source was copied. Mostly the newest message under its subjects is its own, or there is
+    none."""
     stream = question.stream
     said = await asyncio.gather(*(last(js, stream, one) for one in question.subjects))
     if problem := _problem(said):
@@ -42,7 +42,8 @@ async def copied_up_to(js: JetStream, question: CopiedUpTo) -> dict[str, Any] | 
 
 
 async def _at_least(js: JetStream, question: CopiedUpTo, last: int) -> dict[str, Any]:
-    """Where one source followed the other, the end of the first is found by halves. It may have come back after that."""
+    """Find the end of a source by bisection, where another source followed it. The source may have come back after
+    that."""
     subject, *others = question.subjects
     first = None if others else await next_after(js, question.stream, 0, subject)
     if not isinstance(first, Message) or (found := _copied(first, question.source)) is None:
@@ -64,7 +65,7 @@ def _problem(said: Iterable[Message | Problem | None]) -> Problem | None:
 
 
 def _copied(message: Message, source: tuple[str, str, str]) -> int | None:
-    """The sequence in its origin, if it came through this source."""
+    """The sequence in its origin, if the message came through this source."""
     said = _source(message)
     if len(said) < 4 or (said[0], said[2], said[3]) != source or not said[1].isdecimal():
         return None

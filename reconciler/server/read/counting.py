@@ -1,9 +1,9 @@
-"""Where a time or sequence lies in a stream, and how many messages follow: asked of the leader, counted without a consumer.
+"""Locates a time or sequence in a stream, and counts the messages that follow: it asks the leader, without a consumer.
 
-STREAM.MSG.GET with `start_time` finds the first message in one request. Where messages were deleted, nats-servers before 2.12
-pass over it or stop short of it; the messages' own times tell it on every version. A direct batch read
-says how many there are from it on (`Nats-Num-Pending`), on streams with `allow_direct`; from the beginning on, so does
-STREAM.INFO by its subjects.
+STREAM.MSG.GET with `start_time` finds the first message in one request. Where messages were deleted, nats-servers
+before 2.12 skip it or stop short of it; the messages' own times tell on every version. A direct batch read tells how
+many messages follow (`Nats-Num-Pending`), on streams with `allow_direct`; from the beginning on, so does STREAM.INFO by
+its subjects.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ PAGE = 100_000
 """Subjects in one answer of STREAM.INFO."""
 
 READ = 256
-"""Messages that are read at most for their size."""
+"""How many messages are read at most to learn their sizes."""
 
 AT_ONCE = 16
-"""Places that are looked at together in the search for a time."""
+"""How many places are looked at together in the search for a time."""
 
 
 async def messages_from(js: JetStream, question: MessagesFrom) -> dict[str, Any] | Refusal | NoAnswer:
-    """The answer to `MessagesFrom`, without a consumer; it lacks `messages` where nobody can count them."""
+    """Answer `MessagesFrom`, without a consumer; the answer lacks `messages` where they cannot be counted."""
     start = "seq" if isinstance(question.start, int) else "start_time"
     wanted = {start: question.start, "next_by_subj": question.filter}
     said = await js.read(f"STREAM.MSG.GET.{question.stream}", wanted)
@@ -44,7 +44,7 @@ async def messages_from(js: JetStream, question: MessagesFrom) -> dict[str, Any]
 
 
 async def messages_since(js: JetStream, question: MessagesSince) -> dict[str, Any] | Refusal | NoAnswer:
-    """The times of messages grow with their sequences: in a few rounds there is one place left."""
+    """Find the first message since a time: times grow with sequences, so a few rounds narrow it down to one place."""
     info = await js.read(f"STREAM.INFO.{question.stream}")
     if isinstance(info, Refusal | NoAnswer):
         return info
@@ -64,9 +64,10 @@ async def messages_since(js: JetStream, question: MessagesSince) -> dict[str, An
 
 
 async def _number(js: JetStream, stream: str, wanted: dict[str, Any], first: int) -> int | None:
-    """None: this way is closed, or a copy answered that does not begin where the leader does."""
+    """Count by direct read; None: this way is closed, or a replica answered that does not begin where the leader
+    does."""
     if not js.prefix.startswith("$JS."):
-        return None  # an import passes on one answer, and the count stands in the second
+        return None  # an import passes on one answer, and the count is in the second
     subject = f"{js.prefix}DIRECT.GET.{stream}"
     replies = await js.pipeline.stream(subject, encoded({**wanted, "batch": 1}), within=js.timeout, ends=_ends)
     if isinstance(replies, NoAnswer) or len(replies) != 2 or replies[-1].status != "204":
@@ -77,7 +78,7 @@ async def _number(js: JetStream, stream: str, wanted: dict[str, Any], first: int
 
 
 async def _everything(js: JetStream, question: MessagesFrom) -> int | None:
-    """From the beginning on that is what the subjects hold; too many subjects are not listed for it."""
+    """Count from the beginning, which is what the subjects hold; too many subjects are not listed."""
     asked = {"subjects_filter": question.filter}
     said = await js.read(f"STREAM.INFO.{question.stream}", asked)
     if isinstance(said, Refusal | NoAnswer) or said.get("total", 0) > PAGE:
@@ -87,7 +88,7 @@ async def _everything(js: JetStream, question: MessagesFrom) -> int | None:
 
 
 async def holes(js: JetStream, question: Holes) -> dict[str, Any] | Refusal | NoAnswer:
-    """The answer to `Holes`: the sequences that the stream's leader lists as deleted."""
+    """Answer `Holes`: the sequences that the stream's leader lists as deleted."""
     said = await js.read(f"STREAM.INFO.{question.stream}", {"deleted_details": True})
     if isinstance(said, Refusal | NoAnswer):
         return said
@@ -95,7 +96,7 @@ async def holes(js: JetStream, question: Holes) -> dict[str, Any] | Refusal | No
 
 
 async def oldest(js: JetStream, question: Oldest) -> dict[str, Any] | Refusal | NoAnswer:
-    """Nobody but the messages themselves tells how large each of them is, so a few are read."""
+    """Measure the oldest messages by reading a few: only the messages themselves show their sizes."""
     info = await js.read(f"STREAM.INFO.{question.stream}")
     if isinstance(info, Refusal | NoAnswer):
         return info
@@ -117,7 +118,7 @@ async def oldest(js: JetStream, question: Oldest) -> dict[str, Any] | Refusal | 
 
 
 async def largest(js: JetStream, question: Largest) -> dict[str, Any] | Refusal | NoAnswer:
-    """The answer to `Largest`, from reading the newest messages; a size is that of headers and payload together."""
+    """Answer `Largest` from the newest messages; a size is that of headers and payload together."""
     info = await js.read(f"STREAM.INFO.{question.stream}")
     if isinstance(info, Refusal | NoAnswer):
         return info
@@ -134,7 +135,7 @@ async def largest(js: JetStream, question: Largest) -> dict[str, Any] | Refusal 
 
 
 def _stored(message: Mapping[str, Any], *, in_file: bool) -> int:
-    """What a server counts for a message beside its payload: 30 bytes in a file and 4 for headers, 16 in memory."""
+    """The bytes that a server counts for a message beside its payload: 30 in a file and 4 for headers, 16 in memory."""
     headers, data = (len(b64decode(message.get(part) or "")) for part in ("hdrs", "data"))
     beside = 30 + (4 if headers else 0) if in_file else 16
     return beside + len(message["subject"].encode()) + headers + data

@@ -1,8 +1,8 @@
-"""How far a stream has come since somebody last looked: from where on to read, and up to which message.
+"""Follows a stream: from where to read since the last look, and up to which message.
 
-A sequence alone does not say which message it was: a stream that is made anew begins with 1 again, and a server that
-lost its power may hand out sequences a second time. So the time at which the last message was stored is remembered with
-it: what was stored after that is new, whatever its sequence.
+A sequence alone does not identify a message: a recreated stream begins with 1 again, and a server that lost its power
+may hand out sequences a second time. So this also remembers the time at which the last message was stored: everything
+stored later is new, whatever its sequence.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Onward:
-    """What there is to read: after one sequence, up to and with a message."""
+    """A range to read: after one sequence, up to and including a message."""
 
     after: int
     to: Position
@@ -32,7 +32,7 @@ class Onward:
 
 
 async def newest(js: JetStream, stream: str, matching: str = ">") -> Message | Problem:
-    """The end of what there is now."""
+    """Return the present end of the stream."""
     found = await last(js, stream, matching)
     return await ending(js, stream) if found is None else found
 
@@ -46,7 +46,8 @@ async def onward(
     matching: str = ">",
     end: Message | Problem | None = None,
 ) -> Onward | Problem | None:
-    """None: nothing new. `most`: messages at a time; `end`: nothing after that one, or why nobody could tell which one."""
+    """Return the next range; None: nothing new. `most` limits the messages at a time, and `end` the range; the answer
+    may also be why the end is unknown."""
     resumed = await _resumed(js, stream, position)
     if not isinstance(resumed, int):
         return resumed
@@ -66,7 +67,7 @@ async def onward(
 
 
 async def _resumed(js: JetStream, stream: str, position: Position) -> int | Problem:
-    """The sequence after which to go on."""
+    """The sequence after which to resume."""
     if not position.time:
         return position.sequence
     found = await since(js, stream, position.time)
@@ -74,7 +75,7 @@ async def _resumed(js: JetStream, stream: str, position: Position) -> int | Prob
         return position.sequence if found is None else found
     if found.sequence > position.sequence or found.time == position.time:
         return position.sequence
-    # Clocks of two leaders may differ, so the message itself has the last word.
+    # Clocks of two leaders may differ, so the message itself decides.
     there = await at(js, stream, position.sequence)
     if isinstance(there, Message | None):
         return position.sequence if there is not None and there.time == position.time else found.sequence - 1
@@ -84,7 +85,7 @@ async def _resumed(js: JetStream, stream: str, position: Position) -> int | Prob
 async def _bounded(
     js: JetStream, stream: str, first: Message, until: Message, most: int, matching: str
 ) -> Message | Problem:
-    """The last message of a piece that has no more than `most`. Sequences may be missing, so it may have fewer."""
+    """The last message of a range with at most `most` messages. Sequences may be missing, so it may have fewer."""
     if until.sequence - first.sequence < most:
         return until
     found = await next_after(js, stream, first.sequence + most - 2, matching) if most > 1 else first

@@ -1,7 +1,7 @@
-"""Hears what happens in an account without asking for anything: advisories, API audit events, writes to buckets.
+"""Hears what happens in an account without sending requests: advisories, API audit events, writes to buckets.
 
-Nothing is requested, so nothing is written and an account at rest stays at rest. Only plain subscriptions are made, which
-die with the connection; whatever they miss meanwhile, the next full look finds.
+Nothing is requested, so nothing is written, and an idle account stays idle. There are only plain subscriptions, which
+end with the connection; the next full look finds whatever they miss.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.audit import SUBJECT, AuditedClient, Event, client_of, event
 
 MOST = 5_000
-"""Changes that are remembered, to say who made them."""
+"""How many changes are remembered, to name their authors."""
 
 
 @dataclass(slots=True)
 class Ear:
-    """What was heard since somebody last looked, and what was changed since it began to listen."""
+    """What was heard since the last look, and what was changed since the listening began."""
 
     ours: AuditedClient
     stirred: asyncio.Event = field(default_factory=asyncio.Event)
-    """Something may be different."""
+    """Something may have changed."""
     closed: asyncio.Event = field(default_factory=asyncio.Event)
     changes: list[Event] = field(default_factory=list)
     heard: int = 0
-    """Advisories that mattered."""
+    """How many advisories mattered."""
     consumers: Collection[Raw] = ()
-    """Those that are looked at; others come and go all the time."""
+    """Consumers to report; others come and go all the time."""
 
     async def advisory(self, msg: Msg) -> None:
-        """Takes in one advisory. Only an audit event is also kept, to say who made the change."""
+        """Take in one advisory. Only an audit event is also kept, to name the author of the change."""
         if msg.subject == SUBJECT:
             self._audited(msg.data)
         elif (on := _subject_of(msg.data)) is not None:
             self._stir(on)
 
     def _audited(self, data: bytes) -> None:
-        """Reads and refusals change nothing; what we asked ourselves are reads."""
+        """Reads and refusals change nothing, and our own requests are reads."""
         if client_of(data) == self.ours:
             return
         if (one := event(data)) is not None and self._stir(one.on) and len(self.changes) < MOST:
@@ -61,23 +61,24 @@ class Ear:
         return True
 
     async def written(self, _msg: Msg) -> None:
-        """Takes in one write to a watched bucket. Nobody is named for it, since writes leave no audit event."""
+        """Take in one write to a watched bucket. It has no author, because writes leave no audit event."""
         self.heard += 1
         self.stirred.set()
 
     async def ended(self) -> None:
-        """The connection is closed: whoever waits for news is woken, since nothing more will be heard."""
+        """The connection is closed: wake everybody who waits for news, because nothing more will be heard."""
         self.closed.set()
         self.stirred.set()
 
     @property
     def is_full(self) -> bool:
-        """As many changes are remembered as may be, so that nobody can be named for further ones."""
+        """Is the memory of changes full, so that no author can be named for further ones?"""
         return len(self.changes) >= MOST
 
 
 def _subject_of(data: bytes) -> Raw | None:
-    """The stream or consumer that came, changed or went; also without a request, as when nobody used it for long."""
+    """The stream or consumer that was created, changed or deleted, also without a request, as when it was unused for
+    long."""
     try:
         said = from_json(data)
     except ValueError:
@@ -91,7 +92,8 @@ def _subject_of(data: bytes) -> Raw | None:
 
 
 async def listen(js: JetStream, nc: Client) -> Ear:
-    """Subscribed when this returns. Raises CannotContinue where this user may not hear advisories."""
+    """Subscribe; the subscriptions exist when this returns. Raises CannotContinue where this user may not hear
+    advisories."""
     ear = Ear(ours=AuditedClient(str(nc._server_info.get("server_name", "")), nc.client_id or 0))
     nc._closed_cb = ear.ended  # nats-py takes it only when it connects
     await nc.subscribe(ADVISORIES, cb=ear.advisory)
@@ -113,7 +115,7 @@ async def _is_refused(nc: Client) -> bool:
 
     nc._error_cb = hear
     await nc.flush()
-    await nc.flush()  # the first one may overtake the subscription
+    await nc.flush()  # the first ping may overtake the subscription
     nc._error_cb = before
     return any("permissions violation for subscription" in one for one in said)
 
@@ -121,6 +123,6 @@ async def _is_refused(nc: Client) -> bool:
 def _deaf() -> Diagnostic:
     return Diagnostic(
         severity=Severity.ERROR, code="DR111", name=PAGES["DR111"].name,
-        message=f"This user may not subscribe to {ADVISORIES}, so nobody tells when something changes.",
+        message=f"This user may not subscribe to {ADVISORIES}, so a watch would never hear of a change.",
         fix="Allow it, or look from time to time: `reconciler drift` without --watch.",
     )  # fmt: skip

@@ -1,7 +1,7 @@
-"""Paged lists, read in parallel and still complete while others create and delete.
+"""Reads paged lists in parallel, and complete while others create and delete.
 
-A list is no snapshot: what is deleted between two pages shifts the rest, and an untouched object could slip through
-between them. So pages overlap, and each must begin at or before the name at which the one before it ended.
+A list is no snapshot: a deletion between two pages shifts the rest, and an untouched object could slip through between
+them. So pages overlap, and each must begin at or before the name at which the previous one ended.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from reconciler.model.resource import Json
 from reconciler.server.wire.api import Answer, JetStream, NoAnswer, Refusal
 
 OVERLAP = 16
-"""Objects that two pages share: so many may be deleted in front of a page while it is under way."""
+"""How many objects two pages share: so many may be deleted before a page while it is under way."""
 ATTEMPTS = 6
 
 Section = Literal["streams", "consumers"]
@@ -24,11 +24,11 @@ Section = Literal["streams", "consumers"]
 
 @dataclass(slots=True)
 class Listed:
-    """Everything one list answered, by name."""
+    """Everything that one list answered, by name."""
 
     items: dict[str, Mapping[str, Json]] = field(default_factory=dict)
     silent: dict[str, str] = field(default_factory=dict)
-    """Names that exist, whose state nobody told (`missing`, `offline`), and why."""
+    """Names that exist but whose state is unknown (`missing`, `offline`), with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class _Page:
 
 
 async def listed(js: JetStream, endpoint: str, section: Section) -> Listed | Refusal | NoAnswer | Unsettled:
-    """STREAM.LIST, CONSUMER.LIST.<stream> or the same of NAMES, complete."""
+    """Return STREAM.LIST, CONSUMER.LIST.<stream> or the same of NAMES, complete."""
     for _ in range(ATTEMPTS):
         pages = await _pages(js, endpoint, section)
         if not isinstance(pages, list):
@@ -108,7 +108,7 @@ def _name(item: Json, section: Section) -> str:
 
 
 def _is_complete(pages: list[_Page]) -> bool:
-    """Whether everything that existed all the time is in one of the pages. Servers sort by bytes, as code points do."""
+    """Is everything that existed all the time in one of the pages? Servers sort by bytes, as code points do."""
     for page, following in itertools.pairwise(pages):
         if page.reaches_end:
             return True
@@ -129,8 +129,8 @@ def _merged(pages: list[_Page]) -> Listed:
 async def ask_each(
     js: JetStream, silent: Mapping[str, str], endpoint: Callable[[str], str], gone: int, into: Listed
 ) -> None:
-    """Asks for the silent ones by name, who is persistent also until there is a leader again. When a whole first batch
-    stays silent, so will the rest: they are not asked."""
+    """Ask for each silent object by name; a persistent client waits until there is a leader again. If a whole first
+    batch stays silent, the rest will too, so it is not asked."""
     names, batch = sorted(silent), 64
     for start in range(0, len(names), batch):
         asked = names[start : start + batch]

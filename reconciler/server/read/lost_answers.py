@@ -1,7 +1,7 @@
-"""Writes whose answer was lost: what is there now says whether they happened, and whether to send them again.
+"""Writes whose answer was lost: the present state says whether they happened, and whether to send them again.
 
-Everything sent again is harmless when the first one happens after all: entries are compared before they are set, and
-updates and deletions of the same thing come to the same.
+A repeated write is harmless even if the first one happens after all: entries are compared before they are set, and
+repeated updates and deletions of the same object have the same result.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 def is_unknown(said: Answer | Put) -> bool:
-    """Nobody can say whether it was done: silence, or a refusal that does not say so."""
+    """Is it unknown whether the write was done? That is so after silence, or after a refusal that does not say."""
     if isinstance(said, NoAnswer):
         return said.outcome_unknown
     return isinstance(said, Refusal) and said.err_code in TRANSIENT - NOTHING_DONE
@@ -38,13 +38,14 @@ async def written(
     js: JetStream, send: Callable[[], Awaitable[Answer]], look: Callable[[], Awaitable[T | None]]
 ) -> Answer | T:
     """The answer; or, where none came, what `look` finds. None: nothing was done yet, so it is sent again."""
-    pauses = Pauses(js.patience)
-    while True:
-        said = await send()
-        if not is_unknown(said) or ((found := await look()) is None and not await pauses.rest()):
-            return said
-        if found is not None:
-            return found
+    with Pauses(js.patience) as pauses:
+        while True:
+            said = await send()
+            if not is_unknown(said) or ((found := await look()) is None and not await pauses.rest()):
+                return said
+            if found is not None:
+                return found
+            pauses.tell(_looking(said))
 
 
 async def put(
@@ -59,20 +60,26 @@ async def put(
 ) -> Put:
     """As `JetStream.put_entry`, with what is there now as the answer where none came. `whoever`: the same is as good
     when somebody else wrote it."""
-    pauses, perhaps_ours = Pauses(js.patience), whoever
-    while True:
-        said = await js.put_entry(bucket, key, value, expected_revision=expected_revision, headers=headers)
-        perhaps_ours = perhaps_ours or is_unknown(said)
-        if not perhaps_ours or not (is_unknown(said) or isinstance(said, Conflict)):
-            return said
-        there = await entry(js, bucket, key)
-        if isinstance(there, Entry) and (there.value, there.deleted) == (value, bool(headers)):
-            return Stored(there.revision)
-        if isinstance(said, Conflict) or not await pauses.rest():
-            return said
+    perhaps_ours = whoever
+    with Pauses(js.patience) as pauses:
+        while True:
+            said = await js.put_entry(bucket, key, value, expected_revision=expected_revision, headers=headers)
+            perhaps_ours = perhaps_ours or is_unknown(said)
+            if not perhaps_ours or not (is_unknown(said) or isinstance(said, Conflict)):
+                return said
+            there = await entry(js, bucket, key)
+            if isinstance(there, Entry) and (there.value, there.deleted) == (value, bool(headers)):
+                return Stored(there.revision)
+            if isinstance(said, Conflict) or not await pauses.rest():
+                return said
+            pauses.tell(_looking(said))
+
+
+def _looking(said: Answer | Put) -> str:
+    return f"to know whether it was done, and looking again: {said}"
 
 
 async def delete(js: JetStream, bucket: str, key: str, *, expected_revision: int | None) -> Put:
-    """Leaves a delete marker. Never a purge: members of a group take that for a broken record."""
+    """Leave a delete marker. Never a purge: members of a group take that for a broken record."""
     marker = {"KV-Operation": "DEL"}
     return await put(js, bucket, key, b"", expected_revision=expected_revision, headers=marker)

@@ -1,8 +1,9 @@
-"""The messages of a stream between two sequences, exactly: none is missing because a copy lags behind, none comes twice.
+"""Reads the messages of a stream between two sequences, exactly: none is missing because a replica lags, none comes
+twice.
 
-Direct batches are fast, but any replica or mirror answers them. What a copy has not got yet, the leader has; it is asked
-wherever a batch ends before the last sequence that is wanted. Neither leaves an event in an audit trail, so that a
-stream of such events can be followed without feeding it.
+Direct batches are fast, but any replica or mirror answers them. The leader has what a replica lacks, so it is asked
+wherever a batch ends before the last wanted sequence. Neither request leaves an event in an audit trail, so a stream of
+such events can be followed without feeding it.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from reconciler.server.wire.api import NO_MESSAGE, NO_STREAM, JetStream, NoAnswe
 from reconciler.server.wire.pipeline import Reply, Silence
 
 BATCH, BYTES = 2_000, 4 << 20
-"""Of one direct batch."""
+"""Messages in one direct batch."""
 LANES, LANE = 32, 64
 """Requests at a time, and sequences that each goes through, where messages must be asked for one by one."""
 _OURS = frozenset({"Nats-Stream", "Nats-Subject", "Nats-Sequence", "Nats-Time-Stamp", "Nats-Num-Pending",
                    "Nats-Last-Sequence", "Nats-UpTo-Sequence"})  # fmt: skip
-"""What the server adds to a message that it gives out."""
+"""Headers that the server adds to a message that it returns."""
 _HEADER = re.compile(r"^([^:\r\n]+):[ \t]*([^\r\n]*)", re.MULTILINE)
 
 
@@ -43,7 +44,7 @@ Problem = Refusal | NoAnswer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Range:
-    """What is wanted of a stream: the messages after one sequence, up to and with another."""
+    """The wanted range of a stream: the messages after one sequence, up to and including another."""
 
     stream: str
     after: int
@@ -52,30 +53,30 @@ class Range:
 
 
 class Unreadable(Exception):
-    """A range cannot be read to its end; what came of it so far is not all."""
+    """A range cannot be read to its end, so what came so far is incomplete."""
 
 
 class Gone(Unreadable):
-    """By the server's own word there is no more, now or later: the stream was deleted, made anew or set back."""
+    """The server itself says that there is no more, now or later: the stream was deleted, recreated or set back."""
 
 
 async def last(js: JetStream, stream: str, matching: str = ">") -> Message | Problem | None:
-    """The newest that there is, as the leader knows it; None: none."""
+    """Return the newest message, as the leader knows it; None: there is none."""
     return await _from_leader(js, stream, {"last_by_subj": matching})
 
 
 async def next_after(js: JetStream, stream: str, sequence: int, matching: str = ">") -> Message | Problem | None:
-    """The first one that is there after this sequence."""
+    """Return the first message after this sequence."""
     return await _from_leader(js, stream, {"seq": sequence + 1, "next_by_subj": matching})
 
 
 async def at(js: JetStream, stream: str, sequence: int) -> Message | Problem | None:
-    """The message with exactly this sequence, as the leader has it; None where there is none."""
+    """Return the message with exactly this sequence, as the leader has it; None where there is none."""
     return await _from_leader(js, stream, {"seq": sequence})
 
 
 async def since(js: JetStream, stream: str, time: str) -> Message | Problem | None:
-    """The first one that was stored then or later."""
+    """Return the first message that was stored then or later."""
     return await _from_leader(js, stream, {"start_time": time})
 
 
@@ -103,7 +104,7 @@ def _given(reply: Reply) -> Message:
 
 
 async def pages(js: JetStream, wanted: Range) -> AsyncIterator[list[Message]]:
-    """All of them, in order; raises Unreadable rather than leaving any out."""
+    """Yield all of them, in order. Raises Unreadable rather than leave any out."""
     ways = _batches if js.prefix.startswith("$JS.") else _one_by_one  # an import passes on one answer to a request
     async for page in ways(js, wanted):
         if page:
@@ -126,7 +127,8 @@ async def _batches(js: JetStream, wanted: Range) -> AsyncIterator[list[Message]]
 
 
 async def _batch(js: JetStream, wanted: Range, after: int) -> list[Message] | None:
-    """None: this way is closed. Empty: whoever answered has no more; a batch that was cut off counts as far as it goes."""
+    """Read one batch. None: this way is closed. Empty: whoever answered has no more; a batch that was cut off counts as
+    far as it goes."""
     body = {"seq": after + 1, "batch": BATCH, "max_bytes": BYTES, "next_by_subj": wanted.matching}
     replies = await js.pipeline.stream(f"{js.prefix}DIRECT.GET.{wanted.stream}", encoded(body), within=STALL, ends=ends)
     if isinstance(replies, NoAnswer):
@@ -140,7 +142,8 @@ async def _batch(js: JetStream, wanted: Range, after: int) -> list[Message] | No
 
 
 async def _missing(js: JetStream, wanted: Range, after: int) -> list[Message]:
-    """What the leader has next, where a copy had no more; empty: that was all, and the stream did get as far as that."""
+    """Read from the leader what a replica did not have; empty: there is no more, and the stream did get as far as
+    that."""
     found = await next_after(js, wanted.stream, after, wanted.matching)
     if isinstance(found, Message):
         return [found]
@@ -148,7 +151,7 @@ async def _missing(js: JetStream, wanted: Range, after: int) -> list[Message]:
     if not isinstance(end, Message):
         raise _unreadable(wanted.stream, end)
     if end.sequence < wanted.upto:
-        raise Gone(f"stream {wanted.stream} ends at {end.sequence}, and message {wanted.upto} had been seen")
+        raise Gone(f"stream {wanted.stream} ends at {end.sequence}, but message {wanted.upto} had been seen")
     return []
 
 
@@ -158,8 +161,8 @@ def _unreadable(stream: str, said: Problem) -> Unreadable:
 
 
 async def ending(js: JetStream, stream: str) -> Message | Problem:
-    """Where a stream ends, whether that message is still there or not. Leaves an event in an audit trail, so this is
-    asked only where nothing else tells."""
+    """Find where a stream ends, whether that message still exists or not. This leaves an event in an audit trail, so it
+    is asked only where nothing else tells."""
     said = await js.read(f"STREAM.INFO.{stream}")
     if isinstance(said, Refusal | NoAnswer):
         return said
@@ -168,7 +171,7 @@ async def ending(js: JetStream, stream: str) -> Message | Problem:
 
 
 async def _one_by_one(js: JetStream, wanted: Range) -> AsyncIterator[list[Message]]:
-    """From the leader, many at a time: where direct reading is off, refused, or broken off."""
+    """Read from the leader, many at a time: where direct reading is off, refused, or broken off."""
     done = wanted.after
     for start in range(wanted.after, wanted.upto, LANES * LANE):
         starts = range(start, min(start + LANES * LANE, wanted.upto), LANE)
@@ -177,7 +180,7 @@ async def _one_by_one(js: JetStream, wanted: Range) -> AsyncIterator[list[Messag
         yield found
         done = found[-1].sequence if found else done
     if done < wanted.upto and any(one.sequence <= wanted.upto for one in await _missing(js, wanted, done)):
-        raise Unreadable(f"stream {wanted.stream} was made anew or set back while it was read")
+        raise Unreadable(f"stream {wanted.stream} was recreated or set back while it was read")
 
 
 async def _lane(js: JetStream, wanted: Range, after: int, upto: int) -> list[Message]:

@@ -1,6 +1,6 @@
-"""What an account holds, in few round trips: target, streams, consumers and the entries of the reserved buckets.
+"""Reads what an account holds in few round trips: target, streams, consumers and the entries of the reserved buckets.
 
-Reading writes nothing. What could not be read becomes an unknown scope with its reason, never an absence.
+It writes nothing. What could not be read becomes an unknown scope with its reason, never an absence.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from reconciler.model.wire.questions import (
 from reconciler.model.wire.snapshot import Entry, Scope, Snapshot
 from reconciler.server.read.copied import copied_up_to
 from reconciler.server.read.counting import holes, largest, messages_from, messages_since, oldest
+from reconciler.server.read.gathered import gathered
 from reconciler.server.read.listing import Listed, Unsettled, ask_each, listed
 from reconciler.server.read.peers import peers
 from reconciler.server.read.queues import queued_from
@@ -44,7 +45,7 @@ PARTS = {BUCKET: ("id", f"{PREFIX}.>", f"{intents.PREFIX}.>", "lease.>")}
 """Keys that matter to a plan, where that is not all of them: the journal only grows."""
 JETSTREAM_OFF = 10039
 ATTEMPTS = 3
-"""Looks at an account in which applies end one after the other."""
+"""How often an account is read in which applies end one after the other."""
 _CONSUMERS = f"{PREFIX}.consumer."
 _OF_STREAMS = (f"{PREFIX}.", f"{intents.PREFIX}.")
 
@@ -54,8 +55,8 @@ Streams = Listed | Refusal | NoAnswer | Unsettled
 async def observe(
     js: JetStream, *, buckets: Collection[str] = RESERVED, consumers_of: Container[str] | None = None
 ) -> Snapshot:
-    """Everything there is; `consumers_of` names the streams whose consumers matter (None: all). Read anew where an apply
-    wrote down meanwhile what it had done: of that, the streams would show what was before."""
+    """Read everything; `consumers_of` names the streams whose consumers matter (None: all). Read again where an apply
+    meanwhile recorded what it had done, because the streams would show the state before that."""
     for _ in range(ATTEMPTS):
         snapshot = await _observed(js, buckets, consumers_of)
         if not _is_torn(snapshot):
@@ -64,7 +65,8 @@ async def observe(
 
 
 def _is_torn(snapshot: Snapshot) -> bool:
-    """Leases and the journal are written all the time an apply takes, and tell nothing of the streams."""
+    """Did an apply end during the read? Leases and the journal do not count: they are written all the time during an
+    apply, and say nothing about the streams."""
     said = snapshot.streams.get(f"KV_{BUCKET}")
     listed_at = said["state"]["last_seq"] if said else 0
     entries = snapshot.entries.get(BUCKET, {}).items()
@@ -104,7 +106,7 @@ async def _observed(js: JetStream, buckets: Iterable[str], consumers_of: Contain
 
 
 async def with_consumers(js: JetStream, snapshot: Snapshot, of: Collection[str]) -> Snapshot:
-    """The same account, with the consumers of these streams too."""
+    """Return the same account, with the consumers of these streams as well."""
     streams, unknown = dict(snapshot.streams), dict(snapshot.unknown)
     found = await _consumers(js, streams, _counted(streams, of), unknown)
     copiers = _of_servers(found)
@@ -121,7 +123,7 @@ Consumers = Mapping[str, Mapping[str, Mapping[str, Json]]]
 
 
 def _without(found: Consumers, copiers: Consumers) -> Consumers:
-    """Those that people made."""
+    """Leave out the reserved buckets."""
     rest = {stream: {n: one for n, one in found[stream].items() if n not in own} for stream, own in copiers.items()}
     return {**found, **rest}
 
@@ -132,9 +134,9 @@ def _of_servers(found: Consumers) -> Consumers:
 
 
 async def ask(js: JetStream, questions: Iterable[Question]) -> Facts:
-    """Answers to what depends on the diff; what cannot be answered says why."""
+    """Answer questions that depend on the diff; a question without an answer gets the reason."""
     asked = tuple(dict.fromkeys(questions))
-    answers = await asyncio.gather(*(_asked(js, question) for question in asked))
+    answers = await gathered([_asked(js, question) for question in asked], "for what is counted for this plan")
     return {q: a if isinstance(a, dict) else Unanswered(str(a)) for q, a in zip(asked, answers, strict=True)}
 
 
@@ -151,7 +153,7 @@ _ANSWERING: Mapping[type[Question], Callable[..., Awaitable[dict[str, Json] | Re
 
 
 def _refuse_nothing(js: JetStream, info: Answer, streams: Streams) -> None:
-    """Going on without any JetStream to look at is meaningless."""
+    """Raise CannotContinue where there is no JetStream to look at."""
     where = js.prefix.rstrip(".")
     if isinstance(info, Refusal) and info.err_code == JETSTREAM_OFF:
         message = f"JetStream is not enabled for this account ({info.err_code})."
@@ -159,7 +161,7 @@ def _refuse_nothing(js: JetStream, info: Answer, streams: Streams) -> None:
     elif isinstance(streams, Listed) or not isinstance(info, NoAnswer):
         return
     elif info.why is Silence.NO_RESPONDERS:
-        message = f"Nobody answers at {where}: the server has no JetStream, or the domain or prefix is wrong."
+        message = f"Nothing answers at {where}: the server has no JetStream, or the domain or prefix is wrong."
         fix = "Start the server with JetStream (-js), or check --js-domain and --js-api-prefix."
     else:
         message = f"Nothing could be read at {where}: {info}; {streams}."
@@ -185,7 +187,7 @@ def _counted(streams: Mapping[str, Mapping[str, Json]], wanted: Container[str] |
 
 
 def _remembered(entries: Mapping[str, Mapping[str, Entry]]) -> set[str]:
-    """Streams with consumers of ours: in a cluster one that was just made is there before the stream's leader counts it."""
+    """Streams with recorded consumers: in a cluster, a new consumer exists before the stream's leader counts it."""
     records = entries.get(BUCKET, {}).items()
     ours = (decode_key(key) for key, one in records if key.startswith(_CONSUMERS) and not one.deleted)
     return {address.stream for address in ours if address is not None}
@@ -194,7 +196,7 @@ def _remembered(entries: Mapping[str, Mapping[str, Entry]]) -> set[str]:
 async def _consumers(
     js: JetStream, streams: dict[str, Mapping[str, Json]], names: Sequence[str], unknown: dict[str, str]
 ) -> dict[str, Mapping[str, Mapping[str, Json]]]:
-    answers = await asyncio.gather(*(_consumers_of(js, name) for name in names))
+    answers = await gathered([_consumers_of(js, name) for name in names], "for the consumers of streams")
     found: dict[str, Mapping[str, Mapping[str, Json]]] = {}
     for name, said in zip(names, answers, strict=True):
         if isinstance(said, Listed):
@@ -217,7 +219,7 @@ async def _consumers_of(js: JetStream, stream: str) -> Streams:
 async def _patiently(
     js: JetStream, bucket: str, stream: Mapping[str, Json], keys: Sequence[str]
 ) -> dict[str, Entry] | Refusal | NoAnswer:
-    """Without what is in them no plan is made, so a leader is waited for."""
+    """Wait for a leader: without this bucket's entries there is no plan."""
     said = await entries(js, bucket, stream, keys)
     passes = isinstance(said, Refusal | NoAnswer) and not _is_denied(said)
     return await entries(js.persistent(), bucket, stream, keys) if passes else said
@@ -245,5 +247,5 @@ async def _entries(
 
 
 def _is_denied(said: object) -> bool:
-    """Asking again is no use: it is not allowed, or not imported into this account."""
+    """Is asking again useless, because it is not allowed, or not imported into this account?"""
     return isinstance(said, NoAnswer) and said.why in (Silence.DENIED, Silence.NO_RESPONDERS)

@@ -1,4 +1,4 @@
-"""The servers of a cluster, as they tell every user of an account: no JetStream request says how many there are."""
+"""Counts the servers of a cluster, which answer every user of an account: no JetStream request returns their number."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from reconciler.server.wire.api import JetStream, NoAnswer, Reply, Silence
 
 ALL = "$SYS.REQ.ACCOUNT.PING.STATZ"
 _EACH = b'{"include_unused":true}'
-"""Also those that nobody of the account is connected to."""
+"""Asks all servers, including those that nobody of the account is connected to."""
 AFTER_THE_LAST = 1.0
-"""Seconds without a further answer, after which all have answered that do."""
+"""Seconds without a further answer, after which every server that answers has done so."""
 
 
 async def peers(js: JetStream, question: Peers) -> dict[str, Json] | NoAnswer:
-    """Those that take part in JetStream; no more are waited for than are asked for."""
+    """Return the servers that take part in JetStream; wait for no more than the wanted number."""
     if js.is_elsewhere:
-        return NoAnswer(Silence.UNSENT, "only servers on this side of a leaf node tell of themselves")
+        return NoAnswer(Silence.UNSENT, "only servers on this side of a leaf node answer")
     seen: dict[str, dict[str, Json]] = {}
 
     def enough(reply: Reply) -> bool:
@@ -29,7 +29,7 @@ async def peers(js: JetStream, question: Peers) -> dict[str, Json] | NoAnswer:
 
     said = await js.pipeline.stream(ALL, _EACH, within=min(js.timeout, AFTER_THE_LAST), ends=enough)
     if not seen:
-        return said if isinstance(said, NoAnswer) else NoAnswer(Silence.TIMEOUT, f"{ALL}: no server told of itself")
+        return said if isinstance(said, NoAnswer) else NoAnswer(Silence.TIMEOUT, f"{ALL}: no server answered")
     return {"servers": [*seen.values()]}
 
 

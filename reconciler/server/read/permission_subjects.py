@@ -1,7 +1,7 @@
-"""Which subjects each read and each step asks at: the one table behind printed permissions and the look before an apply.
+"""The subjects of each read and each step: the one table behind printed permissions and the check before an apply.
 
-A test finds every endpoint that is written anywhere in this package here, and real users with exactly these
-permissions plan and apply without a violation.
+A test checks that every endpoint in this package is listed here, and real users with exactly these permissions plan and
+apply without a violation.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ LOOK = ("INFO", "STREAM.LIST", "STREAM.INFO.*", "CONSUMER.LIST.*", "CONSUMER.INF
 """Names and configurations of the whole account; INFO one by one where a server is late for a list."""
 RECORDS = ("STREAM.MSG.GET.KV_{bucket}", "DIRECT.GET.KV_{bucket}")
 MEASURE = ("STREAM.INFO.{stream}", "STREAM.MSG.GET.{stream}", "DIRECT.GET.{stream}")
-"""What a change would lose: where a time or sequence lies, and how many messages follow."""
+"""For measuring losses: where a time or sequence lies, and how many messages follow."""
 TRAIL = ("DIRECT.GET.{stream}",)
-"""Who did it: a stream that captures audit events is read without leaving one."""
+"""For naming authors: reading a stream of audit events leaves no event."""
 CREATE = "STREAM.CREATE.KV_{bucket}"
 MEMORY = "lease, journal and records of apply"
 
@@ -55,12 +55,12 @@ MEMBER = "CONSUMER.INFO.{stream}.{on}"
 CHANGES = "what apply changes"
 BACKUP = "STREAM.SNAPSHOT.{stream}"
 CHUNK = "$JS.SNAPSHOT.ACK.{stream}.>"
-"""Parts of a backup are acknowledged where the server says, which is under this."""
+"""The server names the subject for acknowledging parts of a backup, which is below this one."""
 AFTERWARDS: Mapping[int, tuple[str, ...]] = {
     1: ("STREAM.NAMES", "STREAM.LIST"),
     2: ("STREAM.NAMES", "STREAM.LIST", "CONSUMER.NAMES.{stream}", "CONSUMER.LIST.{stream}"),
 }
-"""The look when all is through, by what was made or deleted: a stream, or a consumer of one. NAMES on a single server."""
+"""The look after an apply, by what was created or deleted: a stream, or a consumer. NAMES on a single server."""
 LOOKED_AT_AFTERWARDS = frozenset({Call.STREAM_CREATE, Call.STREAM_UPDATE, Call.STREAM_DELETE,
                                   Call.CONSUMER_CREATE, Call.CONSUMER_UPDATE, Call.CONSUMER_DELETE})  # fmt: skip
 
@@ -70,16 +70,17 @@ class Api:
     """Where the JetStream API answers, and where answers arrive."""
 
     start: str = "$JS.API."
-    """What every endpoint begins with."""
+    """The beginning of every endpoint."""
     inbox: str = "_INBOX"
 
     @classmethod
     def of(cls, domain: str | None, prefix: str | None, inbox: str) -> Self:
-        """For a JetStream domain or an imported prefix; where neither is named, for the API at `$JS.API.`."""
+        """Return the API of a JetStream domain or an imported prefix; where neither is named, the one at `$JS.API.`."""
         return cls(start=api_prefix(domain, prefix), inbox=inbox)
 
     def subject(self, template: str, **names: str) -> str | None:
-        """None: not asked here, since an import passes on one answer and these have several."""
+        """Return the subject of an endpoint; None: it is not asked here, because it has several answers and an import
+        passes on one."""
         filled = template.format(**names)
         if filled.startswith("DIRECT.") and not self.start.startswith("$JS."):
             return None
@@ -87,30 +88,32 @@ class Api:
         return (elsewhere if filled.startswith("$KV.") else self.start) + filled
 
     def needs(self, why: str, templates: Iterable[str], **names: str) -> Iterator[Need]:
-        """One permission for each template, filled with `names`; what is not asked here (see `subject`) is left out."""
+        """Return one permission for each template, filled with `names`; endpoints that are not asked here (see
+        `subject`) are left out."""
         for template in templates:
             if (subject := self.subject(template, **names)) is not None:
                 yield Need(subject=subject, why=why)
 
     def looking(self) -> Iterator[Need]:
-        """For reading the account, as every plan begins."""
+        """Return the permissions to read the account, as every plan begins."""
         yield Need(subject=WHO, why="who we are")
         yield from self.needs("what the account holds", LOOK)
         for bucket in RESERVED:
             yield from self.needs("what reconciler and groups remember", RECORDS, bucket=bucket)
 
     def measuring(self, streams: Iterable[str]) -> Iterator[Need]:
-        """For counting what a change of these streams would lose."""
+        """Return the permissions to count what a change of these streams would lose."""
         for stream in streams:
             yield from self.needs("what changes would lose", MEASURE, stream=stream)
 
     def attributing(self, streams: Iterable[str]) -> Iterator[Need]:
-        """For finding out who made a change, from these streams of audit events."""
+        """Return the permissions to name the authors of changes, from these streams of audit events."""
         for stream in streams:
             yield from self.needs("who did it, from the audit trail", TRAIL, stream=stream)
 
     def remembering(self, *keys: str, made: bool = False) -> Iterator[Need]:
-        """`keys` of the bucket that are written (none: any); `made`: it is there already."""
+        """Return the permissions to keep records: `keys` of the bucket that are written (none: any). `made` says that
+        the bucket exists."""
         for key in keys or (">",):
             yield from self.needs(MEMORY, ("$KV.{bucket}.{key}",), bucket=BUCKET, key=key)
         yield from self.needs(MEMORY, RECORDS[:1], bucket=BUCKET)
@@ -118,32 +121,33 @@ class Api:
             yield from self.needs(MEMORY, (CREATE,), bucket=BUCKET)
 
     def carrying_out(self, steps: Iterable[Step]) -> Iterator[Need]:
-        """For the requests of these steps, and for reading the consumers of members that a gate waits for."""
+        """Return the permissions for the requests of these steps, and to read the consumers of members that a gate
+        waits for."""
         for step in steps:
             yield from self.needs(CHANGES, STEPS[step.call], **_names(step))
             named = step.body.get("names") or step.body.get("partitions") or ()  # the members a gate waits for
             yield from (need for name in named for need in self.needs(CHANGES, (MEMBER,), stream=step.on[0], on=name))
 
     def verifying(self, steps: Iterable[Step]) -> Iterator[Need]:
-        """For the look after an apply at the streams and consumers that these steps change."""
+        """Return the permissions to look, after an apply, at the streams and consumers that these steps change."""
         for step in steps:
             if step.call in LOOKED_AT_AFTERWARDS:
-                yield from self.needs("whether all is there afterwards", AFTERWARDS[len(step.on)], **_names(step))
+                yield from self.needs("whether everything exists afterwards", AFTERWARDS[len(step.on)], **_names(step))
 
     def backing_up(self, streams: Iterable[str]) -> Iterator[Need]:
-        """For `apply --backup`."""
+        """Return the permissions for `apply --backup`."""
         for stream in streams:
             yield from self.needs("backups", (BACKUP,), stream=stream)
             yield Need(subject=CHUNK.format(stream=stream), why="backups")
 
     def hearing(self) -> Iterator[Need]:
-        """For `drift --watch`: what tells of changes, and writes to buckets as they pass."""
+        """Return the permissions for `drift --watch`: to hear of changes, and of writes to buckets as they pass."""
         yield Need(subject=ADVISORIES, why="what changes, for --watch")
         for bucket, keys in HEARD.items():
             yield from self.needs("what changes, for --watch", ("$KV.{bucket}.{keys}",), bucket=bucket, keys=keys)
 
     def answers(self) -> Need:
-        """The subscription that every request needs, whatever it asks."""
+        """Return the subscription that every request needs, whatever it asks."""
         return Need(subject=f"{self.inbox}.>", why="answers")
 
 

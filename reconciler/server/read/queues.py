@@ -1,4 +1,4 @@
-"""A queue that another stream feeds, as it is read: how far it has come, and what would go with it."""
+"""Reads a queue that another stream feeds: how far it has come, and what deleting it would lose."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from reconciler.server.read.counting import messages_from
 from reconciler.server.wire.api import NO_MESSAGE, NO_STREAM, Answer, JetStream, NoAnswer, Refusal
 
 COMPARED = 256
-"""Of the newest messages queued, so many are compared with what their source holds."""
+"""How many of the newest queued messages are compared with their source."""
 OVERTAKEN = 50
-"""Looks in whose midst a message may be processed; of members that are so fast nothing can be read."""
+"""How often to look again when a message is processed during a look; some members are too fast for any look."""
 
 
 async def look(js: JetStream, name: str, origin: str) -> dict[str, Any] | Refusal | NoAnswer:
-    """The source before and after: what arrives between the looks counts as not yet taken in, and is no sign of a new one."""
+    """Read the queue between two looks at the source: what arrives in between counts as not yet taken in, and is no
+    sign of a new source."""
     source = await js.read(f"STREAM.INFO.{origin}")
     if not isinstance(source, Mapping):
         return source
@@ -36,8 +37,8 @@ async def look(js: JetStream, name: str, origin: str) -> dict[str, Any] | Refusa
 
 
 async def is_rewound(js: JetStream, seen: Mapping[str, Any], origin: str) -> bool:
-    """Does the source hold something else where it gave one of the newest that are queued? One that came back without its
-    end, as after a power cut, has stored others under the same numbers since."""
+    """Does the source now hold something else under the sequence of one of the newest queued messages? A source that
+    came back without its end, as after a power cut, has given the same numbers to other messages since."""
     name, state, last = seen["queue"]["config"]["name"], seen["queue"]["state"], seen["afterwards"]["state"]["last_seq"]
     newest = range(max(state["first_seq"], state["last_seq"] + 1 - COMPARED), state["last_seq"] + 1)
     copies = await _there(js, name, newest if state["messages"] else ())
@@ -47,17 +48,19 @@ async def is_rewound(js: JetStream, seen: Mapping[str, Any], origin: str) -> boo
 
 
 async def _there(js: JetStream, stream: str, sequences: Iterable[int]) -> dict[int, Mapping[str, Any]]:
-    """Those of these messages that can be read."""
+    """The messages among these that can be read."""
     asked = [*sequences]
     said = await asyncio.gather(*(js.read(f"STREAM.MSG.GET.{stream}", {"seq": one}) for one in asked))
     return {at: one["message"] for at, one in zip(asked, said, strict=True) if isinstance(one, Mapping)}
 
 
 async def queued_from(js: JetStream, question: QueuedFrom) -> dict[str, Any] | Refusal | NoAnswer:
-    """Whatever the source lacks from there on counts: nobody says which of it was taken in. Of a queue that went since the
-    account was read, as another apply made the group anew, nothing is left to lose: ours will find that out."""
+    """Count everything that the source lacks from there on, because it is unknown what of it was taken in. A queue that
+    disappeared since the account was read, as when another apply recreated the group, has nothing left to lose; this
+    apply will find that out."""
     seen = await look(js, question.stream, question.source)
-    if isinstance(seen, NoAnswer):  # in a cluster, what is being deleted is silent; by now it is gone, or there anew
+    # in a cluster, a stream that is being deleted is silent; by now it is gone, or recreated
+    if isinstance(seen, NoAnswer):
         seen = await look(js, question.stream, question.source)
     for _ in range(OVERTAKEN):
         if not has_moved(seen):
@@ -83,15 +86,15 @@ async def _holes(js: JetStream, question: QueuedFrom, seen: Mapping[str, Any], p
 
 
 async def message(js: JetStream, stream: str, sequence: int) -> Answer:
-    """The first one from there on, as the leader has it."""
+    """Return the first message from there on, as the leader has it."""
     return await js.read(f"STREAM.MSG.GET.{stream}", {"seq": sequence, "next_by_subj": ">"})
 
 
 def is_gone(said: Answer) -> bool:
-    """Did the server say that the stream does not exist? Silence does not count as that."""
+    """Did the server say that the stream does not exist? Silence does not count."""
     return isinstance(said, Refusal) and said.err_code == NO_STREAM
 
 
 def has_moved(said: object) -> bool:
-    """The message that was there a moment ago is processed."""
+    """Was the message processed that existed a moment ago?"""
     return isinstance(said, Refusal) and said.err_code == NO_MESSAGE

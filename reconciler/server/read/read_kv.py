@@ -1,6 +1,7 @@
-"""All entries of one KV bucket: one request streams them; where that is not possible, the leader is asked per key.
+"""Reads all entries of one KV bucket: one request streams them; where that is not possible, the leader is asked per
+key.
 
-Direct answers may come from any replica or mirror, and such a copy may lag behind: the leader's last sequence tells.
+Direct answers may come from any replica or mirror, and such a copy may lag: the leader's last sequence shows that.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ _MARKER = re.compile(rb"^(KV-Operation: *(DEL|PURGE)|Nats-Marker-Reason:)", re.I
 async def entries(
     js: JetStream, bucket: str, stream: Mapping[str, Json], keys: Sequence[str] = (">",)
 ) -> dict[str, Entry] | Refusal | NoAnswer:
-    """The last message of every key that matches one of `keys`; `stream` is the STREAM.LIST item of the backing stream."""
+    """Return the last message of every key that matches one of `keys`; `stream` is the STREAM.LIST item of the backing
+    stream."""
     if stream["state"]["messages"] == 0:
         return {}
     direct = bool(stream["config"].get("allow_direct")) and js.prefix.startswith("$JS.")
@@ -46,8 +48,8 @@ async def _part(js: JetStream, bucket: str, matching: str, direct: bool) -> dict
 
 
 async def _last(js: JetStream, bucket: str, matching: str) -> int | Refusal | NoAnswer:
-    """The leader's last sequence; a copy that has it has everything before it too. Who may not ask has no better way than
-    to believe any copy; a leader that does not answer is no reason to."""
+    """The leader's last sequence; a replica that has it has everything before it too. A user who may not ask for it has
+    to believe any replica; a leader that does not answer is no reason to."""
     said = await js.read(f"STREAM.MSG.GET.KV_{bucket}", {"last_by_subj": matching})
     if isinstance(said, Mapping):
         return int(said["message"]["seq"])
@@ -56,7 +58,7 @@ async def _last(js: JetStream, bucket: str, matching: str) -> int | Refusal | No
 
 
 async def _direct(js: JetStream, bucket: str, matching: str) -> dict[str, Entry] | None:
-    """None: this way is closed (not permitted, cut off, refused)."""
+    """Read directly; None: this way is closed (not permitted, cut off, refused)."""
     found: dict[str, Entry] = {}
     start = 1
     while True:
@@ -75,12 +77,12 @@ async def _direct(js: JetStream, bucket: str, matching: str) -> dict[str, Entry]
 
 
 def ends(reply: Reply) -> bool:
-    """Is this the reply after the last message of a direct batch? The server speaks for itself in it."""
+    """Is this the reply after the last message of a direct batch? There the server speaks for itself."""
     return reply.status is not None
 
 
 def is_unbroken(messages: Iterable[Reply]) -> bool:
-    """Each message names the one sent before it."""
+    """Does each message name the one sent before it?"""
     before = "0"
     for message in messages:
         if message.headers.get("Nats-Last-Sequence") != before:
@@ -110,7 +112,7 @@ async def _from_leader(js: JetStream, bucket: str, matching: str) -> dict[str, E
 
 
 async def names(js: JetStream, bucket: str, matching: str) -> list[str] | Refusal | NoAnswer:
-    """The keys whose subject matches, those of deletion markers included."""
+    """Return the keys whose subject matches, including those of deletion markers."""
     subjects = await subject_counts(js, f"KV_{bucket}", matching)
     if not isinstance(subjects, dict):
         return subjects
@@ -118,7 +120,7 @@ async def names(js: JetStream, bucket: str, matching: str) -> list[str] | Refusa
 
 
 async def entry(js: JetStream, bucket: str, key: str) -> Entry | Refusal | NoAnswer | None:
-    """The last message of one key, from the leader: what a compare-and-set must be based on. None: never written."""
+    """Return the last message of one key from the leader, as a compare-and-set needs it. None: never written."""
     said = await js.read(f"STREAM.MSG.GET.KV_{bucket}", {"last_by_subj": f"$KV.{bucket}.{key}"})
     if isinstance(said, Refusal) and said.err_code == NO_MESSAGE:
         return None
@@ -131,7 +133,7 @@ async def entry(js: JetStream, bucket: str, key: str) -> Entry | Refusal | NoAns
 
 
 async def subject_counts(js: JetStream, stream: str, matching: str) -> dict[str, int] | Refusal | NoAnswer:
-    """How many messages a stream holds per subject."""
+    """Count the messages that a stream holds per subject."""
     counts: dict[str, int] = {}
     async for page in subject_pages(js, stream, matching):
         if isinstance(page, Refusal | NoAnswer):
@@ -143,7 +145,7 @@ async def subject_counts(js: JetStream, stream: str, matching: str) -> dict[str,
 async def subject_pages(
     js: JetStream, stream: str, matching: str
 ) -> AsyncIterator[dict[str, int] | Refusal | NoAnswer]:
-    """The same as it comes, for streams with millions: the server gives at most 100,000 subjects at a time."""
+    """Yield the same as it comes, for streams with millions: the server gives at most 100,000 subjects at a time."""
     seen, total = 0, 1
     while seen < total:
         said = await js.read(f"STREAM.INFO.{stream}", {"subjects_filter": matching, "offset": seen})

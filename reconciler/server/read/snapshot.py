@@ -1,7 +1,7 @@
-"""A stream as the server itself writes it down: its configuration and state, then its files as one archive in chunks.
+"""Takes a stream's backup from the server: its configuration and state, then its files as one archive in chunks.
 
-The server sends a window of chunks and waits for our acknowledgements, each to a subject that tells the chunk's size and
-number; the end is an empty message, which says so where something went wrong. A lost chunk shows in the numbers, and a
+The server sends a window of chunks and waits for acknowledgements, each to a subject that contains the chunk's size and
+number. An empty message marks the end, and says so if something went wrong. A lost chunk shows in the numbers, and a
 torn archive in its frames.
 """
 
@@ -20,14 +20,14 @@ from reconciler.server.wire.api import JetStream, NoAnswer, Refusal
 
 CHUNK = 128 << 10
 QUIET = 10.0
-"""Seconds without a chunk after which nobody waits any more; the server gives up on us after five."""
+"""Seconds without a chunk after which the backup is given up; the server gives up on us after five."""
 BEGINS = b"\xff\x06\x00\x00S2sTwO"
-"""Every archive's first frame."""
+"""The first frame of every archive."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """What the server said of the stream, and what the archive is."""
+    """What the server said of the stream, and the size of the archive."""
 
     head: Mapping[str, Json]
     size: int
@@ -37,8 +37,8 @@ class Taken:
 async def take(
     js: JetStream, stream: str, into: BinaryIO, *, seen: Callable[[int], None] = lambda _: None
 ) -> Taken | str:
-    """Writes the archive; or why there is none: an account that only imports the API gets none. `seen` hears how many
-    bytes have come."""
+    """Write the archive, or return why there is none: an account that only imports the API gets none. `seen` hears how
+    many bytes have come."""
     if not js.prefix.startswith("$JS."):
         return (
             "the server sends a backup within the account that holds the stream; back it up as a user of that account"
@@ -94,15 +94,15 @@ class _Chunks:
             await asyncio.to_thread(self._written, message.data)
         except OSError as error:
             self.failed = error
-            return "it could not be written"
+            return "the archive could not be written"
         except ValueError:
-            return "nobody waits for it any more"
+            return "this side has stopped receiving it"
         self.size += len(message.data)
         self.seen(self.size)
         return None
 
     def _written(self, data: bytes) -> None:
-        """Beside everything else: a disk may take its time, and a lease is renewed meanwhile."""
+        """Write in a thread: a disk may take its time, and the lease is renewed meanwhile."""
         self.into.write(data)
         self.digest.update(data)
 
@@ -120,7 +120,7 @@ class _Chunks:
 
 
 def torn(archive: BinaryIO) -> str | None:
-    """What is wrong with an archive: it begins as one does, and its frames fit one another up to the very end."""
+    """Return what is wrong with an archive: it must begin like one, and its frames must fit to the very end."""
     if archive.read(len(BEGINS)) != BEGINS:
         return "it does not begin as a snapshot does"
     place = len(BEGINS)

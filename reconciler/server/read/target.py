@@ -1,7 +1,7 @@
-"""Where we work: version, API level, account and cluster, as told by whoever answers the API.
+"""The target: version, API level, account and cluster, as whoever answers the API says.
 
-Through a leaf node the connection shows the leaf's version and cluster while the hub answers; a field sent on the
-strength of the connection's version would be dropped by an older hub without a word.
+Through a leaf node, the connection shows the leaf's version and cluster while the hub answers. A field that is sent
+because the connection's version has it would be silently dropped by an older hub.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _HIDDEN = "[REDACTED]"
 
 
 async def leader_versions(js: JetStream, streams: Mapping[str, Mapping[str, Json]]) -> list[Version]:
-    """Versions of the servers that lead streams: STREAM.INFO tells (`_nats.ver`), STREAM.LIST does not."""
+    """Return versions of the servers that lead streams: STREAM.INFO has them (`_nats.ver`), STREAM.LIST does not."""
     one_each = {_leader(item): name for name, item in streams.items()}
     asked = list(one_each.values())[:LEADERS_ASKED]
     answers = await asyncio.gather(*(js.read(f"STREAM.INFO.{name}") for name in asked))
@@ -47,7 +47,8 @@ def target(
     streams: Mapping[str, Mapping[str, Json]],
     versions: Iterable[Version],
 ) -> Target:
-    """The place as its answers describe it. The version is the lowest of all servers seen; what nobody told is None."""
+    """Return the target as its answers describe it. The version is the lowest of all servers seen; anything unsaid is
+    None."""
     usage = dict(info) if isinstance(info, Mapping) else {}
     limits = usage.pop("limits", None) or {}
     connected = None if js.is_elsewhere else _connected(js)
@@ -72,26 +73,27 @@ def target(
 
 
 def user_of(told: Mapping[str, Json], token: str | None) -> str | None:
-    """Who logged in by a token has no name: until 2.11.1 servers tell the token itself for it, and then that they do not."""
+    """Return the user's name. A login by token has none: servers report the token itself until 2.11.1, and hide it
+    later."""
     user = told.get("user")
     return None if not user or user in (token, _HIDDEN) else str(user)
 
 
 def level_of(version: Version) -> int:
-    """The API level that servers of this version have; 0 for those before 2.11."""
+    """Return the API level of servers of this version; 0 for those before 2.11."""
     return max((level for level, first in LEVELS.items() if first <= version), default=0)
 
 
 def _level(told: int | None, version: Version) -> int:
-    """The meta leader tells its own level; where an older server leads something, that server's counts. A server newer
-    than this table knows its level best."""
+    """Use the meta leader's own level; where an older server leads something, that server's counts. A server newer than
+    this table knows its level best."""
     if told is None:
         return level_of(version)
     return told if version >= LEVELS[max(LEVELS)] else min(told, level_of(version))
 
 
 def _lowest(leaders: list[Version], level: int | None, connected: Version | None) -> Version:
-    """Mixed versions count as the lowest; a connection whose version cannot have this API level is not who answers."""
+    """Mixed versions count as the lowest; a connection whose version cannot have this API level is not what answers."""
     fits = connected is not None and (level is None or level_of(connected) == level or level not in LEVELS)
     seen = leaders or ([connected] if connected is not None and fits else [])
     if level in LEVELS and all(level_of(version) > level for version in seen):

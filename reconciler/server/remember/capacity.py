@@ -1,8 +1,8 @@
-"""Keeps bucket `reconciler` from filling up: old runs go first. And says what to do where it takes nothing more.
+"""Keeps bucket `reconciler` from filling up by removing old runs, and says what to do where it takes nothing more.
 
-A bucket that is full takes no lease either, so this needs none: the newest run of every topology stays, and with it any
-that is under way. What goes is replaced by a marker that is smaller, which a full bucket takes all the same, and that
-vanishes by itself; so no other permission is needed than writing.
+A full bucket takes no lease either, so this needs none: the newest run of every topology stays, and with it any that is
+under way. A removed entry becomes a smaller marker, which even a full bucket accepts, and which vanishes by itself. So
+no permission other than writing is needed.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from reconciler.server.read.read_kv import entries
 from reconciler.server.wire.api import JetStream, NoAnswer, Put, Refusal
 
 AMPLE = 1 << 30
-"""Bytes that count as room where the bucket has no bound of its own."""
+"""Bytes that count as room where the bucket has no limit of its own."""
 FULL = frozenset({10077, 10047, 10002})
-"""The stream stores nothing more; the server or the account has no storage left."""
+"""The stream stores nothing more: the server or the account has no storage left."""
 FULL_DISK = (
-    "make room on the server's disk, which is full (its log says more where it is not), and start that server again if it "
-    "still stores nothing then"
+    "make room on the server's disk, which is full (its log says more if it is not), and restart that server if it "
+    "still stores nothing"
 )
 STORES_NOTHING = (
-    f"the server that leads bucket {BUCKET} answers and stores nothing, as it does once its disk was full: see its log, make "
-    "room, and start it again"
+    f"the server that leads bucket {BUCKET} answers but stores nothing, as it does once its disk was full: see its "
+    "log, make room, and restart it"
 )
 VANISHES = {"KV-Operation": "DEL", "Nats-TTL": "1s"}
 """A marker that vanishes by itself."""
 
 
 def way_out(said: Put | Refusal | NoAnswer, otherwise: str) -> str:
-    """What to do about a write that was refused."""
+    """Return what to do about a write that was refused."""
     if not isinstance(said, Refusal):
         return otherwise
     if said.is_for_want_of_disk:
@@ -48,14 +48,15 @@ def way_out(said: Put | Refusal | NoAnswer, otherwise: str) -> str:
 
 
 async def make_room(js: JetStream, snapshot: Snapshot) -> None:
-    """Before a lease is asked for, where what was read says that it may be refused."""
+    """Make room before a lease is asked for, where the bucket looks too full for one."""
     info = snapshot.streams.get(f"KV_{BUCKET}")
     if info is not None and _is_short(info):
         await prune(js)
 
 
 async def prune(js: JetStream) -> None:
-    """Fewer and fewer runs of each topology, until the bucket is at most half full. What stays, the next run removes."""
+    """Keep fewer and fewer runs of each topology, until the bucket is at most half full. The next run removes what
+    stays."""
     kept = journal.KEPT
     while (info := await _info(js)) is not None:
         is_short, keys = _is_short(info), _keys(info)
@@ -82,7 +83,7 @@ def _keys(info: Mapping[str, Json]) -> list[str]:
 
 
 async def _topologies(js: JetStream, info: Mapping[str, Json]) -> dict[int, str]:
-    """Whose the runs are; where nobody tells, they count as those of one."""
+    """The topology of each run; where that is unknown, they count as one topology's."""
     found = await entries(js, BUCKET, info, (journal.EVERY_BEGUN,))
     if not isinstance(found, dict):
         return {}

@@ -1,4 +1,4 @@
-"""Writes the journal of a run into bucket `reconciler`, and reads those that are kept."""
+"""Writes the journal of a run into bucket `reconciler`, and reads the stored runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HEADROOM = 1 << 10
 
 
 async def begin(js: JetStream, number: int, holder: Holder, plan: Plan) -> Diagnostic | None:
-    """Before the first step, so that a run which is cut off can be seen."""
+    """Write the beginning before the first step, so that a run that is cut off can be seen."""
     chunks = _chunked(js, changed.changes(plan))
     kept = chunks if len(chunks) <= journal.MOST else []
     begun = journal.begun(holder, plan, len(kept) or None)
@@ -38,7 +38,7 @@ async def begin(js: JetStream, number: int, holder: Holder, plan: Plan) -> Diagn
 
 
 async def end(js: JetStream, number: int, finished: Finished) -> Diagnostic | None:
-    """The end is written last: where it stands, all of its steps do, or none are said to."""
+    """Write the end last: where it stands, all of its steps do, or it says that none are there."""
     steps = journal.steps(finished)
     chunks = _chunked(js, steps) if steps else []
     written = [_put(js, journal.steps_key(number, at), chunk) for at, chunk in enumerate(chunks)]
@@ -50,7 +50,7 @@ async def end(js: JetStream, number: int, finished: Finished) -> Diagnostic | No
 
 
 def _chunked(js: JetStream, said: Mapping[str, Json]) -> list[bytes]:
-    """As large as the journal has them, unless the server takes less at once."""
+    """Split into chunks of the journal's size, or smaller where the server takes less at once."""
     most = max(js.pipeline.nc.max_payload - HEADROOM, HEADROOM)
     return journal.chunked(journal.encoded(said), min(journal.CHUNK, most))
 
@@ -73,7 +73,7 @@ def _not_written(said: Put) -> Diagnostic:
 
 
 async def runs(js: JetStream) -> list[Run] | Refusal | NoAnswer:
-    """All that are kept, newest first."""
+    """Return all stored runs, newest first."""
     keys = await names(js, BUCKET, f"$KV.{BUCKET}.{journal.PREFIX}.>")
     if not isinstance(keys, list):
         return keys
@@ -82,7 +82,7 @@ async def runs(js: JetStream) -> list[Run] | Refusal | NoAnswer:
 
 
 async def run(js: JetStream, number: int) -> Run | Refusal | NoAnswer | None:
-    """One with its steps; None: no such run."""
+    """Return one run with its steps; None: there is no such run."""
     runs = await _read(js, [number])
     if not isinstance(runs, list):
         return runs
@@ -92,7 +92,7 @@ async def run(js: JetStream, number: int) -> Run | Refusal | NoAnswer | None:
 
 
 async def in_full(js: JetStream, run: Run) -> Run:
-    """With what became of its steps, and what it was to change."""
+    """Return a run with what became of its steps, and what it was to change."""
     steps, changes = await asyncio.gather(
         _whole(js, [journal.steps_key(run.number, at) for at in journal.chunks_of(run.ended, "chunks")]),
         _whole(js, [journal.changes_key(run.number, at) for at in journal.chunks_of(run.begun, "changes")]),
@@ -105,7 +105,7 @@ async def in_full(js: JetStream, run: Run) -> Run:
 
 
 async def _whole(js: JetStream, keys: Sequence[str]) -> bytes:
-    """Nothing where a part is missing."""
+    """Join the chunks; nothing where a part is missing."""
     parts = await asyncio.gather(*(entry(js, BUCKET, key) for key in keys))
     values = [part.value for part in parts if isinstance(part, Entry)]
     return b"".join(values) if len(values) == len(keys) else b""

@@ -1,7 +1,7 @@
-"""Holds the leases of a run: taken by compare-and-set, gone by the server's clock, renewed beside the work.
+"""Holds the leases of a run: taken by compare-and-set, dropped by the server's clock, renewed while the run works.
 
-The server drops a lease a whole term after the last renewal reached it. Our own deadline counts from before that
-renewal was sent and ends a little earlier, so whoever was suspended finds it over before anything is written.
+The server drops a lease one term after the last renewal reached it. Our own deadline counts from before that renewal
+was sent and ends a little earlier, so a process that was suspended finds it over before it writes anything.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from dataclasses import dataclass
 from reconciler.memory.lease import Found, Free, Held, Holder, Ours, encode_holder, found, lease_key
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.records import BUCKET
+from reconciler.model.waits import Wait, waiting
 from reconciler.server.read.read_kv import entry
 from reconciler.server.remember.capacity import STORES_NOTHING, VANISHES, way_out
 from reconciler.server.wire.api import NO_STREAM, Conflict, JetStream, NoAnswer, Put, Refusal, Silence, Stored, passes
 from reconciler.server.wire.pipeline import ForNow
 
 GIVEN_BACK = VANISHES
-"""Who takes the lease before that expects the marker's revision."""
+"""Marks a lease that was given back. Whoever takes the lease before it vanishes expects the marker's revision."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,33 +34,33 @@ class LeaseTerms:
     every: float = 5
     """Seconds between renewals."""
     grace: float = 5
-    """Seconds beyond somebody else's term for which it is still waited."""
+    """Seconds to wait beyond somebody else's term."""
 
     @classmethod
     def usual(cls) -> LeaseTerms:
-        """Those of everybody, unless the environment asks for a longer or shorter term (tests do)."""
+        """Return the usual terms, unless the environment asks for a longer or shorter term (tests do)."""
         said = os.environ.get("RECONCILER_LEASE_TTL", "")
         return cls(ttl=int(said), every=int(said) / 4) if said.isdecimal() and int(said) > 0 else cls()
 
     @property
     def trusted(self) -> float:
-        """How long we believe in it ourselves; the rest is for what is under way when that ends."""
+        """How long this side trusts the lease; the rest is for requests that are under way when that ends."""
         return self.ttl * 0.9
 
     @property
     def patience(self) -> float:
-        """How long we wait for somebody else: by then whoever does not renew has lost it."""
+        """How long to wait for somebody else: by then a holder that does not renew has lost the lease."""
         return self.ttl + self.grace
 
 
 def now() -> float:
-    """A clock that nobody sets, and that goes on while the machine is asleep."""
+    """Return a clock that nobody sets, and that goes on while the machine is asleep."""
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
 WENT_BACK = (
-    f"bucket {BUCKET} went back while this ran: its server has lost what was written last, as after a power cut. What is noted "
-    "there of this run may be gone; the next plan shows what is left to do"
+    f"bucket {BUCKET} went back during this run: its server has lost the last writes, as after a power cut. The "
+    "records of this run may be lost; the next plan shows what is left to do"
 )
 
 
@@ -68,9 +69,9 @@ class _Lease:
     revision: int
     until: float
     unanswered: float | None = None
-    """When the first renewal was sent of those that nobody answered since."""
+    """When the first renewal was sent of those without an answer since."""
     refused: str = ""
-    """What was said to the last renewal, and what to do about it."""
+    """The answer to the last renewal, and what to do about it."""
 
 
 @dataclass(slots=True)
@@ -90,8 +91,8 @@ class _Unmoved:
 
 
 MEND = (
-    f"allow publishing to $KV.{BUCKET}.> and $JS.API.STREAM.MSG.GET.KV_{BUCKET}; if the bucket was made or edited by hand, its "
-    f"stream needs subjects [$KV.{BUCKET}.>] and allow_msg_ttl, and room"
+    f"allow publishing to $KV.{BUCKET}.> and $JS.API.STREAM.MSG.GET.KV_{BUCKET}; if the bucket was made or edited "
+    f"by hand, its stream needs subjects [$KV.{BUCKET}.>] and allow_msg_ttl, and room"
 )
 
 
@@ -104,7 +105,7 @@ class Unavailable:
 
 
 class Leases:
-    """Those of one run; `lost` says why nothing may be written any more."""
+    """The leases of one run; `lost` says why nothing may be written any more."""
 
     def __init__(self, js: JetStream, holders: Mapping[str, Holder], terms: LeaseTerms, stop: asyncio.Event) -> None:
         self._js, self._holders, self._terms, self._stop = js, holders, terms, stop
@@ -114,12 +115,14 @@ class Leases:
         """The connection over which the leases were last renewed."""
         self._hurry = asyncio.Event()
         self.waited = False
-        """Somebody else had one of them."""
+        """Somebody else held one of them."""
         self.number = 0
-        """Unlike that of every other run in this account, and higher than those before: a revision of the bucket."""
+        """A revision of the bucket, so it differs from that of every other run in this account, and is higher than
+        earlier ones."""
 
     def lost(self) -> str | None:
-        """Why nothing may be written any more, in words; None while it may. A lease that is lost stays lost."""
+        """Return why nothing may be written any more, in words; None while writing is allowed. A lost lease stays
+        lost."""
         if self._lost is None and BUCKET in self._js.went_back:
             self._lost = WENT_BACK
         for topology, lease in self._held.items():
@@ -128,17 +131,17 @@ class Leases:
         return self._lost
 
     def hinders(self) -> str | None:
-        """Why no write may be sent; for now also where nobody asked yet over this connection: a server that was away may
-        come back with a bucket in which the lease, and what we wrote since, is not."""
+        """Return why no write may be sent; for the moment also where no renewal went over this connection yet: a server
+        that was away may come back with a bucket that lacks the lease and our last writes."""
         if (lost := self.lost()) is not None:
             return lost
         if self._confirmed_at is self._js.pipeline.connection:
             return None
         self._hurry.set()
-        return ForNow("the lease is to be renewed first, over this connection")
+        return ForNow("the lease has to be renewed first, over this connection")
 
     async def take(self, tell: Callable[[str], None]) -> Unavailable | None:
-        """All of them, in an order that everybody keeps to, so that two never wait for one another."""
+        """Take all leases, in an order that every run keeps to, so that two never wait for each other."""
         deadline = now() + self._terms.patience
         for topology in sorted(self._holders):
             if unavailable := await self._take(topology, deadline, tell):
@@ -147,18 +150,22 @@ class Leases:
         return None
 
     async def _take(self, topology: str, deadline: float, tell: Callable[[str], None]) -> Unavailable | None:
+        with waiting(f"for the lease of topology {topology}", deadline - now()) as wait:
+            return await self._taken(topology, deadline, tell, wait)
+
+    async def _taken(
+        self, topology: str, deadline: float, tell: Callable[[str], None], wait: Wait
+    ) -> Unavailable | None:
         told, unmoved = "", _Unmoved()
         while True:
             before = now()
             there: Found | Put = await self._look(topology)
-            if isinstance(there, Free | Ours):  # ours: the answer to an earlier try was lost
+            if isinstance(there, Free | Ours):  # ours: the answer to an earlier attempt was lost
                 said = await self._put(topology, there.revision)
                 if isinstance(said, Stored):
                     self._held[topology] = _Lease(said.revision, before + self._terms.trusted)
                     return None
-                self.waited = self.waited or isinstance(
-                    said, Conflict
-                )  # who came in between may be gone by the next look
+                self.waited = self.waited or isinstance(said, Conflict)  # the other holder may be gone by the next look
                 if why := _never(said):
                     return Unavailable(why, way_out(said, MEND))
                 there = said
@@ -166,6 +173,7 @@ class Leases:
                 unmoved.see(there.revision)
                 if str(there.holder) != told:
                     told, self.waited = str(there.holder), True
+                    wait.what, wait.quiet = f"for topology {topology}, which is being applied by {told}", 0
                     tell(f"topology {topology} is being applied by {told}; waiting up to {deadline - now():.0f} s")
             elif isinstance(there, Refusal | NoAnswer) and (why := _never(there)):
                 return Unavailable(why)
@@ -177,7 +185,7 @@ class Leases:
             await asyncio.sleep(0.2)
 
     async def keep(self) -> None:
-        """Renews until cancelled or lost; sooner again when a renewal did not come through."""
+        """Renew until cancelled or lost, and sooner again when a renewal failed."""
         while self.lost() is None:
             self._hurry.clear()
             over = await self._js.pipeline.connected()
@@ -203,7 +211,7 @@ class Leases:
         return False
 
     def _see(self, topology: str, lease: _Lease, there: Found | Refusal | NoAnswer) -> None:
-        """After a renewal that came to nothing, or whose answer did not come."""
+        """Look at the lease after a renewal that failed, or whose answer did not come."""
         if isinstance(there, Ours) and there.revision != lease.revision:
             if lease.unanswered is not None:  # one of those arrived, and none before the first of them was sent
                 lease.until = max(lease.until, lease.unanswered + self._terms.trusted)
@@ -214,7 +222,7 @@ class Leases:
             self._lost = f"the lease of topology {topology} ran out, or was removed by `reconciler unlock`"
 
     async def give_back(self) -> None:
-        """Frees every lease, so that others need not wait for its term to end. Leases that are lost are left alone."""
+        """Free every lease, so that others need not wait for its term to end. Lost leases are left alone."""
         if self.lost() is None:
             await asyncio.gather(*map(self._give_back, self._held))
 
@@ -248,8 +256,8 @@ async def leased(
     tell: Callable[[str], None] = lambda _: None,
     stop: asyncio.Event | None = None,
 ) -> AsyncIterator[Leases | Unavailable]:
-    """Held inside the block and given back after it; nobody waits any more once `stop` is set, which is also set when one
-    is lost. Raises CannotContinue while somebody else has one."""
+    """Hold the leases inside the block, and give them back after it. Waiting ends once `stop` is set, which also
+    happens when a lease is lost. Raises CannotContinue while somebody else has one."""
     terms = terms or LeaseTerms.usual()
     beside = js.beside(within=terms.every)
     leases = Leases(beside, {holder.topology: holder for holder in holders}, terms, stop or asyncio.Event())
@@ -265,17 +273,17 @@ async def leased(
 
 
 def _refused(said: Put) -> str:
-    """Behind "not renewed in time"; what a conflict means is seen in the bucket."""
+    """Return the words after "not renewed in time"; the bucket shows what a conflict means."""
     if why := _never(said):
         return f": {why}; {way_out(said, MEND)}"
     if isinstance(said, NoAnswer) and said.why is Silence.TIMEOUT:
-        return f": {said}. Where anything else is answered, {STORES_NOTHING}"
+        return f": {said}. If it answers anything else, {STORES_NOTHING}"
     return f": {said}" if isinstance(said, NoAnswer | Refusal) else ""
 
 
 def _never(said: Put | Refusal | NoAnswer) -> str | None:
-    """Why trying again is no use. That there is no bucket is said by a server that leads the cluster since a moment ago, and
-    has not heard of it yet: leases are taken where it is there."""
+    """Return why trying again is useless. A server that has just come to lead the cluster may say that there is no
+    bucket, because it has not heard of it yet; leases are only taken where there is one."""
     if isinstance(said, Refusal) and said.err_code == NO_STREAM:
         return None
     return str(said) if isinstance(said, Refusal | NoAnswer) and not passes(said) else None
@@ -283,12 +291,12 @@ def _never(said: Put | Refusal | NoAnswer) -> str | None:
 
 def _still_held(topology: str, there: Found | Put, terms: LeaseTerms, *, outlasts: bool) -> Diagnostic:
     """`outlasts`: nobody renewed it for longer than a lease lasts, and the server did not remove it."""
-    fix = "Apply again; others may be applying one after the other, or bucket reconciler has no leader."
+    fix = f"Apply again; others may be applying one after the other, or bucket {BUCKET} may have no leader."
     if isinstance(there, Held):
-        message = f"Topology {topology} is being applied by {there.holder}, and still was after {terms.patience:g} s."
+        message = f"Topology {topology} was still being applied by {there.holder} after {terms.patience:g} s."
         fix = "Wait for it and apply again. If that process is gone and the lease stays: reconciler unlock PATHS"
         if outlasts:
-            message += " Nobody renewed its lease meanwhile, and yet the server has not removed it."
+            message += " Nobody renewed its lease meanwhile, but the server has not removed it."
             fix = f"Most likely {STORES_NOTHING}. Then apply again. Otherwise: reconciler unlock PATHS"
     else:
         why = f": {there}" if isinstance(there, Refusal | NoAnswer) else ""
@@ -300,17 +308,20 @@ def _still_held(topology: str, there: Found | Put, terms: LeaseTerms, *, outlast
 
 
 def unavailable(why: Unavailable) -> Diagnostic:
-    """The warning LE201 for an apply that goes on without a lease, and how to get one next time."""
+    """Return the warning LE201 for an apply that goes on without a lease, and how to get one next time."""
     return Diagnostic(
         severity=Severity.WARNING, code="LE201", name="no-lease", fix=why.fix,
-        message=f"applied without a lease, so that others may have applied at the same time, and without a journal: {why.why}",
+        message=(
+                "applied without a lease, so others may have applied at the same time, and without a journal: "
+                f"{why.why}"
+            ),
     )  # fmt: skip
 
 
 def indispensable(why: Unavailable) -> Diagnostic:
-    """What cannot be taken back is done under a lease or not at all."""
+    """Return the error for a plan that needs a lease, because nobody can undo what it does."""
     return Diagnostic(
         severity=Severity.ERROR, code="LE206", name="lease-needed", fix=why.fix,
-        message=f"This plan deletes, replaces or gives up messages, which takes a lease, and none can be had: {why.why}. "
-        "Nothing was changed.",
+        message="This plan deletes, replaces or gives up messages, which needs a lease, but none can be had: "
+                f"{why.why}. Nothing was changed.",
     )  # fmt: skip

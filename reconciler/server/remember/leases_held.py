@@ -1,4 +1,4 @@
-"""Leases seen from outside: who holds them, and taking one away from whoever left it behind."""
+"""Leases as others see them: who holds them, and the removal of one that was abandoned."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from reconciler.server.remember.lease import GIVEN_BACK
 from reconciler.server.wire.api import NO_STREAM, Conflict, JetStream, NoAnswer, Refusal, Stored
 
 TRIES = 5
-"""A holder that lives renews its lease now and then, also in this moment."""
+"""A live holder renews its lease now and then, perhaps at this moment."""
 
 
 async def leases(js: JetStream) -> list[Held] | Refusal | NoAnswer:
-    """Every lease that is held in this account."""
+    """Return every lease that is held in this account."""
     keys = await names(js, BUCKET, f"$KV.{BUCKET}.{PREFIX}.>")
     if isinstance(keys, Refusal) and keys.err_code == NO_STREAM:
         return []
@@ -33,7 +33,7 @@ async def leases(js: JetStream) -> list[Held] | Refusal | NoAnswer:
 
 
 async def look(js: JetStream, topology: str) -> Free | Held | Refusal | NoAnswer:
-    """The lease of this topology as it stands now: who holds it, or that it is free."""
+    """Return the state of a topology's lease: who holds it, or that it is free."""
     there = await entry(js, BUCKET, lease_key(topology))
     if isinstance(there, Refusal | NoAnswer):
         return there
@@ -42,7 +42,7 @@ async def look(js: JetStream, topology: str) -> Free | Held | Refusal | NoAnswer
 
 
 async def remove(js: JetStream, shown: Held) -> Free | Held | Refusal | NoAnswer:
-    """Free: it is gone. Held: somebody else has it now than was shown, and keeps it."""
+    """Remove a lease. Free: it is gone. Held: somebody else has it by now, and keeps it."""
     topology = shown.holder.topology
     for _ in range(TRIES):
         now = await look(js, topology)

@@ -1,4 +1,4 @@
-"""What we remember, kept in KV bucket `reconciler` of the account itself: one entry per resource a topology owns.
+"""The ledger: KV bucket `reconciler` of the account, with one entry per resource that a topology owns.
 
 Nothing is written on the objects: an extra metadata key would make an application's own identical create fail.
 """
@@ -38,23 +38,24 @@ ROOM = 64 << 20
 
 NotStored = Conflict | Refusal | NoAnswer
 Record = Owned | None
-"""What to remember of an address; None: nothing any more."""
+"""What to record for an address; None: its record is removed."""
 
 
 def revisions(snapshot: Snapshot) -> dict[Address, int]:
-    """The revision each record's key stands at, deletion markers included."""
+    """Return the revision of each record's key, including deletion markers."""
     entries = snapshot.entries.get(BUCKET, {}).items()
     return {address: one.revision for key, one in entries if (address := decode_key(key)) is not None}
 
 
 def next_revision(snapshot: Snapshot) -> int:
-    """The one that an entry has which is written after `ensure`, unless somebody else has written there since."""
+    """Return the revision of the next entry after `ensure`, unless somebody else writes one before."""
     state = snapshot.streams.get(STREAM, {}).get("state") or {}
     return int(state.get("last_seq", 0)) + (ID_KEY not in snapshot.entries.get(BUCKET, {})) + 1
 
 
 async def ensure(js: JetStream, snapshot: Snapshot) -> Diagnostic | None:
-    """The bucket and its id, made on the first apply; or why this user cannot have them, which stops nothing else."""
+    """Make the bucket and its id on the first apply, or return why this user cannot have them, which stops nothing
+    else."""
     if STREAM not in snapshot.streams:
         said = await _create(js, snapshot.target)
         if isinstance(said, Refusal | NoAnswer) and not (isinstance(said, Refusal) and said.err_code == EXISTS):
@@ -65,7 +66,8 @@ async def ensure(js: JetStream, snapshot: Snapshot) -> Diagnostic | None:
 
 
 async def _create(js: JetStream, target: Target) -> Answer:
-    """Three replicas where there are three peers. A cluster tells nobody how many it has, so it is asked to try."""
+    """Ask for three replicas where there are three peers. A cluster does not say how many it has, so this just
+    tries."""
     replicas = 1 if target.peers is not None and target.peers < 3 else 3
     said = await _made(js, _bucket(target, replicas))
     if isinstance(said, Refusal) and said.err_code in TOO_FEW_PEERS and replicas > 1:
@@ -83,10 +85,10 @@ async def _made(js: JetStream, config: Mapping[str, Json]) -> Answer:
 
 async def _identify(js: JetStream) -> Diagnostic | None:
     """The id; whoever comes first decides it. In a cluster the new bucket may take a moment to listen."""
-    pauses = Pauses(js.patience)
-    while isinstance(said := await _put_id(js), Refusal | NoAnswer):
-        if not (passes(said) and await pauses.rest()):
-            return _cannot(said, "the bucket's id could not be written")
+    with Pauses(js.patience, f"for bucket {BUCKET}, which was just made, to take its first entry") as pauses:
+        while isinstance(said := await _put_id(js), Refusal | NoAnswer):
+            if not (passes(said) and await pauses.rest()):
+                return _cannot(said, "the bucket's id could not be written")
     return None
 
 
@@ -104,15 +106,15 @@ def _bucket(target: Target, replicas: int) -> dict[str, Json]:
 
 
 def _cannot(said: Refusal | NoAnswer, what: str) -> Diagnostic:
-    """Who may not, or has no room, goes on without. Where it may be there in a moment somebody else may be at work, and
-    only the bucket keeps two apart."""
+    """A user without permission or room goes on without the bucket. Where the bucket may be there in a moment, somebody
+    else may be at work, and only the bucket keeps two applies apart."""
     if passes(said):
         message = f"Bucket {BUCKET}, which keeps two applies apart, cannot be used yet: {what} ({said}). Nothing else was changed."
         fix = f"Apply again when the server answers: nats stream info {STREAM}"
         raise CannotContinue.because("LE105", "ledger-unreadable", message, fix=fix)
     return Diagnostic(
         severity=Severity.WARNING, code="LE102", name="ledger-not-writable",
-        message=f"what is applied cannot be remembered as ours: {what}: {said}; drift and removals need that",
+        message=f"what is applied cannot be recorded as owned: {what}: {said}; drift and removals need that",
         fix=f"allow publishing to $JS.API.STREAM.CREATE.{STREAM} and $KV.{BUCKET}.>",
     )  # fmt: skip
 
@@ -120,7 +122,7 @@ def _cannot(said: Refusal | NoAnswer, what: str) -> Diagnostic:
 async def write(js: JetStream, records: Mapping[Address, Record], known: Mapping[Address, int]) -> list[Diagnostic]:
     """Write or drop many records at once, each expecting the revision it was read at (`known`; absent: no entry).
 
-    Losing a record costs three-way drift, never data: what could not be written is reported, and nothing fails.
+    Losing a record costs three-way drift, never data: an unwritten record is reported, and nothing fails.
     """
     writes = (_write(js, address, record, known.get(address, 0)) for address, record in records.items())
     said = await asyncio.gather(*writes)
@@ -132,14 +134,15 @@ async def write(js: JetStream, records: Mapping[Address, Record], known: Mapping
 
 
 def _sort(said: NotStored) -> object:
-    """What answers have in common that differ in the key or revision they name."""
+    """The text of an answer without the key or revision it names, so that similar answers count as one."""
     if isinstance(said, NoAnswer):
-        return str(said) if said.why is Silence.UNSENT else said.why  # why nothing was sent is a sort by itself
+        # the reason why nothing was sent is a sort of its own
+        return str(said) if said.why is Silence.UNSENT else said.why
     return said.err_code if isinstance(said, Refusal) else Conflict
 
 
 async def _write(js: JetStream, address: Address, record: Record, revision: int) -> Put:
-    """What stands there already was written all the same, or by an apply we waited for."""
+    """Write a record; a value that is there already was written all the same, or by an apply we waited for."""
     key = encode_key(address)
     if record is None:
         return await settled.delete(js, BUCKET, key, expected_revision=revision)
@@ -148,13 +151,13 @@ async def _write(js: JetStream, address: Address, record: Record, revision: int)
 
 
 def _not_written(those: Sequence[tuple[Address, NotStored]], *, is_left: bool) -> Diagnostic:
-    """One for all of a sort, in the words of the first: a lost lease is one, however much was applied. `is_left`: it is a
-    record that was to go."""
+    """Report failures once per sort, in the words of the first: a lost lease is one failure, however much was applied.
+    `is_left` says that the record was to be removed."""
     address, said = those[0]
     what, nor, again = (
-        ("done, but still remembered as ours", "so are", "apply again, which forgets it")
+        ("done, but still recorded as owned", "so are", "apply again, which forgets it")
         if is_left
-        else ("applied, but not remembered as ours", "nor are", "apply again; what is not remembered will be adopted")
+        else ("applied, but not recorded as owned", "nor are", "apply again, which adopts whatever is not recorded")
     )
     others = f" ({nor} {len(those) - 1:_} others)" if those[1:] else ""
     return Diagnostic(

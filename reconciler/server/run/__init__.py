@@ -1,1 +1,1 @@
-"""Steps carried out: checked, sent, verified."""
+"""Carrying out steps: check, send, verify."""

@@ -1,4 +1,4 @@
-"""KV entries: always compare-and-set; a lost acknowledgement is settled by reading the key again."""
+"""Steps on KV entries: always compare-and-set; after a lost acknowledgement the key is read again."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from reconciler.server.run.problems import Unsuccessful
 from reconciler.server.wire.api import Conflict, NoAnswer, Put, Refusal, Silence, Stored
 
 SETTLING = 2.0
-"""Seconds in which a bucket made a moment ago may still have nobody listening."""
+"""Seconds in which a new bucket may not listen yet."""
 
 
 async def put(run: RunContext, step: Step) -> Result:
-    """Writes the entry, unless somebody else wrote its key after the plan was made."""
+    """Write the entry, unless somebody else wrote its key after the plan was made."""
     bucket, key = step.on
     value, expected = (step.value or "").encode(), run.written.get(step.on, step.revision)
     said = await _when_listening(lambda: settled.put(run.js, bucket, key, value, expected_revision=expected))
@@ -31,7 +31,7 @@ async def put(run: RunContext, step: Step) -> Result:
 
 
 async def remove(run: RunContext, step: Step) -> Result:
-    """Deletes the entry, unless somebody else wrote its key after the plan was made."""
+    """Delete the entry, unless somebody else wrote its key after the plan was made."""
     bucket, key = step.on
     expected = run.written.get(step.on, step.revision)
     said = await _when_listening(lambda: settled.delete(run.js, bucket, key, expected_revision=expected))
@@ -39,7 +39,7 @@ async def remove(run: RunContext, step: Step) -> Result:
 
 
 async def _when_listening(put: Callable[[], Awaitable[Put]]) -> Put:
-    """A bucket created a moment ago in a cluster may not listen yet; nobody listening means nothing done."""
+    """Retry while a new bucket in a cluster does not listen yet; without a listener nothing was done."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + SETTLING
     while True:
@@ -61,7 +61,8 @@ async def _written(run: RunContext, step: Step, said: Put) -> Result:
 
 
 async def _changed(run: RunContext, step: Step, said: Conflict) -> Unsuccessful:
-    """What somebody wrote there, beside what the plan was made from and what is wanted; as far as that can be told."""
+    """Describe what somebody wrote there, with the value the plan was made from and the wanted one, as far as these are
+    known."""
     planned, now = run.forms.stored(step.on), await entry(run.js, *step.on)
     is_as_planned = step.on not in run.written and (planned.revision if planned else 0) == step.revision
     if isinstance(now, Refusal | NoAnswer) or not is_as_planned:
@@ -85,7 +86,7 @@ def _decoded(value: bytes | str | None) -> Json:
 
 
 def _strayed(was: Json, is_: Json, wanted: Json) -> list[Strayed]:
-    """By the fields of the record, or as a whole where one of the two has none."""
+    """Compare by the fields of the record, or as a whole where one of the two has none."""
     if not (isinstance(was, Mapping) and isinstance(is_, Mapping)):
         was, is_, wanted = {"record": was}, {"record": is_}, {"record": wanted}
     wanted = wanted if isinstance(wanted, Mapping) else {}

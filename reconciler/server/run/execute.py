@@ -1,7 +1,7 @@
-"""Runs a plan's steps as a graph: many at once under one window, each verified, every one accounted for at the end.
+"""Runs a plan's steps as a graph: many at once under one window, each verified, and every one accounted for at the end.
 
-A step that fails stops what comes after it and nothing else. Stopping early means starting nothing new: what is under
-way is waited for, and what stays unanswered is reported as in doubt.
+A failed step stops the steps after it and nothing else. Stopping early means starting nothing new: steps under way are
+waited for, and those that stay unanswered are reported as in doubt.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ async def execute(
     last_look: LastLook = lambda _step, _info: None,
     streams: Iterable[Mapping[str, Json]] = (),
 ) -> AsyncGenerator[Event, None]:
-    """Events as they happen; the last is `Finished`. Setting `stop` ends the run early; `may_write` is asked before
-    each step and once more before each of its writes; `known` are outcomes that were settled before the run, and stop
-    what comes after them; `last_look` judges what is to be deleted as it is just before. `streams`: what was read of those
-    that are there, which shows how many servers there are."""
+    """Yield events as they happen; the last is `Finished`. Setting `stop` ends the run early. `may_write` is asked
+    before each step and again before each of its writes. `known` holds outcomes that were settled before the run, and
+    stops what comes after them. `last_look` judges what is to be deleted, just before. `streams` are those that were
+    read, which show how many servers there are."""
     events: asyncio.Queue[Event | None] = asyncio.Queue()
     seen = Acknowledged()
     seen.show(streams)
@@ -125,7 +125,7 @@ class _RunState:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
         if self._mistake is not None:
-            raise self._mistake  # an error of ours must not pass for an outcome
+            raise self._mistake  # our own error must not pass for an outcome
         return await self._account()
 
     def settle(self, known: Iterable[Settled]) -> None:
@@ -136,7 +136,7 @@ class _RunState:
         while self._ready and len(self._under_way) < self._window and not self._is_stopped():
             step = self._ready.popleft()
             if step.id in self._settled:
-                continue  # what was known before the run stays so, whatever becomes of the steps it waits for
+                continue  # an outcome from before the run stays, whatever becomes of the steps it waits for
             if (unstarted := self._unstarted(step)) is not None:
                 self._settle(unstarted)
                 continue
@@ -176,11 +176,11 @@ class _RunState:
                 self._ready.append(self._steps[following])
 
     def _unstarted(self, step: Step) -> Skipped | NotNeeded | None:
-        """Why a step whose turn has come is not to be started."""
+        """Why a step that is due is not started."""
         if step.undoes is not None and not self._was_refused(step.undoes):
             return NotNeeded(step=step)
         if step.undoes is not None and step.call is Call.ENTRY_DELETE and step.on not in self._run.written:
-            return NotNeeded(step=step)  # what it would take back was not written by this run
+            return NotNeeded(step=step)  # this run did not write what the step would undo
         for before in step.after:
             if before != step.undoes and not isinstance(self._settled.get(before), Done):
                 return Skipped(step=step, because=self._why_not(before))
@@ -200,7 +200,7 @@ class _RunState:
         return f"the step to {problems.deed(self._steps[step_id])} {became}"
 
     def _drop_gates(self) -> None:
-        """Waiting writes nothing, so nothing is lost when it ends."""
+        """Drop waiting steps: waiting writes nothing, so nothing is lost when it ends."""
         for step_id, task in self._under_way.items():
             if self._steps[step_id].call.waits:
                 task.cancel()
@@ -227,9 +227,9 @@ class _RunState:
         )
 
     def _unfinished(self, step: Step) -> Settled:
-        """Steps without an outcome: interrupted under way, never begun, or waiting for one another."""
+        """Steps without an outcome: interrupted under way, never begun, or waiting for each other."""
         if step.id in self._interrupted:
             return InDoubt(step=step, reason=problems.interrupted(step))
         if self._stopped is None:
-            return Skipped(step=step, because="its steps wait for one another in a circle")
+            return Skipped(step=step, because="its steps wait for each other in a circle")
         return NotStarted(step=step)

@@ -1,8 +1,9 @@
-"""One look when all steps are through: is everything there that was made, and gone that was deleted?
+"""Looks once more when all steps are done: does everything exist that was created, and is everything gone that was
+deleted?
 
 A single server's answer to a create is the truth. In a cluster the assignment is made first and the servers follow, so
-there the full list is asked for, which every server that holds something answers itself. Whoever answers may follow later
-than whoever said ok: what the list does not show at once is looked for a while longer.
+the full list is read there, to which every server answers for what it holds. The server that answers may follow later
+than the one that confirmed, so this looks for a while longer for what the list does not show at once.
 """
 
 from __future__ import annotations
@@ -23,16 +24,17 @@ FOLLOWS = 10.0
 
 
 async def verify(js: JetStream, done: Iterable[Done]) -> list[Failed]:
-    """Done steps whose result is not there (any more), as failures. What cannot be read is left as it was reported."""
+    """Return done steps whose result is missing, as failures. What cannot be read stays as it was reported."""
     last = {outcome.step.on: outcome for outcome in done if outcome.step.call in _MADE | _GONE}
     if not last:
         return []
     verb = "LIST" if any(_is_clustered(outcome) for outcome in last.values()) else "NAMES"
-    pauses = Pauses(0 if any(_is_of_a_single_server(outcome) for outcome in last.values()) else FOLLOWS)
-    while True:
-        failed = await _look(js, last, verb)
-        if not failed or not await pauses.rest():
-            return failed
+    patience = 0 if any(_is_of_a_single_server(outcome) for outcome in last.values()) else FOLLOWS
+    with Pauses(patience, f"until every server shows what was done ({len(last):_} objects)") as pauses:
+        while True:
+            failed = await _look(js, last, verb)
+            if not failed or not await pauses.rest():
+                return failed
 
 
 async def _look(js: JetStream, last: Mapping[tuple[str, ...], Done], verb: str) -> list[Failed]:
@@ -49,7 +51,7 @@ def _judge(outcome: Done, streams: set[str] | None, consumers: Mapping[str, set[
     if there is None or (step.on[-1] in there) == (step.call in _MADE):
         return None
     if len(step.on) == 2 and step.on[0] not in consumers:
-        return None  # its stream was deleted after it was made, and is judged itself
+        return None  # its stream was deleted after it was created, and is judged itself
     unlike = problems.missing(step) if step.call in _MADE else problems.remains(step)
     return Failed(step=step, reason=unlike.reason, nothing_done=False)
 
@@ -64,5 +66,5 @@ def _is_clustered(outcome: Done) -> bool:
 
 
 def _is_of_a_single_server(outcome: Done) -> bool:
-    """What is said of a deletion does not tell."""
+    """Did a single server answer? The answer to a deletion does not show that."""
     return outcome.step.call in _MADE and not _is_clustered(outcome)

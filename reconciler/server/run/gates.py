@@ -1,4 +1,4 @@
-"""Gates: steps that write nothing and wait until something is so, telling whoever watches what they wait for."""
+"""Gates: steps that write nothing and wait for a state, and say what they wait for."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from reconciler.engine.bindings import first_asked
 from reconciler.model.resource import Json
+from reconciler.model.waits import waiting
 from reconciler.model.wire.info import away, copies, is_heard, partitions_of, stands_still
 from reconciler.model.wire.snapshot import Entry
 from reconciler.model.wire.steps import Step
@@ -22,36 +23,40 @@ class _Shut:
     """Not yet."""
 
     why: str
-    """What is waited for."""
+    """What the step waits for."""
     late: Result
-    """What becomes of the step when its time is over."""
+    """The result of the step when its time is over."""
     anew: bool = False
-    """Its time begins once more."""
+    """Its time begins again."""
 
 
 LOOK_AGAIN = None
-"""It may be open; another look decides, also when the time is over."""
+"""It may be open; another look decides, even when the time is over."""
 
 
 async def _opened(run: RunContext, step: Step, look: Callable[[], Awaitable[Result | _Shut | None]]) -> Result:
-    """Looks until it is settled or the step's time is over; what is waited for is told whenever that changes."""
+    """Look until the state is reached or the step's time is over, and say what it waits for whenever that changes."""
     loop = asyncio.get_running_loop()
-    within, told = float(step.body["timeout"]) / 1e9, None
+    within = float(step.body["timeout"]) / 1e9
     deadline = loop.time() + within
-    while (seen := await look()) is LOOK_AGAIN or isinstance(seen, _Shut):
-        if seen is not LOOK_AGAIN:
-            deadline = loop.time() + within if seen.anew else deadline
-            if loop.time() >= deadline:
-                return seen.late
-            if seen.why != told:
-                told = seen.why
-                run.tell(step, f"waiting {told}")
-        await asyncio.sleep(POLL)
-    return seen
+    with waiting("", within, quiet=0) as wait:
+        while (seen := await look()) is LOOK_AGAIN or isinstance(seen, _Shut):
+            if seen is not LOOK_AGAIN:
+                if seen.anew:
+                    deadline = loop.time() + within
+                    wait.begins_anew(within)
+                if loop.time() >= deadline:
+                    return seen.late
+                if seen.why != wait.what:
+                    wait.what = seen.why
+                    run.tell(step, f"waiting {seen.why}")
+            await asyncio.sleep(POLL)
+        return seen
 
 
 async def consumers_gone(run: RunContext, step: Step) -> Result:
-    """Members delete their consumers themselves when they see the record gone; nobody can do it for them safely."""
+    """Wait until the members' consumers are gone. Members delete them themselves when they see that the record is gone;
+    nobody else can do it safely."""
 
     async def look() -> Result | _Shut:
         names = await _consumers_left(run, step)
@@ -61,23 +66,24 @@ async def consumers_gone(run: RunContext, step: Step) -> Result:
 
 
 async def _consumers_left(run: RunContext, step: Step) -> list[str]:
-    """Those named that are not known to be gone; without names, whoever is there."""
+    """The named consumers that are not known to be gone; without names, all consumers."""
     stream, names = step.on[0], sorted(step.body.get("names", ()))
     if "names" not in step.body:
         said = await run.js.read(f"CONSUMER.NAMES.{stream}")
-        unread = [] if is_missing(said) else ["consumers nobody could list"]
+        unread = [] if is_missing(said) else ["consumers that could not be listed"]
         return sorted(said.get("consumers") or ()) if isinstance(said, Mapping) else unread
     answers = {name: await run.js.read(f"CONSUMER.INFO.{stream}.{name}") for name in names}
     return [name for name, said in answers.items() if not is_missing(said)]
 
 
 async def replicas_current(run: RunContext, step: Step) -> Result:
-    """Waits until the stream's servers are no longer being changed and every replica of it is current."""
+    """Wait until the stream's servers no longer change and every replica is current."""
     return await _still(run, step, problems.still_moving)
 
 
 async def consumer_everywhere(run: RunContext, step: Step) -> Result:
-    """On every server, each heard since we look, and begun where it was to begin."""
+    """Wait until every server has the consumer, has been heard since this look began, and started it where it was to
+    start."""
     loop = asyncio.get_running_loop()
     start = loop.time()
 
@@ -94,7 +100,7 @@ async def _still(
     late: Callable[[Step, str], Result],
     is_there: Callable[[Mapping[str, Json]], bool] = lambda _seen: True,
 ) -> Result:
-    """All replicas current. Two looks in a row, since the first may show the time before the change."""
+    """Wait until all replicas are current in two looks in a row: the first may show the state before the change."""
     looks = 0
 
     async def look() -> Result | _Shut | None:
@@ -113,8 +119,9 @@ async def _still(
 
 
 async def _begun(run: RunContext, step: Step, seen: Mapping[str, Json]) -> Result:
-    """Whoever leads a new consumer starts it by its own copy of the stream; one that has lost messages starts it behind
-    them, and the other copies would drop them too. That nothing matched on the way says nothing."""
+    """Check the start: the leader of a new consumer starts it by its own copy of the stream. If that copy has lost
+    messages, the consumer starts after them, and the other copies would drop them too. A consumer that found no match
+    on the way proves nothing."""
     config, delivered = seen["config"], seen.get("delivered") or {}
     start = first_asked(config)
     if start is None or delivered.get("consumer_seq") or delivered.get("stream_seq", 0) < start:
@@ -138,8 +145,8 @@ def _how_far(seen: Answer) -> str:
 
 
 async def in_flight_done(run: RunContext, step: Step) -> Result:
-    """Until all is acknowledged that was delivered by now. When ack_wait is over, the server would deliver it again in
-    any case: from then on waiting protects nobody."""
+    """Wait until everything delivered so far is acknowledged. After ack_wait the server would redeliver it in any case,
+    so from then on waiting protects nobody."""
     delivered: int | None = None
 
     async def look() -> Result | _Shut:
@@ -151,14 +158,16 @@ async def in_flight_done(run: RunContext, step: Step) -> Result:
         pending = seen.get("num_ack_pending")
         if not pending or seen["ack_floor"]["stream_seq"] >= delivered:
             return Succeeded()
-        return _Shut(f"until {pending} in flight on {'/'.join(step.on)} are acknowledged", Succeeded())
+        return _Shut(
+            f"until the messages in flight on {'/'.join(step.on)} are acknowledged ({pending} left)", Succeeded()
+        )
 
     return await _opened(run, step, look)
 
 
 async def mirror_caught_up(run: RunContext, step: Step) -> Result:
-    """Until it has all that its origin had at the look before: where messages keep coming, one more is always under way.
-    Its own lag does not tell, for that is 0 before the first message is copied, too."""
+    """Wait until the mirror has all that its origin had at the look before: where messages keep coming, one more is
+    always under way. The mirror's own lag does not tell, because it is 0 before the first message is copied as well."""
     loop = asyncio.get_running_loop()
     start, had = loop.time(), 0
 
@@ -183,7 +192,8 @@ async def mirror_caught_up(run: RunContext, step: Step) -> Result:
 
 
 async def _not_copied(run: RunContext, step: Step, mirror: Mapping[str, Json], had: int) -> tuple[str, int]:
-    """(What its origin, up to message `had`, holds and the mirror does not, in words; how far the origin is now)."""
+    """Return what its origin, up to message `had`, holds and the mirror does not, in words; and how far the origin is
+    now."""
     origin, start = step.body["from"], max(mirror["state"]["last_seq"] + 1, step.body["first"])
     asked = ({"seq": start, "next_by_subj": subject} for subject in step.body["subjects"])
     info, *found = await asyncio.gather(
@@ -202,7 +212,7 @@ async def _not_copied(run: RunContext, step: Step, mirror: Mapping[str, Json], h
 
 
 def _how_far_behind(seen: Answer) -> str:
-    """As it says itself; empty: not at all."""
+    """Return how far the mirror is behind by its own account; empty: not at all."""
     if not isinstance(seen, Mapping):
         return str(seen)
     copied = seen.get("mirror") or {}
@@ -214,9 +224,9 @@ def _how_far_behind(seen: Answer) -> str:
 
 
 async def members_back(run: RunContext, step: Step) -> Result:
-    """Every member makes its consumer anew when it sees the record; those that gain a partition wait for who loses it.
-    Where somebody writes another membership meanwhile, they follow that one. While a server is silent they cannot come
-    back either, so their time begins when it answers."""
+    """Wait until the members consume again. Every member recreates its consumer when it sees the record; a member that
+    gains a partition waits for the one that loses it. If somebody writes another membership meanwhile, they follow that
+    one. While a server is silent they cannot come back either, so their time begins when it answers."""
     loop = asyncio.get_running_loop()
 
     async def look() -> Result | _Shut:
@@ -227,7 +237,7 @@ async def members_back(run: RunContext, step: Step) -> Result:
         if silent := _unanswered(record, *said.values()):
             return problems.members_unseen(step, silent)
         if _is_written_again(run, step, record):
-            return problems.changed(step, ["somebody changed the membership again, and the members follow that"])
+            return problems.changed(step, ["somebody changed the membership again, and the members follow the new one"])
         was_silent = loop.time() - began > run.js.timeout
         return _Shut(f"for {', '.join(away)} to consume again", problems.still_away(step, away), anew=was_silent)
 
@@ -235,14 +245,14 @@ async def members_back(run: RunContext, step: Step) -> Result:
 
 
 async def _consumers(run: RunContext, step: Step) -> dict[str, Answer]:
-    """What the server says of each member's, all asked at once: one answer that does not come holds up no other."""
+    """Ask for all members' consumers at once: an answer that does not come holds up no other."""
     names = list(step.body["partitions"])
     said = await asyncio.gather(*(run.js.read(f"CONSUMER.INFO.{step.on[0]}.{name}") for name in names))
     return dict(zip(names, said, strict=True))
 
 
 def _members_away(step: Step, said: Mapping[str, Answer]) -> list[str]:
-    """Those without a consumer of exactly their partitions."""
+    """Members without a consumer of exactly their partitions."""
 
     def is_back(seen: Answer, numbers: Sequence[int]) -> bool:
         return isinstance(seen, Mapping) and partitions_of(seen["config"]) == sorted(numbers)
@@ -251,12 +261,12 @@ def _members_away(step: Step, said: Mapping[str, Answer]) -> list[str]:
 
 
 def _unanswered(*said: object) -> Refusal | NoAnswer | None:
-    """Who did not say how it is, although asked patiently."""
+    """The first answer that did not come, although asked patiently."""
     silent = (one for one in said if isinstance(one, Refusal | NoAnswer) and not is_missing(one))
     return next(silent, None)
 
 
 def _is_written_again(run: RunContext, step: Step, there: object) -> bool:
-    """The record, since this run wrote it."""
+    """Was the record written again since this run wrote it?"""
     bucket, key = step.body["record"]
     return isinstance(there, Entry) and there.revision != run.written.get((bucket, key), there.revision)

@@ -1,4 +1,4 @@
-"""What the handlers of steps share: the run, what only kinds know, and how a step can end."""
+"""Shared by the handlers of steps: the run, what only kinds know, and how a step can end."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from reconciler.server.wire.api import NO_CONSUMER, NO_STREAM, Answer, JetStream
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forms:
-    """What only kinds know about configurations, and the plan's snapshot of entries; the workflow passes it in."""
+    """What only kinds know about configurations, and the plan's snapshot of entries; the journey passes it in."""
 
     patch: Callable[[Config, Config, Iterable[str]], Config]
     """(raw live configuration, set, unset) → the whole body to send."""
     wrong: Callable[[Step, Config, Config | None, Config], Sequence[str]] = lambda _step, _sent, _before, _echo: ()
-    """(step, configuration sent, raw one before or None, raw echoed one) → what is not as predicted, in words."""
+    """(step, configuration sent, raw one before or None, raw answer) → what differs from the prediction, in words."""
     fields: Callable[[Step], Mapping[str, FieldInfo]] = lambda _step: {}
-    """About the fields of what a step changes, by the server's names."""
+    """Information about the fields that a step changes, by the server's names."""
     stored: Callable[[tuple[str, ...]], Entry | None] = lambda _on: None
-    """(bucket, key) → the entry as the plan was made from it."""
+    """(bucket, key) → the entry that the plan was made from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +39,11 @@ class Succeeded:
 Result = Succeeded | Unsuccessful | Doubtful
 NOT_FOUND = frozenset({NO_STREAM, NO_CONSUMER})
 POLL = 0.25
-"""Seconds between two looks at what is to become so."""
+"""Seconds between two looks at a state that is to come."""
 
 
 def info_of(step: Step) -> str:
-    """Where the object of a step is read."""
+    """Return where the object of a step is read."""
     return f"{'STREAM' if len(step.on) == 1 else 'CONSUMER'}.INFO.{'.'.join(step.on)}"
 
 
@@ -67,19 +67,20 @@ class RunContext:
     written: dict[tuple[str, ...], int] = field(default_factory=dict)
     """Revisions this run wrote, by (bucket, key): a later step on the same key expects those."""
     seen: Acknowledged = field(default_factory=Acknowledged)
-    """What servers have said in this run, which later answers may lag behind."""
+    """What servers have said in this run; later answers may lag behind it."""
     bound: dict[str, Json] = field(default_factory=dict)
     """Values that steps of this run bound, by step id."""
 
 
 WHOLE = frozenset({Call.STREAM_DELETE, Call.CONSUMER_DELETE, Call.CONSUMER_READ, Call.QUEUE_READ})
-"""What these take away, or are read for, is the whole object: also what is new on it since the plan."""
+"""These remove or read the whole object, including what is new on it since the plan."""
 OUR_OWN = frozenset({"pause_until"})
-"""What a replacement does itself before it deletes."""
+"""What a replacement changes itself before it deletes."""
 
 
 def changes_since(run: RunContext, step: Step, live: Config) -> tuple[Strayed, ...]:
-    """Fields whose live value is not the planned-from one. Metadata of the server's own says nothing about intent."""
+    """Return fields whose live value differs from the one the plan was made from. The server's own metadata does not
+    count."""
     before = step.before or {}
     new = live.keys() - OUR_OWN if step.call in WHOLE and before else ()
     infos = run.forms.fields(step)
@@ -92,7 +93,7 @@ def changes_since(run: RunContext, step: Step, live: Config) -> tuple[Strayed, .
 
 
 def unlike_planned(run: RunContext, step: Step, info: Mapping[str, Json]) -> Unsuccessful | None:
-    """Why what is there must be left as it is; `info`: what the server says of it just before it is deleted."""
+    """Return why the live object must be left alone. `info` is what the server says of it just before it is deleted."""
     if why := run.last_look(step, info):
         return Unsuccessful(why, nothing_done=True)
     changed = changes_since(run, step, info["config"])

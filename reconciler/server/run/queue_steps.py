@@ -1,7 +1,8 @@
-"""A queue that another stream feeds: how far it has come, and when it may forget where it was begun.
+"""A queue that another stream feeds: how far it has come, and when its start sequence may be removed.
 
-A queue made with a start sequence keeps it until it has stored a message: an update before imports everything from the
-first on. Kept for ever, servers before 2.15 begin there again when they restart with the queue empty.
+A queue created with a start sequence must keep it until it has stored a message: an earlier update would import
+everything from the first message on. If it keeps the sequence longer, servers before 2.15 begin there again when they
+restart with the queue empty.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 from reconciler.changes.recount import most
 from reconciler.engine.bindings import BINDS, Bind, passed, sourced, told_of_source
 from reconciler.model.resource import Json
+from reconciler.model.waits import waiting
 from reconciler.model.wire.steps import Step
 from reconciler.server.read import lost_answers as settled
 from reconciler.server.read.queues import OVERTAKEN, has_moved, is_gone, is_rewound, look, message
@@ -22,13 +24,18 @@ from reconciler.server.wire.api import Answer, NoAnswer
 
 POLL = 0.1
 REST = 4.0
-"""Seconds without any movement after which a queue that lags behind nothing has all there is. One that could not store
-a message tries again after about two."""
+"""Seconds without movement after which a queue that does not lag has everything. One that could not store a message
+tries again after about two."""
 
 
 async def read(run: RunContext, step: Step) -> Result:
-    """Looks until it is known what is to be bound, or time is up. A look that was overtaken is no look, however long it
+    """Look until the value to bind is known, or time is up. A look that was overtaken does not count, however long it
     took."""
+    with waiting(f"for {step.on[0]} to take in what {step.body['from']} holds", step.body["timeout"] / 1e9):
+        return await _read(run, step)
+
+
+async def _read(run: RunContext, step: Step) -> Result:
     loop, known = asyncio.get_running_loop(), BINDS[Bind(step.bind or Bind.RESUME_POINT)]
     deadline = loop.time() + step.body["timeout"] / 1e9
     stood, since, overtaken = None, loop.time(), 0
@@ -61,12 +68,17 @@ def _stand(seen: Mapping[str, Any]) -> tuple[Json, ...]:
 
 
 def _is_fed(seen: Mapping[str, Any]) -> bool:
-    """Heard from its source since it came to rest; a negative number means not yet."""
+    """Has the queue heard from its source since it came to rest? A negative number means not yet."""
     return 0 <= float(told_of_source(seen["queue"]).get("active", -1)) < REST * 1e9
 
 
 async def settle(run: RunContext, step: Step) -> Result:
     """Updates as soon as a message is stored; where none is to come, or none comes in time, that is left to a later run."""
+    with waiting(f"for {step.on[0]} to store a message of {step.body['from']}", step.body["timeout"] / 1e9):
+        return await _settle(run, step)
+
+
+async def _settle(run: RunContext, step: Step) -> Result:
     loop = asyncio.get_running_loop()
     deadline = loop.time() + step.body["timeout"] / 1e9
     while True:
@@ -85,14 +97,16 @@ async def settle(run: RunContext, step: Step) -> Result:
 
 async def _settled(run: RunContext, step: Step, live: Mapping[str, Any]) -> Result:
     if (first := await _first(run, step, live)) is not None and first < (_start(live) or 0):
-        return problems.unlike(step, [f"it took in message {first} of {step.body['from']}, before {_start(live)}"])
+        return problems.unlike(
+            step, [f"it took in message {first} of {step.body['from']}, which is before {_start(live)}"]
+        )
     bare = [{key: value for key, value in item.items() if key != "opt_start_seq"} for item in live["config"]["sources"]]
     if bare != step.set["sources"]:
         return problems.changed(step, [f"sources was {step.set['sources']} and is {bare} now"])
     config = run.forms.patch(live["config"], {"sources": bare}, ())
 
     async def settled_already() -> Answer | None:
-        seen = await run.js.read(f"STREAM.INFO.{step.on[0]}")  # a lost answer says nothing; what is there now may
+        seen = await run.js.read(f"STREAM.INFO.{step.on[0]}")  # a lost answer says nothing; the present state may
         return None if isinstance(seen, Mapping) and _start(seen) is not None else seen
 
     said: Answer = await settled.written(
@@ -107,7 +121,7 @@ async def _settled(run: RunContext, step: Step, live: Mapping[str, Any]) -> Resu
 
 
 async def _first(run: RunContext, step: Step, live: Mapping[str, Any]) -> int | None:
-    """Which message of the source is the lowest one queued; None when nothing is."""
+    """The source sequence of the lowest message queued; None when nothing is queued."""
     said = await message(run.js, step.on[0], live["state"]["first_seq"])
     return sourced(said["message"], step.body["from"]) if isinstance(said, Mapping) else None
 
@@ -123,6 +137,6 @@ async def _is_more_to_come(run: RunContext, step: Step, start: int) -> bool:
 
 
 async def _gone(run: RunContext, step: Step) -> Result:
-    """The queue, unless it is what feeds it."""
+    """Which of the two is gone: the queue, unless it is its source."""
     source = await run.js.read(f"STREAM.INFO.{step.body['from']}")
     return problems.changed(step, [f"its source {step.body['from']} is gone" if is_gone(source) else "it is gone"])

@@ -1,7 +1,7 @@
-"""One small handler per primitive call: check that all is as planned from, send, and see that the echo is as predicted.
+"""One small handler per primitive call: check that all is as planned, send, and verify that the answer is as predicted.
 
-Streams and consumers have no compare-and-set on the server, so an update re-reads the object just before it writes and
-the window between the two is one round trip. KV entries have one, and it is always used.
+Streams and consumers have no compare-and-set on the server, so an update reads the object just before it writes, and
+the window between the two is one round trip. KV entries have compare-and-set, and it is always used.
 """
 
 from __future__ import annotations
@@ -30,11 +30,12 @@ from reconciler.server.run.problems import Doubtful, Unsuccessful
 from reconciler.server.wire.api import Answer, NoAnswer, Refusal
 
 PAUSES_WITHIN = 2.0
-"""Seconds in which a cluster makes a pause felt; without it a little more is delivered twice, and nothing is lost."""
+"""Seconds in which a cluster makes a pause take effect; without it a little more is delivered twice, and nothing is
+lost."""
 
 
 async def carry_out(run: RunContext, step: Step) -> Result:
-    """Does one step, with the values that earlier steps bound, and binds what later steps need of it."""
+    """Carry out one step with the values that earlier steps bound, and bind what later steps need."""
     result = await _HANDLERS[step.call](run, filled(step, run.bound))
     if step.bind is None or not isinstance(result, Succeeded):
         return result
@@ -43,7 +44,8 @@ async def carry_out(run: RunContext, step: Step) -> Result:
 
 
 async def _create(run: RunContext, step: Step) -> Result:
-    """An explicit create may be repeated: it succeeds when the very same is there, and is refused when not."""
+    """Create explicitly. This may be repeated: it succeeds when the very same object exists, and is refused
+    otherwise."""
     durable = {"durable_name": step.on[1]} if step.call is Call.CONSUMER_CREATE else {}
     config = {"name": step.on[-1], **durable, **step.body}
     result = await _carried(run, _Write(step, config, None, "create"))
@@ -76,7 +78,8 @@ class _Write:
         return problems.unlike(self.step, wrong) if wrong else Succeeded(echo)
 
     async def answered(self, run: RunContext, echo: Mapping[str, Json]) -> Result:
-        """To the first update of a consumer since its start a server answers with what was before, though it was made."""
+        """Read the object again: a server answers the first update of a consumer since its start with the old
+        configuration, although it makes the update."""
         result = self.judged(run, echo)
         if isinstance(result, Succeeded) or self.before is None or len(self.step.on) == 1:
             return result
@@ -91,7 +94,7 @@ class _Write:
         return await run.js.write(f"CONSUMER.CREATE.{name}", body, level=step.level)
 
     async def look(self, run: RunContext) -> Result | None:
-        """A lost answer says nothing; what is there now may. None: as it was before."""
+        """Look at the object, because a lost answer says nothing. None: it is as before."""
         live = await run.js.read(info_of(self.step))
         if isinstance(live, Mapping):
             seen = self.judged(run, live)
@@ -144,7 +147,7 @@ async def _unpin(run: RunContext, step: Step) -> Result:
 
 
 async def _repeated(run: RunContext, step: Step, verb: str) -> Answer:
-    """What done twice is the same as done once, so silence is no reason to look."""
+    """Repeat the request, without a look: done twice is the same as done once."""
 
     async def again() -> Answer | None:
         return None
@@ -153,7 +156,7 @@ async def _repeated(run: RunContext, step: Step, verb: str) -> Answer:
 
 
 async def _read(run: RunContext, step: Step) -> Result:
-    """What later steps need to know, of the very object the plan was made for."""
+    """Read what later steps need to know, from the very object that the plan was made for."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + PAUSES_WITHIN
     while True:
@@ -168,7 +171,7 @@ async def _read(run: RunContext, step: Step) -> Result:
 
 
 async def _reset(run: RunContext, step: Step) -> Result:
-    """It is held meanwhile, so that nothing is delivered between two tries."""
+    """Reset while paused, so that nothing is delivered between two attempts."""
     return _answered(step, await _repeated(run, step, "RESET"))
 
 

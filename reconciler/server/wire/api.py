@@ -1,6 +1,6 @@
-"""The JetStream API as JSON over a nats-py connection: an answer, a refusal by err_code, or why nobody answered.
+"""The JetStream API as JSON over a nats-py connection: an answer, a refusal by err_code, or why there was no answer.
 
-nats-py's own JetStream classes drop fields they do not know and hold durations as floats, so nothing of them is used.
+nats-py's own JetStream classes drop fields they do not know and hold durations as floats, so they are not used.
 """
 
 from __future__ import annotations
@@ -16,35 +16,36 @@ from typing import Self, TypeVar
 from nats.aio.client import Client
 from pydantic_core import from_json
 
+from reconciler.model import waits
 from reconciler.model.resource import Json
 from reconciler.server.wire.pipeline import ForNow, NoAnswer, Pipeline, Reply, Silence, Unless, Window, always, first
 from reconciler.server.wire.shared_connection import Line
 
 TRANSIENT = frozenset({10004, 10008, 10118, 10119, 10124, 10167, 10202, 10210, 10211, 10226})
-"""err_codes that may go away by themselves: no leader, incomplete, offline, too many requests, reconfiguring."""
+"""err_codes that may pass by themselves: no leader, incomplete, offline, too many requests, reconfiguring."""
 NOTHING_DONE = frozenset({10008, 10124, 10167, 10210, 10211, 10226})
 """Transient err_codes that also say that a write did not happen, so that it may be sent again."""
 NO_PEERS = 10005
-"""No servers for so many replicas. It passes where the server says that one is offline, which only its words tell."""
+"""No servers for so many replicas. It passes if the server says that one is offline, which only its text shows."""
 WRONG_LAST_SEQUENCE = frozenset({10071, 10164})
 IN_FLIGHT = 10164
 """Another write to that key is in flight on a replicated bucket: perhaps our own, whose answer was lost."""
 PASSING = frozenset({Silence.NO_RESPONDERS, Silence.OFFLINE})
-"""Nothing was done, and a server that restarts or elects a leader answers again."""
+"""Nothing was done; a server that restarts or elects a leader will answer again."""
 PERSISTENCE = 4
-"""How many times the patience of one answer a leader may be missing: elections take up to ten seconds."""
+"""How many times the timeout of one answer a leader may be missing: elections take up to ten seconds."""
 NO_STREAM, NO_CONSUMER, NO_MESSAGE = 10059, 10014, 10037
-"""err_codes of what is not there."""
+"""err_codes for objects that do not exist."""
 WHO = "$SYS.REQ.USER.INFO"
 """Asked at the connected server itself, whatever the domain or prefix."""
 T = TypeVar("T")
 Stale = Callable[[str, Mapping[str, Json], "Refusal"], bool]
-"""(endpoint, body, refusal) → do we know better, so that it will pass?"""
+"""(endpoint, body, refusal) → does this run know better, so that the refusal will pass?"""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The server understood and said no. Decide on `err_code` only; `code` says nothing about retrying."""
+    """The server understood and refused. Decide on `err_code` only; `code` says nothing about retrying."""
 
     err_code: int
     code: int
@@ -52,12 +53,13 @@ class Refusal:
 
     @property
     def is_for_want_of_a_server(self) -> bool:
-        """A server that the replicas need is offline: the request may succeed once it is back."""
+        """Is a server offline that the replicas need? Then the request may succeed once it is back."""
         return self.err_code == NO_PEERS and "offline" in self.description
 
     @property
     def is_for_want_of_disk(self) -> bool:
-        """No err_code says so. Before 2.14 a server keeps to itself why it could not make a consumer's store."""
+        """Is the disk full? No err_code says so, and before 2.14 a server does not say why it could not create a
+        consumer's store."""
         return "no space left on device" in self.description or self.description.startswith("error creating store")
 
     def __str__(self) -> str:
@@ -91,12 +93,12 @@ def lasts(why: str | None) -> bool:
 
 
 def passes(said: Refusal | NoAnswer) -> bool:
-    """It may be otherwise in a moment; what is not allowed, or refused for good, will not."""
+    """May the answer be different in a moment? A missing permission or a permanent refusal stays."""
     return said.err_code in TRANSIENT if isinstance(said, Refusal) else said.why is not Silence.DENIED
 
 
 def answer(reply: Reply | NoAnswer) -> Answer:
-    """What a reply of the JSON API says; `error` counts before everything else in it."""
+    """Interpret a reply of the JSON API; `error` counts before everything else in it."""
     if isinstance(reply, NoAnswer):
         return reply
     try:
@@ -104,7 +106,7 @@ def answer(reply: Reply | NoAnswer) -> Answer:
     except ValueError:
         body = None
     if not isinstance(body, dict):
-        return Refusal(0, 0, f"somebody answered who is not JetStream: {reply.data[:80]!r}")
+        return Refusal(0, 0, f"something other than JetStream answered: {reply.data[:80]!r}")
     error = body.get("error")
     if error is None:
         return body
@@ -112,29 +114,48 @@ def answer(reply: Reply | NoAnswer) -> Answer:
 
 
 def _of_a_creation(reply: Reply) -> bool:
-    """A cluster may tell us first that it cleaned up after an earlier, refused creation of that name."""
+    """Drop an earlier answer: a cluster may first report that it cleaned up after a refused creation of that name."""
     return b"_delete_response" not in reply.data[:64]
 
 
 def _is_of_a_copy(said: Answer) -> bool:
-    """While a replicated group has no leader, any copy tells what it holds itself, and may lack what was acknowledged."""
+    """Is it a replica's answer? While a replicated group has no leader, any replica answers from its own state, and may
+    lack what was acknowledged."""
     cluster = said.get("cluster") if isinstance(said, dict) else None
     return bool(cluster and cluster.get("name") and not cluster.get("leader"))
 
 
+def _asked_again(what: str, said: object) -> str:
+    """What is waited for, where an answer is none that one can go on with."""
+    return f"until {what} is answered, and asking again: {said}"
+
+
 def encoded(body: Mapping[str, Json]) -> bytes:
-    """The body of a request: compact JSON in UTF-8."""
+    """Return the body of a request: compact JSON in UTF-8."""
     return json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 class Pauses:
-    """Rests between attempts, longer and longer and never quite the same, until patience is over."""
+    """Rests between attempts, longer and longer and never quite the same, until patience is over. Inside a `with` block,
+    whoever watches is told for what, as `waits.Wait` has it."""
 
-    def __init__(self, patience: float) -> None:
+    def __init__(self, patience: float, what: str = "") -> None:
         self._deadline, self._pause = asyncio.get_running_loop().time() + patience, 0.05
+        self._what, self._patience = what, patience
+
+    def __enter__(self) -> Self:
+        self._wait = waits.begin(self._what, self._patience)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        waits.over(self._wait)
+
+    def tell(self, what: str) -> None:
+        """It is something else by now."""
+        self._wait.what = what
 
     async def rest(self) -> bool:
-        """False: there is no time for another attempt."""
+        """Pause, and return whether there is time for another attempt."""
         if asyncio.get_running_loop().time() + self._pause > self._deadline:
             return False
         await asyncio.sleep(self._pause * random.uniform(0.5, 1.5))
@@ -143,7 +164,7 @@ class Pauses:
 
 
 def api_prefix(domain: str | None, prefix: str | None) -> str:
-    """What every API subject begins with, ending in a dot; an imported prefix wins over a domain."""
+    """Return the beginning of every API subject, ending in a dot; an imported prefix wins over a domain."""
     return f"{prefix.rstrip('.')}." if prefix else f"$JS.{domain}.API." if domain else "$JS.API."
 
 
@@ -157,10 +178,10 @@ class JetStream:
         self._hurried: Callable[[], bool] = lambda: True
         self._forbidden: Unless = always
         self.reached: dict[str, int] = {}
-        """By bucket, the highest revision a write of ours was given: one that comes later is higher, unless the bucket came
-        back older than it was. Shared by all that work for the same run."""
+        """By bucket, the highest revision that one of our writes got. A later one is higher, unless the bucket came
+        back older than it was. Shared by everything that works for the same run."""
         self.went_back: set[str] = set()
-        """Buckets that did."""
+        """Buckets that came back older."""
         self._stale: Stale = lambda _endpoint, _body, _said: False
         self.prefix = api_prefix(domain, prefix)
 
@@ -174,60 +195,63 @@ class JetStream:
         within: float = 5,
         window: Window = 64,
     ) -> Self:
-        """`within`: seconds that one answer may take."""
+        """Open the API; `within` is the number of seconds for one answer."""
         pipeline = Pipeline(nc if isinstance(nc, Line) else Line(nc), window=window)
         await pipeline.open()
         return cls(pipeline, domain=domain, prefix=prefix, timeout=within)
 
     def writing_unless(self, forbidden: Unless) -> JetStream:
-        """The same, but each write is sent only if nothing forbids it in that very moment, this or what did before."""
+        """Return the same API, with each write sent only if nothing forbids it at that moment, neither this nor an
+        earlier condition."""
         guarded, before = copy.copy(self), self._forbidden
         guarded._forbidden = lambda: before() or forbidden()
         return guarded
 
     def for_a_run(self) -> JetStream:
-        """The same, but how far buckets had come before says nothing: between two runs somebody may have made them anew."""
+        """Return the same API without memory of buckets: between two runs somebody may have recreated them."""
         other = copy.copy(self)
         other.reached, other.went_back = {}, set()
         return other
 
     def doubting(self, stale: Stale) -> JetStream:
-        """The same, but what is refused although we know better is asked again, until patience is over."""
+        """Return the same API, which repeats a refused request while this run knows better, until the time is over."""
         doubting = copy.copy(self)
         doubting._stale = stale
         return doubting
 
     def persistent(self, *, hurried: Callable[[], bool] = lambda: False) -> JetStream:
-        """The same, but also silence is asked again for a while: a server that restarts, a leader that is elected. Not
-        where somebody is `hurried` by then."""
+        """Return the same API, which also repeats unanswered requests for a while, as a server restarts or a leader is
+        elected. It stops when `hurried` says so."""
         other = copy.copy(self)
         other._hurried = hurried
         return other
 
     @property
     def patience(self) -> float:
-        """Seconds after which what may go away by itself counts as lasting."""
+        """Return the seconds after which a passing problem counts as lasting."""
         return self.timeout if self._hurried() else PERSISTENCE * self.timeout
 
     def beside(self, *, within: float) -> JetStream:
-        """The same place with a window of its own: what must not wait behind other requests. To be closed first."""
+        """Return the same place with a window of its own, for requests that must not wait behind others. Close it
+        first."""
         other = copy.copy(self)
         other.pipeline, other.timeout = self.pipeline.beside(), min(within, self.timeout)
         other._hurried = lambda: True
         return other
 
     async def close(self) -> None:
-        """Leaves the connection as it was."""
+        """Stop using the connection, and leave it as it was."""
         await self.pipeline.close()
 
     @property
     def is_elsewhere(self) -> bool:
-        """The API answers from another place than the server we are connected to."""
+        """Does the API answer from another place than the connected server?"""
         return self.prefix != "$JS.API."
 
     @property
     def list_timeout(self) -> float:
-        """A clustered LIST gathers for up to 4 s before it names what is missing; giving up earlier would lose that."""
+        """Seconds for a list: a clustered LIST gathers for up to 4 s before it names what is missing; giving up earlier
+        would lose that."""
         return max(self.timeout, 6.0)
 
     async def request(
@@ -239,7 +263,7 @@ class JetStream:
         within: float | None = None,
         unless: Unless = always,
     ) -> Answer:
-        """One request, sent once. `level`: refuse unless the server has this API level."""
+        """Send one request, once. `level`: refuse unless the server has this API level."""
         payload = b"" if body is None else encoded(body)
         headers = {"Nats-Required-Api-Level": str(level)} if level else None
         wait = self.timeout if within is None else within
@@ -258,47 +282,50 @@ class JetStream:
     async def read(
         self, endpoint: str, body: Mapping[str, Json] | None = None, *, within: float | None = None
     ) -> Answer:
-        """A request that changes nothing: asked again while that may help."""
+        """Send a request that changes nothing, and repeat it while that may help."""
 
         def may_help(said: Answer) -> bool:
             if isinstance(said, NoAnswer):
                 return self._persists and (said.outcome_unknown or said.why in PASSING)
             return isinstance(said, Refusal) and (said.err_code in TRANSIENT or self._stale(endpoint, body or {}, said))
 
-        return await self._patiently(lambda: self.request(endpoint, body, within=within), may_help)
+        return await self._patiently(endpoint, lambda: self.request(endpoint, body, within=within), may_help)
 
     async def write(self, endpoint: str, body: Mapping[str, Json] | None = None, *, level: int = 0) -> Answer:
-        """A request that changes something: sent again only where it is known that nothing was done."""
+        """Send a request that changes something, and repeat it only where it is certain that nothing was done."""
 
         def again(said: Answer) -> bool:
             is_stale = isinstance(said, Refusal) and self._stale(endpoint, body or {}, said)
             return is_stale or self._was_not_done(said)
 
-        return await self._patiently(lambda: self.request(endpoint, body, level=level, unless=self._forbidden), again)
+        return await self._patiently(
+            endpoint, lambda: self.request(endpoint, body, level=level, unless=self._forbidden), again
+        )
 
     @property
     def _persists(self) -> bool:
         return self.patience > self.timeout
 
     def _was_not_done(self, said: object) -> bool:
-        """By the server's own word, or since nobody got it; and it still may be."""
+        """Was it certainly not done, by the server's own word or because nobody received it, and may it still be?"""
         if isinstance(said, NoAnswer):
             return self._persists and said.why in PASSING and not lasts(self._forbidden())
         return isinstance(said, Refusal) and (said.err_code in NOTHING_DONE or said.is_for_want_of_a_server)
 
-    async def _patiently(self, ask: Callable[[], Awaitable[T]], again: Callable[[T], bool]) -> T:
+    async def _patiently(self, what: str, ask: Callable[[], Awaitable[T]], again: Callable[[T], bool]) -> T:
         said = await ask()
         if again(said):
-            pauses = Pauses(self.patience)
-            while await pauses.rest():
-                said = await ask()
-                if not again(said):
-                    break
+            with Pauses(self.patience, _asked_again(what, said)) as pauses:
+                while await pauses.rest():
+                    said = await ask()
+                    if not again(said):
+                        break
+                    pauses.tell(_asked_again(what, said))
         return said
 
     async def account(self) -> Mapping[str, Json] | None:
-        """Who we are, as the connected server says (`$SYS.REQ.USER.INFO`); None when it may not be asked. Across a leaf
-        node the other server answers too, and tells what the link between them may."""
+        """Return who we are, as the connected server says (`$SYS.REQ.USER.INFO`); None when it may not be asked. Across
+        a leaf node the other server answers too, and reports what the link between them may do."""
 
         def ours(reply: Reply) -> bool:
             said = answer(reply)
@@ -309,7 +336,8 @@ class JetStream:
         return None if isinstance(said, Refusal | NoAnswer) else said
 
     def entry_subject(self, bucket: str, key: str) -> str:
-        """Where a KV publish goes. A plain `$KV` publish from a leaf node would land in the *leaf's* bucket."""
+        """Return the subject of a KV publish. A plain `$KV` publish from a leaf node would land in the *leaf's*
+        bucket."""
         return f"{self.prefix if self.is_elsewhere else ''}$KV.{bucket}.{key}"
 
     async def put_entry(
@@ -321,7 +349,7 @@ class JetStream:
         expected_revision: int | None,
         headers: Mapping[str, str] | None = None,
     ) -> Put:
-        """Writes a KV entry by compare-and-set; revision 0: the key must not exist, None: whatever is there."""
+        """Write a KV entry by compare-and-set; revision 0: the key must not exist, None: any revision."""
         sent = dict(headers or {})
         if expected_revision is not None:
             sent["Nats-Expected-Last-Subject-Sequence"] = str(expected_revision)
@@ -340,7 +368,7 @@ class JetStream:
             in_flight = self._persists and isinstance(said, Refusal) and said.err_code == IN_FLIGHT
             return in_flight or self._was_not_done(said)
 
-        said = await self._patiently(publish, again)
+        said = await self._patiently(f"entry {key} of bucket {bucket}", publish, again)
         if isinstance(said, Refusal) and said.err_code in WRONG_LAST_SEQUENCE:
             return Conflict(expected_revision or 0, said.description)
         if isinstance(said, Refusal | NoAnswer):
@@ -351,7 +379,7 @@ class JetStream:
         return stored
 
     def _reaches(self, bucket: str, revision: int, before: int) -> None:
-        """`before`: how far it had come when this write was sent."""
+        """Note the revision of a write. `before`: the revision when this write was sent."""
         if revision <= before:
             self.went_back.add(bucket)
         self.reached[bucket] = max(revision, self.reached.get(bucket, 0))

@@ -1,4 +1,5 @@
-"""Who changed what is live: the API audit event whose request is the change names them; without one, nobody is named."""
+"""Who changed a live value: the API audit event whose request made the change names them; without one, nobody is
+named."""
 
 from __future__ import annotations
 
@@ -10,11 +11,11 @@ class Actor:
     """Who sent a request, as the server saw it. Never a secret: of the client only what people need."""
 
     at: str
-    """When the server answered it, in its own clock."""
+    """When the server answered it, by its own clock."""
     request: str
     """The API subject."""
     client: str = ""
-    """The name it gave itself, else its language and version."""
+    """The name that the client gave itself, otherwise its language and version."""
     user: str = ""
     account: str = ""
     host: str = ""

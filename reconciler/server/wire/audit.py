@@ -1,8 +1,8 @@
-"""The server's own account of who asked it for what: API audit events, read as what each did to which object.
+"""The server's account of who asked it for what: API audit events, read as what each did to which object.
 
-Every request of the JetStream API leaves one on `$JS.EVENT.ADVISORY.API`, reads and refusals included. In a cluster it often
-lacks the request; the answer always says what the object is from then on, and that is what counts here. Writes to KV
-buckets are no API requests: nobody is ever told who made them.
+Every request of the JetStream API leaves one on `$JS.EVENT.ADVISORY.API`, including reads and refusals. In a cluster it
+often lacks the request; the answer always says what the object is from then on, and that is what counts here. Writes to
+KV buckets are no API requests, so their author is never known.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ENDPOINT = re.compile(
 
 
 class AuditedClient(NamedTuple):
-    """A connection: the number counts for one server only."""
+    """A connection; the number is unique on one server only."""
 
     server: str
     id: int
@@ -35,21 +35,21 @@ class AuditedClient(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One request that changed something, and what the object is from then on."""
+    """One request that changed something, and the state of the object from then on."""
 
     on: Raw
     actor: Actor
     client: AuditedClient
     config: Config | None = None
-    """As the server echoed it; None: the object is gone, or only `paused` is told."""
+    """The configuration as the server answered it; None: the object is gone, or only `paused` is known."""
     created: str = ""
     gone: bool = False
     paused: str | None = None
-    """A pause tells nothing else: until when, empty for not at all."""
+    """A pause reveals nothing else: the time it ends, empty for no pause."""
 
 
 def event(data: bytes) -> Event | None:
-    """What an audit event says was changed; None for reads, refusals, and whatever is no audit event."""
+    """Return what an audit event says was changed; None for reads, refusals, and anything that is no audit event."""
     said = _mapping(data)
     endpoint = _ENDPOINT.fullmatch(str(said.get("subject", "")))
     answer = _mapping(str(said.get("response", "")).encode())
@@ -71,7 +71,7 @@ def event(data: bytes) -> Event | None:
 
 
 def client_of(data: bytes) -> AuditedClient | None:
-    """Whose request an audit event is about, whatever it was; None: it is none."""
+    """Return whose request an audit event is about; None: it is no audit event."""
     client = _mapping(data).get("client")
     if not isinstance(client, Mapping):
         return None
@@ -81,7 +81,7 @@ def client_of(data: bytes) -> AuditedClient | None:
 def _actor(said: Mapping[str, Json], client: Mapping[str, Json]) -> Actor:
     language = " ".join(str(client[key]) for key in ("lang", "ver") if client.get(key))
     text = {key: str(client.get(key) or "") for key in ("name", "user", "acc", "host")}
-    if client.get("kind") == "Leafnode":  # the server knows the leaf node, and not who spoke through it
+    if client.get("kind") == "Leafnode":  # the server knows the leaf node, and not who sent it
         text["name"] = f"somebody behind leaf node {text['name']}"
     return Actor(
         at=str(said.get("timestamp", "")), request=str(said.get("subject", "")), client=text["name"] or language,
@@ -102,17 +102,17 @@ def _number(value: Json) -> int:
 
 
 class _Unknown:
-    """What nobody saw; equal to nothing that can be live."""
+    """A state that nobody saw; it equals nothing that can be live."""
 
 
 UNKNOWN = _Unknown()
 Value = Callable[[Config], Json]
-"""Takes from a raw configuration what is asked about."""
+"""Takes the value in question from a raw configuration."""
 
 
 def who_changed(events: Iterable[Event], raw: Raw, value: Value, now: Json, before: Json | _Unknown) -> Attribution:
-    """Who gave it the value it has `now`: the last event after which it had this value and before which it surely had
-    another. `before`: what it had when the events begin."""
+    """Find who gave it the value it has `now`: the last event after which it had this value and before which it
+    certainly had another. `before` is its value when the events begin."""
     held: Json | _Unknown = before
     config: Config | None = None
     found: Attribution | None = None
@@ -121,19 +121,19 @@ def who_changed(events: Iterable[Event], raw: Raw, value: Value, now: Json, befo
         if after != now:
             found = None
         elif held is UNKNOWN:
-            found = Attribution(unknown="nobody saw what it was before")
+            found = Attribution(unknown="its earlier value is unknown")
         elif held != now:
             found = Attribution(actor=one.actor)
         held = after
     if held is UNKNOWN or held != now or found is None:
-        return Attribution(unknown="no request in the audit trail is this change")
+        return Attribution(unknown="no request in the audit trail made this change")
     return found
 
 
 def _after(
     one: Event, config: Config | None, held: Json | _Unknown, value: Value
 ) -> tuple[Json | _Unknown, Config | None]:
-    """What it is after this event, and the whole configuration as far as anybody saw it."""
+    """Its value after this event, and the whole configuration as far as it was seen."""
     if one.gone:
         return None, None
     if one.paused is None:
@@ -141,30 +141,34 @@ def _after(
     if config is not None:
         config = {**config, "pause_until": one.paused}
         return value(config), config
-    paused = value({"pause_until": one.paused})
-    return (held if paused is None else paused), None
+    is_asked = value({"pause_until": SOME_DAY}) != value({})
+    return (value({"pause_until": one.paused}) if is_asked else held), None
+
+
+SOME_DAY = "2099-01-01T00:00:00Z"
+"""Whoever asks about pauses gets another answer for it than for none."""
 
 
 def who_deleted(events: Sequence[Event], raw: Raw) -> Attribution:
-    """The last request about it, if that is its deletion: its own, or that of the stream it was on."""
+    """Find the last request about it, if that is its deletion, or that of the stream it was on."""
     last = next(reversed([*_concerning(events, raw)]), None)
     if last is not None and last.gone:
         return Attribution(actor=last.actor)
-    return Attribution(unknown="no request in the audit trail is this deletion")
+    return Attribution(unknown="no request in the audit trail made this deletion")
 
 
 def who_made(events: Iterable[Event], raw: Raw, created: str) -> Attribution:
-    """The first request that was answered with this very creation time, if it is seen that there was another before."""
+    """Find the first request that was answered with this very creation time, if another object was seen before."""
     other_before = False
     for one in _concerning(events, raw):
         if one.created == created and created:
-            why = "nobody saw it being made"
+            why = "nobody saw its creation"
             return Attribution(actor=one.actor) if other_before else Attribution(unknown=why)
         other_before = True
-    return Attribution(unknown="no request in the audit trail made it")
+    return Attribution(unknown="no request in the audit trail created it")
 
 
 def _concerning(events: Iterable[Event], raw: Raw) -> Iterable[Event]:
-    """Of the object itself; and when its stream went, it went too."""
+    """Requests about the object itself, and the deletion of its stream, which deletes it too."""
     stream = Raw("stream", raw.on[:1])
     return (one for one in events if one.on == raw or (one.on == stream and one.gone))

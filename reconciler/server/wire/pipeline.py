@@ -1,7 +1,7 @@
-"""Many requests in flight over one connection: one inbox, futures of our own, one sweep over all deadlines.
+"""Many requests in flight over one connection: one inbox, our own futures, one sweep over all deadlines.
 
 nats-py's own `request` starts a timer and a token generator per call; with thousands of calls that costs more than the
-server does. It also lets a denied publish run into its timeout, although the server said so at once.
+server does. It also lets a denied publish run into its timeout, although the server reported it at once.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.aio.transport import TcpTransport, Transport
 
+from reconciler.model import waits
 from reconciler.model.permissions import as_checked_in_its_domain
 from reconciler.server.wire.shared_connection import Line
 
@@ -48,7 +49,7 @@ class NoAnswer:
 
     @property
     def outcome_unknown(self) -> bool:
-        """The request may have been carried out all the same, so that a write must not simply be sent again."""
+        """May the request have been carried out all the same? Then a write must not simply be sent again."""
         return self.why in (Silence.TIMEOUT, Silence.CLOSED)
 
     def __str__(self) -> str:
@@ -61,8 +62,8 @@ class Reply(NamedTuple):
 
     @property
     def status(self) -> str | None:
-        """Set where the server speaks for itself: 204 end of batch, 404 nothing there, 503 nobody listens. A stored
-        message that is given out may have a header of that name."""
+        """Return the status where the server speaks for itself: 204 end of batch, 404 not found, 503 no listener. A
+        stored message that is returned may have a header of that name."""
         return None if "Nats-Sequence" in self.headers else self.headers.get("Status")
 
 
@@ -77,13 +78,13 @@ class _Waiting:
 
 
 class ForNow(str):
-    """A reason that may be none in a moment."""
+    """A reason that may pass in a moment."""
 
     __slots__ = ()
 
 
 Unless = Callable[[], str | None]
-"""Why a request is not to be sent after all, asked in the last moment before; None: it is."""
+"""Returns why a request must not be sent, asked at the last moment; None: it may."""
 
 
 def first(_reply: Reply) -> bool:
@@ -92,17 +93,18 @@ def first(_reply: Reply) -> bool:
 
 
 def always() -> str | None:
-    """Nothing is in the way."""
+    """Allow every write."""
     return None
 
 
 Window = int | AbstractAsyncContextManager[object]
-"""How many requests may be under way at once; or what each of them has to enter, which several connections may share."""
+"""How many requests may be under way at once; or what each of them has to enter, which several connections may
+share."""
 
 
 class _AtOnce(asyncio.Queue[Msg]):
-    """In place of the queue from which a task of nats-py's would fetch what arrived: of thousands of answers, that costs
-    as much as to read them."""
+    """Processes messages at once, in place of a queue and a task of nats-py's: for thousands of answers, those cost as
+    much as reading them."""
 
     def __init__(self, arrived: Callable[[Msg], None]) -> None:
         super().__init__()
@@ -110,7 +112,7 @@ class _AtOnce(asyncio.Queue[Msg]):
 
 
 class Pipeline:
-    """A bounded window of requests on one connection, and on the one that takes its place."""
+    """A bounded window of requests on one connection, and on the one that replaces it."""
 
     def __init__(self, line: Line, *, window: Window = 64) -> None:
         self.nc = line.nc
@@ -126,31 +128,36 @@ class Pipeline:
         self._passed_on: Callable[[Exception], Awaitable[None]] = line.nc._error_cb
 
     def beside(self) -> Pipeline:
-        """One of its own over the same line, whose inbox opens with the first request."""
+        """Return another pipeline over the same line, whose inbox opens with the first request."""
         return Pipeline(self._line)
 
     @property
     def server_id(self) -> str | None:
-        """Of the server at the other end of the line; nats-py has no public name for it."""
+        """Return the id of the server at the other end; nats-py has no public name for it."""
         return self.nc._server_info.get("server_id")
 
     @property
+    def _server(self) -> str:
+        """The same, as people call it."""
+        return f"nats-server {self.nc._server_info.get('server_name') or ''}".rstrip()
+
+    @property
     def has_jetstream(self) -> bool:
-        """That server, rather than one that a leaf node passes requests on to."""
+        """Does that server itself have JetStream, rather than one behind a leaf node?"""
         return bool(self.nc._server_info.get("jetstream"))
 
     @property
     def connection(self) -> Client:
-        """The one in use now; another one after it was lost."""
+        """Return the connection in use now; a lost connection is replaced by another."""
         return self._line.nc
 
     async def connected(self) -> Client:
-        """The same, after an attempt to have one again where it was lost."""
+        """Return the connection in use, after an attempt to restore a lost one."""
         await self._connected()
         return self._line.nc
 
     async def open(self) -> None:
-        """Subscribes to the inbox. When this is done, the server has accepted or refused it."""
+        """Subscribe to the inbox. When this returns, the server has accepted or refused it."""
         # nats-py has no public way to learn of a denied publish after connecting: it only calls this.
         self.nc._error_cb = self._heard
         subscription = await self.nc.subscribe(self._inbox + "*", pending_msgs_limit=0, pending_bytes_limit=0)
@@ -162,7 +169,7 @@ class Pipeline:
         self._subscription = subscription
 
     async def close(self) -> None:
-        """Gives up the inbox. The connection stays open, since others may use it."""
+        """Give up the inbox. The connection stays open, because others may use it."""
         if self._opening is not None:
             await asyncio.wait([self._opening])
         if self._sweeper is not None:
@@ -174,19 +181,19 @@ class Pipeline:
             await subscription.unsubscribe()
 
     async def _connected(self) -> NoAnswer | None:
-        """The line as it is now, with our inbox on it; or that there is none."""
+        """Return the present line with our inbox on it, or that there is none."""
         if self._subscription is not None and not self.nc.is_closed:
             return None
         if self._opening is None or self._opening.done():
             self._opening = asyncio.create_task(self._restored())
-        # Whoever stops waiting must not break it off: nats-py would lose the connection over it.
+        # A cancelled waiter must not cancel the dialling: nats-py would lose the connection.
         return await asyncio.shield(self._opening)
 
     async def _restored(self) -> NoAnswer | None:
         if (why := await self._line.restored()) is not None:
             return NoAnswer(Silence.UNSENT if self._line.is_over else Silence.OFFLINE, why)
         if self.nc is not self._line.nc:
-            self._sweep()  # nobody answers any more what was asked over the old one
+            self._sweep()  # requests over the old connection get no answer any more
             self.nc, self._subscription = self._line.nc, None
             self._passed_on = self.nc._error_cb
         try:
@@ -204,7 +211,7 @@ class Pipeline:
         headers: dict[str, str] | None = None,
         unless: Unless = always,
     ) -> Reply | NoAnswer:
-        """The first reply, or why none came; `within` counts in seconds."""
+        """Return the first reply, or why none came; `within` is in seconds."""
         replies = await self.stream(subject, payload, within=within, headers=headers, ends=first, unless=unless)
         return replies if isinstance(replies, NoAnswer) else replies[0]
 
@@ -218,13 +225,14 @@ class Pipeline:
         headers: dict[str, str] | None = None,
         unless: Unless = always,
     ) -> list[Reply] | NoAnswer:
-        """Replies until one `ends` it; `within` counts from the latest reply."""
+        """Yield replies until one `ends` it; `within` counts from the latest reply."""
         if self._inbox_denied:
             return NoAnswer(Silence.DENIED, f"may not subscribe to {self._inbox}*, where answers arrive")
         async with self._window:
             if (hindered := await self._hindered(subject, within, unless)) is not None:
                 return hindered
             token, waiting = self._expect(subject, within, ends)
+            wait = waits.begin(f"for {self._server} to answer {subject}", within if ends is first else None)
             try:
                 await self.nc.publish(subject, payload, reply=self._inbox + token, headers=headers)
                 if unless is not always:
@@ -235,10 +243,12 @@ class Pipeline:
             except nats.errors.Error as error:
                 return NoAnswer(Silence.UNSENT, f"{subject}: {str(error).removeprefix('nats: ')}")
             finally:
+                waits.over(wait)
                 del self._waiting[token]
 
     async def _hindered(self, subject: str, within: float, unless: Unless) -> NoAnswer | None:
-        """Why it is not sent. What may forbid it is asked last: nothing else happens between that and the sending."""
+        """Return why it must not be sent. The condition is asked last: nothing else happens between it and the
+        sending."""
         if (offline := await self._connected()) is not None:
             return offline
         if unless is not always and not await self._takes_more(within):
@@ -249,7 +259,7 @@ class Pipeline:
         return NoAnswer(Silence.OFFLINE if isinstance(why, ForNow) else Silence.UNSENT, why)
 
     async def _takes_more(self, within: float) -> bool:
-        """Waits until the socket has all that was written before: what is left with us would go out unasked."""
+        """Wait until the socket has taken all earlier writes: what is left in this process would go out unasked."""
         deadline = asyncio.get_running_loop().time() + within
         while not self.nc.is_closed and _left_with_us(self.nc._transport):
             if asyncio.get_running_loop().time() > deadline:
@@ -258,8 +268,8 @@ class Pipeline:
         return True
 
     def _hand_over(self) -> None:
-        """To the socket in the same breath in which it was asked whether it may be sent. nats-py would write a moment
-        later, and whoever is suspended in that moment would send it when nothing may be written any more."""
+        """Give it to the socket right after the condition was asked. nats-py would write a moment later, and a process
+        suspended in that moment would send it when nothing may be written any more."""
         pending, transport = self.nc._pending, self.nc._transport
         if pending and transport and self.nc.is_connected:
             self.nc._pending, self.nc._pending_data_size = [], 0
@@ -308,7 +318,7 @@ class Pipeline:
             await self._passed_on(error)
 
     def _denial(self, text: str) -> bool:
-        """Hands a permissions violation to those it concerns. nats-py gives the subject in lower case."""
+        """Give a permissions violation to the requests it concerns. nats-py reports the subject in lower case."""
         found = _DENIED.search(text.lower())
         if found is None:
             return False
@@ -326,7 +336,8 @@ class Pipeline:
 
 
 def _left_with_us(transport: Transport | None) -> int:
-    """Bytes that wait in this process because the socket would not take them; of TLS, also those that are encrypted."""
+    """Count the bytes that wait in this process because the socket would not take them; with TLS, also those already
+    encrypted."""
     if not isinstance(transport, TcpTransport):
         return 0
     writers = {transport._io_writer, transport._bare_io_writer} - {None}

@@ -1,4 +1,4 @@
-"""The connection of a session: when it ends, a fresh one takes its place, to which nothing was handed before.
+"""The connection of a session: when it ends, a fresh one replaces it, to which nothing was handed before.
 
 nats-py's own reconnecting would keep what was not sent yet and send it later, when somebody else may have the lease.
 """
@@ -13,23 +13,23 @@ from nats.aio.client import Client
 from reconciler.model.diagnostic import CannotContinue
 
 PATIENCE = 20.0
-"""Seconds without a connection after which nobody dials any more; servers restart in a few."""
+"""Seconds without a connection after which the session stops dialling; servers restart in a few."""
 
 
 class Line:
-    """The client that is in use now; everybody who works over it shares one attempt to dial again."""
+    """The client in use now; everybody who works over it shares one attempt to dial again."""
 
     def __init__(self, nc: Client, dial: Callable[[], Awaitable[Client]] | None = None) -> None:
-        """Without `dial` the end of the connection is the end."""
+        """Without `dial`, the end of the connection is final."""
         self.nc = nc
         self.is_over = dial is None
-        """There will be no other connection than this one."""
+        """There will be no other connection after this one."""
         self._dial = dial
         self._dialling: asyncio.Task[str | None] | None = None
         self._cut_at: float | None = None
 
     async def restored(self) -> str | None:
-        """Connected again; or why not, this time."""
+        """Restore the connection, or return why it cannot be restored now."""
         if not self.nc.is_closed:
             return None
         now = asyncio.get_running_loop().time()
@@ -50,7 +50,7 @@ class Line:
         return None
 
     async def hang_up(self) -> Client:
-        """Nobody dials any more; the client that is to be closed."""
+        """Stop dialling, and return the client to close."""
         self.is_over = True
         if self._dialling is not None:
             await self._dialling
