@@ -92,7 +92,7 @@ def hard_to_read(text: Text) -> Iterator[str]:
         yield f"“{found}”: {INSTEAD[found.lower()]}"
     if any(_TWO_SPACES.search(line) for line in lines):
         yield "two spaces"
-    for paragraph in re.split(r"\n\s*\n", text.words):
+    for paragraph in re.split(r"\n" if text.is_message else r"\n\s*\n", text.words):
         for sentence in _SENTENCE.split(" ".join(paragraph.split())):
             yield from _of_a_sentence(sentence, text.is_message)
 
