@@ -251,7 +251,7 @@ def deduplication_shortened(moved: MovedField) -> Iterable[Finding]:
     """`duplicate_window` is lowered: if a publisher repeats a message id after the new window, the server stores the
     message twice.
 
-    There is no verdict if nothing was stored within the old window. A server that checks its ids just before it takes
+    The rule is silent if nothing was stored within the old window. A server that checks its ids just before it takes
     over the new window checks them again only when the old one ends.
 
     Instead: keep the window at least as long as publishers may repeat a message.
