@@ -28,7 +28,8 @@ class Said(NamedTuple):
 
 def described_fields() -> dict[str, dict[str, Said]]:
     """By model and field; a field says what the model it was inherited from says."""
-    return {model.__name__: _inherited(model) for model in _models(Spec)}
+    ours = Spec.__module__.partition(".")[0]
+    return {model.__name__: _inherited(model) for model in _models(Spec) if model.__module__.startswith(f"{ours}.")}
 
 
 def _models(base: type[Spec]) -> list[type[Spec]]:
