@@ -148,9 +148,11 @@ bench-fleet: setup  ## the same for the fleet at its full size, which takes minu
 curve: setup  ## what every command costs an object among 6,000 and among 60,000: it may not grow
 	@$(BIN)/python -m tests.bench.curve
 
-schemas: $(VENV)/.dev  ## write schemas/ anew, with the reference of all rules
+schemas: $(VENV)/.dev  ## write schemas/ anew
 	@$(BIN)/reconciler schema --write schemas
-	@$(BIN)/reconciler explain --all --format markdown > schemas/rules.md
+
+measured: setup  ## what servers of every version do with what rules flag, written into docs/reference/rules/measured.json
+	@$(BIN)/python -m tests.agreement.measured
 
 docs: $(VENV)/.docs  ## the site, in .cache/site
 	@$(BIN)/zensical build --clean --strict
@@ -164,4 +166,4 @@ clean:  ## forget environments, caches and embedded servers
 format: $(VENV)/.test  ## put every file into form
 	@$(BIN)/ruff check -q --fix . && $(BIN)/ruff format -q .
 
-.PHONY: help setup demo demo-fleet lint check test test-versions interop convergence drill faults power faithful truth probes sabotage mutation story action dist image package agreement bench bench-fleet curve format schemas docs pages clean
+.PHONY: help setup demo demo-fleet lint check test test-versions interop convergence drill faults power faithful truth probes sabotage mutation story action dist image package agreement bench bench-fleet curve format schemas measured docs pages clean
