@@ -89,7 +89,7 @@ def _played(code: str, case: Mapping[str, Any], folder: Path) -> Example:
 def laid_out(text: str) -> str:
     """The same file with a line for each key, and short lists and values on one."""
     yaml = YAML()
-    yaml.width = _WIDTH
+    yaml.width, yaml.preserve_quotes = _WIDTH, True
     yaml.indent(mapping=2, sequence=4, offset=2)
     root = yaml.load(text)
     if root is None:
