@@ -111,10 +111,8 @@ def where(
     """The partition of a key, and who works there. With --partitions it is computed without any server."""
     common.never(
         (partitions is None and (filter_ or wildcard),
-         (
-                 "--filter and --wildcard compute a partition without any server; give the number of partitions "
-                 "with --partitions."
-             )),
+         ("--filter and --wildcard compute a partition without any server; give the number of partitions "
+          "with --partitions.")),
         (partitions is not None and wanted,
          f"--partitions asks no server, so it knows no group; leave out {' '.join(wanted or ())}, or --partitions."),
     )  # fmt: skip
