@@ -38,9 +38,17 @@ $(VENV)/.test: pyproject.toml
 	@echo "Setting up $(VENV) with everything for tests ..."
 	$(call install,test)
 
+$(VENV)/.docs: pyproject.toml
+	@echo "Setting up $(VENV) with what builds the site ..."
+	$(call install,docs)
+
 $(VENV)/.mutation: pyproject.toml
 	@echo "Setting up $(VENV) with what mutates ..."
 	$(call install,mutation)
+
+$(VENV)/.package: pyproject.toml
+	@echo "Setting up $(VENV) with what builds ..."
+	$(call install,package)
 
 setup: $(VENV)/.test  ## an environment with everything
 	@$(BIN)/python -m tests.support.binaries
@@ -100,6 +108,21 @@ story: setup  ## what `make demo-fleet` shows, to its end: every command ends as
 action: setup  ## the GitHub action installs itself into an environment of its own
 	@$(BIN)/python -m pytest -q tests/ci/installing.py
 
+dist: $(VENV)/.package  ## the wheel and the source archive of this commit, in dist/
+	@rm -rf dist && $(BIN)/uv build -q -o dist && ls dist
+
+image: dist  ## the container image, tried as users run it: without a network, on files it cannot change (needs docker)
+	@docker build --file .github/container/Dockerfile --tag reconciler dist
+	@docker run --rm reconciler --version
+	@docker run --rm --network none --read-only --volume "$(CURDIR)/examples:/topologies:ro" reconciler validate orders
+
+PYTHONS ?= $(PYTHON)
+
+# Needs pytest and uv alone, so that it runs where the rest of the tests does not.
+package: $(VENV)/.package  ## the wheel in empty environments of PYTHONS='3.11 3.14'; RECONCILER_DIST=dist: the one that lies there
+	@for python in $(PYTHONS); do \
+		RECONCILER_PYTHON=$$python $(BIN)/python -m pytest -q --confcutdir tests/package tests/package || exit 1; done
+
 N ?= 5000
 
 agreement: setup  ## our verdicts beside real servers' answers: N random cases per version and every rule's row
@@ -125,9 +148,13 @@ bench-fleet: setup  ## the same for the fleet at its full size, which takes minu
 curve: setup  ## what every command costs an object among 6,000 and among 60,000: it may not grow
 	@$(BIN)/python -m tests.bench.curve
 
-schemas: $(VENV)/.dev  ## write schemas/ anew, with the reference of all rules
+schemas: $(VENV)/.dev  ## write schemas/ anew, with the reference of all rules, and the words that shells complete
 	@$(BIN)/reconciler schema --write schemas
 	@$(BIN)/reconciler explain --all --format markdown > schemas/rules.md
+	@$(BIN)/python -m reconciler.cli.completing.table > reconciler/cli/completing/words.json
+
+docs: $(VENV)/.docs  ## the site, in .cache/site
+	@$(BIN)/zensical build --clean --strict
 
 pages: $(VENV)/.test  ## write those pages of docs/ that are made from the program
 	@$(BIN)/python -m tests.site
@@ -138,4 +165,4 @@ clean:  ## forget environments, caches and embedded servers
 format: $(VENV)/.test  ## put every file into form
 	@$(BIN)/ruff check -q --fix . && $(BIN)/ruff format -q .
 
-.PHONY: help setup demo demo-fleet lint check test test-versions interop convergence drill faults power faithful truth probes sabotage mutation story action agreement bench bench-fleet curve format schemas pages clean
+.PHONY: help setup demo demo-fleet lint check test test-versions interop convergence drill faults power faithful truth probes sabotage mutation story action dist image package agreement bench bench-fleet curve format schemas docs pages clean

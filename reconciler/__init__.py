@@ -32,7 +32,10 @@ if TYPE_CHECKING:
     from reconciler.model.topology import Topology
     from reconciler.server.connect.options import ConnectOptions
 
-__version__ = "0.1.0"
+try:
+    from reconciler._version import __version__  # is in the wheel
+except ModuleNotFoundError:
+    __version__ = "0.0.0+source"  # a working copy is no release
 
 __all__ = ["__version__", "apply", "drift", "export", "load", "load_plan", "plan", "save_plan", "validate"]
 

@@ -1,4 +1,4 @@
-"""`reconciler …`: the version at once, everything else through the command line's own modules."""
+"""`reconciler …`: the version and completions at once, everything else through the command line's own modules."""
 
 from __future__ import annotations
 
@@ -10,9 +10,14 @@ from reconciler import __version__
 
 
 def main() -> None:
-    """Answers `--version` before anything is imported that takes time."""
+    """Answers `--version`, and a shell that completes, before anything is imported that takes time."""
     if sys.argv[1:] in (["--version"], ["-V"]):
         sys.stdout.write(f"reconciler {__version__}\n")
+        return
+    if "_RECONCILER_COMPLETE" in os.environ:
+        from reconciler.cli.completing.shells import complete  # noqa: PLC0415 - see above
+
+        sys.stdout.write(complete())
         return
     # A command lives for seconds and drops nearly nothing before its end: collecting cycles would only cost time.
     gc.disable()

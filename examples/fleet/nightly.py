@@ -4,7 +4,7 @@
         --conf spark.executorEnv.US_2_CREDS="$US_2_CREDS" nightly.py hdfs:///lake/fleet fleet.yaml
 
 The tables are in a folder that all executors share, or in a catalog (`table:lake.fleet`, of Delta or Iceberg tables on S3).
-env.tar.gz is a packed environment with reconciler and its extra `fleet`, for the executors; the driver uses its own, and reads
+env.tar.gz is a packed environment with `nats-reconciler[fleet]`, for the executors; the driver uses its own, and reads
 fleet.yaml and the topologies where it runs. Credentials are looked up by the executors: files at the same path on each
 node, or variables as above. Whatever spark-submit started is used as it is. Drift is the answer of this job and not its
 failure, so `fleet drift` may end with 3. A target that could not be read, or not wholly, has no answer: with one of those the

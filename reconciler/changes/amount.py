@@ -1,4 +1,4 @@
-"""A number as far as it is known: counted, or between two bounds, with a guess where there is a good one."""
+"""A number as far as it is known: counted, or between two bounds, with a guess if there is a good one."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ Amounts = Mapping[str, Amount]
 
 
 def exactly(number: int) -> Amount:
-    """A number that was counted: it is its own bound on either side."""
+    """A counted number: it is its own bound on either side."""
     return Amount(number, number)
 
 
 def mosts(amounts: Mapping[str, int | Amount]) -> dict[str, int]:
-    """The numbers that a consent bounds: where something was not counted, how much it is at most."""
+    """The numbers that a consent bounds; what was not counted has its upper bound."""
     return {name: one.most if isinstance(one, Amount) else one for name, one in amounts.items()}
 
 
 def inexact(amounts: Mapping[str, int | Amount]) -> dict[str, Amount]:
-    """Those that were not counted."""
+    """Amounts that were not counted."""
     return {name: one for name, one in amounts.items() if isinstance(one, Amount) and not one.is_exact}

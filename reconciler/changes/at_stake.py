@@ -1,4 +1,4 @@
-"""Which streams lose something by a plan's steps: those that go, and those whose consumers or messages do."""
+"""Which streams lose something by a plan's steps: deleted streams, and streams that lose consumers or messages."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ REMOVES = frozenset({Call.STREAM_DELETE, Call.CONSUMER_DELETE})
 
 
 def is_at_stake(plan: Plan) -> bool:
-    """Does this plan delete or replace anything, or do what takes consent?"""
+    """Does this plan delete or replace anything, or do something that needed consent?"""
     return bool(streams_at_stake(plan)) or any(
         verdict.consented is not None for change in plan.changes for verdict in change.verdicts
     )
 
 
 def streams_at_stake(plan: Plan) -> list[str]:
-    """In order, each once; what a step makes again should another be refused is no loss by itself."""
+    """In order, each once. A step that only recreates something after another was refused is no loss by itself."""
     consented = {
         change.address for change in plan.changes if any(verdict.consented is not None for verdict in change.verdicts)
     }
@@ -38,5 +38,5 @@ def _of(step: Step, *, is_consented: bool) -> Iterator[str]:
 
 
 def removes(step: Step) -> bool:
-    """An object, or the record of a group; what our own bucket remembers is none."""
+    """Does the step delete an object, or the record of a group? The records of reconciler's own bucket do not count."""
     return step.call in REMOVES or (step.call is Call.ENTRY_DELETE and step.on[0] != BUCKET)

@@ -1,4 +1,5 @@
-"""Consent: permission for one rule and one value, for a time and up to a loss, and what is left over of it."""
+"""Consent: permission for one rule and one value, for a time and up to a loss, and warnings about consent that is left
+over."""
 
 from __future__ import annotations
 
@@ -19,14 +20,14 @@ from reconciler.model.units import show_quantity
 
 
 def entry(code: str, to: str = "", on: str = "") -> str:
-    """`allow: [{code: ST101, to: memory, reason: …}]`, ready to be pasted; `to` as it stands in a file, `on` in what
-    stands at its top."""
+    """`allow: [{code: ST101, to: memory, reason: …}]`, ready to be pasted; `to` as files write it, `on` for an entry at
+    the top of a file."""
     value, many = f"to: {to}, " if to else "", f'on: "{on}", ' if on else ""
     return f"allow: [{{code: {code}, {value}{many}reason: …}}]"
 
 
 def reaching(address: Address, labels: Mapping[str, str], allows: Iterable[Allowed]) -> Iterator[Consent]:
-    """Of the consents that the files give to many, those to this one."""
+    """Of the consents that the files give to many, those that reach this address."""
     return (one.consent for one in allows if one.reaches(address, labels))
 
 
@@ -38,23 +39,23 @@ def given(verdict: Verdict, allows: Iterable[Consent], today: date, spec: type[T
 
 
 def covers(allow: Consent, verdict: Verdict, today: date, spec: type[Terms]) -> bool:
-    """Does this consent reach as far as what was found?"""
+    """Does this consent cover what was found?"""
     return allow.code == verdict.code and not _short_of(allow, verdict, today, spec)
 
 
 def _short_of(allow: Consent, verdict: Verdict, today: date, spec: type[Terms]) -> str:
-    """What a consent to the right rule lacks, in words; empty when it lacks nothing."""
+    """What a consent to the right rule lacks, in words; empty if it lacks nothing."""
     if is_over(allow, today):
         return f"it ended on {allow.until}"
     if allow.to is None and verdict.to is not None:
-        return "it names no value (`to:`), and an old consent must never cover a new change"
+        return "it names no value (`to:`), without which an old consent could cover a new change"
     if allow.to is not None and _raw(allow.to, verdict.path, spec) != verdict.to:
         return "it is for another value"
     for quantity, most in allow.upto.items():
         if (found := verdict.quantities.get(quantity)) is None:
-            return f"how many {quantity} are lost was not counted"
+            return f"the {quantity} lost were not counted"
         if found > most:
-            return f"{show_quantity(quantity, found)} are lost, more than the {show_quantity(quantity, most)} it allows"
+            return f"{show_quantity(quantity, found)} are lost, and it allows {show_quantity(quantity, most)}"
     return ""
 
 
@@ -64,7 +65,7 @@ def is_over(allow: Consent, today: date) -> bool:
 
 
 def _raw(said: Json, path: str, spec: type[Terms]) -> Json:
-    """`3d`, as it stands in a consent, is the raw value that the field of this path would have from it."""
+    """The raw value that the field of this path would have from a consent's value, such as `3d`."""
     reader = _reader(spec, path)
     if reader is None:
         return said
@@ -76,7 +77,7 @@ def _raw(said: Json, path: str, spec: type[Terms]) -> Json:
 
 @cache
 def _reader(spec: type[Terms], path: str) -> TypeAdapter[Json] | None:
-    """Of a dotted path; None where a file holds no such field."""
+    """The reader of a dotted path; None if a file holds no such field."""
     model: type[BaseModel] = spec
     *outer, last = re.sub(r"\[\d+\]", "", path).split(".")
     for name in outer:
@@ -98,24 +99,24 @@ def is_about(option: Option, verdict: Verdict) -> bool:
 
 
 def is_of_use(option: Option, verdicts: Iterable[Verdict]) -> bool:
-    """Is it consent to anything here?"""
+    """Does the option consent to anything here?"""
     return any(verdict.consentable and is_about(option, verdict) for verdict in verdicts)
 
 
 def in_vain(options: Iterable[Option], verdicts: Sequence[Verdict], codes: Collection[str]) -> Iterable[Diagnostic]:
-    """Options that are consent to nothing here: who gave one believes that something is allowed."""
+    """Warnings about options that consent to nothing here: whoever gave one believes that something is allowed."""
     for option in options:
         if is_of_use(option, verdicts):
             continue
         code, pattern = option
         said = f"--allow {code}={pattern} allows nothing"
         if (met := next((one for one in verdicts if is_about(option, one)), None)) is None:
-            why = f"nothing of {code} was found at {pattern}" if code in codes else f"there is no rule {code}"
+            why = f"no verdict {code} was found at {pattern}" if code in codes else f"no rule has the code {code}"
             fix = "leave it out, or write the code and the address as the plan shows them"
         elif met.blocks:
             why, fix = f"no consent covers {code} {met.name} here", met.fix or "leave it out"
         else:
-            why, fix = f"{code} {met.name} is a warning here, and stops nothing", "leave it out"
+            why, fix = f"{code} {met.name} is only a warning here and stops nothing", "leave it out"
         yield Diagnostic(
             severity=Severity.WARNING, code="XX304", name="allowed-in-vain", message=f"{said}: {why}", fix=fix,
             address=met.address if met else None,
@@ -125,8 +126,8 @@ def in_vain(options: Iterable[Option], verdicts: Sequence[Verdict], codes: Colle
 def leftovers(
     resource: Resource, verdicts: Sequence[Verdict], today: date, unjudged: Collection[str] = ()
 ) -> Iterable[Diagnostic]:
-    """Consent that covers nothing is a loaded gun left lying about: say so, and why it does not cover. Whether one to a
-    rule that was not judged here is needed, nobody knows."""
+    """Warnings about consent that covers nothing, and why it does not. If a rule was not judged here, nobody knows
+    whether consent to it is needed."""
     spec = type(resource.terms)
     for index, allow in enumerate(resource.terms.allow):
         same_rule = [verdict for verdict in verdicts if verdict.code == allow.code]
@@ -149,7 +150,7 @@ def leftovers(
 def allowance_leftovers(
     allowed: Allowed, verdicts: Sequence[tuple[Verdict, type[Terms]]], today: date, *, is_judged: bool
 ) -> Iterable[Diagnostic]:
-    """The same of consent that is given to many: it need not cover what others do, and covers something."""
+    """The same for consent that is given to many: it must cover something, but need not cover the changes of others."""
     allow, what = allowed.consent, f"consent to {allowed.consent.code} on {allowed.on}"
     same_rule = [(one, _short_of(allow, one, today, spec)) for one, spec in verdicts if one.code == allow.code]
     short = [(one, why) for one, why in same_rule if why and one.consented is None]
@@ -164,7 +165,7 @@ def allowance_leftovers(
 
 
 _REMOVE = "remove it, so that it never covers a change nobody thought of"
-_RENEW = "judge the change anew, and write the consent for it"
+_RENEW = "review the change again, and write a consent for it"
 
 
 def _leftover(resource: Resource, where: str, code: str, name: str, message: str) -> Diagnostic:

@@ -1,7 +1,7 @@
-"""Desired and live compared: one Change per address, with the fields that differ and who moved them.
+"""Desired and live compared: one Change per address, with the fields that differ and who changed them.
 
-`rebase` first fills the desired configuration with every live value the file has no opinion on; after that, comparing
-is plain equality. All cases in which something "differs but does not matter" end there, in one function.
+`rebase` first fills the desired configuration with every live value that the file has no opinion on. After that,
+comparing is plain equality. All cases in which something "differs but does not matter" end there, in one function.
 """
 
 from __future__ import annotations
@@ -26,22 +26,23 @@ if TYPE_CHECKING:
 
 
 class Action(StrEnum):
-    """What becomes of a resource."""
+    """What happens to a resource."""
 
     CREATE = "create"
     UPDATE = "update"
     REPLACE = "replace"
-    """Deleted and made anew where it stood; with nothing live, or the new one live, that is finished."""
+    """Deleted and recreated at its position; if nothing is live, or the new object is live, a replacement is
+    finished."""
     DELETE = "delete"
     ADOPT = "adopt"
-    """Live already equals the file; only our memory of it is new."""
+    """Live already equals the file; only the record is new."""
     KEEP = "keep"
     FORGET = "forget"
-    """No longer ours; the object stays."""
+    """No longer owned; the object stays."""
     ORPHAN = "orphan"
-    """Ours and live, but no longer declared: listed and kept."""
+    """Owned and live, but no longer declared: listed and kept."""
     UNKNOWN = "unknown"
-    """Nobody can say what is live; nothing is done."""
+    """Nobody can tell what is live; nothing is done."""
     ABSENT = "absent"
     """Neither live nor wanted."""
 
@@ -55,7 +56,7 @@ _WRITING = (Action.CREATE, Action.UPDATE, Action.REPLACE, Action.DELETE)
 
 
 class FieldClass(StrEnum):
-    """Who moved a field since it was last applied."""
+    """Who changed a field since it was last applied."""
 
     PLAIN = "plain"
     CONFIG = "config"
@@ -65,7 +66,7 @@ class FieldClass(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldChange:
-    """One differing field. `None` is absence, which a canonical configuration never holds as a value."""
+    """One field that differs. `None` is absence, which a canonical configuration never holds as a value."""
 
     path: str
     live: Json = None
@@ -77,7 +78,7 @@ class FieldChange:
 
     @property
     def top(self) -> str:
-        """The top-level field this lies in, which is what the server replaces."""
+        """The top-level field that contains it, which is what the server replaces."""
         return _top(self.path)
 
 
@@ -92,48 +93,48 @@ class Consequence:
 
     message: str
     quantities: Mapping[str, int] = field(default_factory=dict)
-    """Counted, or how much it is at most."""
+    """Counted, or at most this many."""
     bounds: Amounts = field(default_factory=dict)
-    """Of the quantities, those that were not counted."""
+    """Those quantities that were not counted."""
     code: str = ""
-    """The rule whose page says more, of what may hurt one day and is no verdict."""
+    """For something that may hurt one day and is no verdict: the rule whose page says more."""
     detail: Mapping[str, Json] = field(default_factory=dict)
     """Structured data for reports that draw, for example a partition map."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What is wanted beside what is live, at one address."""
+    """What is wanted compared with what is live, at one address."""
 
     address: Address
     action: Action
     desired: Resource | None = None
-    """Rebased on live: differs from it only where the file has an opinion."""
+    """Rebased on live: it differs from live only where the file has an opinion."""
     live: Resource | None = None
     fields: tuple[FieldChange, ...] = ()
     owned: Owned | None = None
     intent: Intent | None = None
-    """A replacement of it that was begun and not finished."""
+    """A replacement of it that an earlier run began and did not finish."""
     origin: Address | None = None
-    """What it is called until now (`moved:`); where it goes on in that one's place, `live` is that one."""
+    """Its old name (`moved:`). If it continues at the old object's position, `live` is the old object."""
     allow: tuple[Consent, ...] = ()
-    """Consent that stands elsewhere than at the resource: in the entry that moves it, or at the top of the files."""
+    """Consent from elsewhere than the resource: from the entry that moves it, or from the top of the files."""
     began: Config = field(default_factory=dict)
-    """Where it began in fact, null where nothing: it has moved on, and what the file says now stands for that."""
+    """Its real start (null: none). It has moved on, and what the file says now counts as that."""
     where: Where = nowhere
     reason: str = ""
-    """Why, where the action alone does not say it (a removal's reason, why something is unknown)."""
+    """Why, if the action alone does not say it (a removal's reason, why something is unknown)."""
     made_anew: str = ""
-    """That what is live is another object than the one applied, and since when; empty where nobody can say so."""
+    """Says that the live object is not the one applied, and since when; empty if nobody can tell."""
 
     @property
     def terms(self) -> Terms:
-        """The spec as the file says it, with its consent, labels and protection; defaults where nothing is declared."""
+        """The spec as the file says it, with its consent, labels and protection; defaults if nothing is declared."""
         return self.desired.terms if self.desired else no_terms()
 
     @property
     def only_renews(self) -> bool:
-        """What is ours by this name already is written down again."""
+        """This topology already owns it by this name, and only its record is written again."""
         return self.action is Action.ADOPT and self.owned is not None
 
     def touches(self, *fields: str) -> bool:
@@ -145,19 +146,19 @@ class Change:
         return next((change for change in self.fields if change.top == name), None)
 
     def was(self, name: str) -> Json:
-        """The live value of a top-level field, raw; None where it is absent, or nothing is live."""
+        """The live value of a top-level field, raw; None if it is absent, or nothing is live."""
         return self.live.config.get(name) if self.live else None
 
     def becomes(self, name: str) -> Json:
-        """The wanted value of a top-level field, raw; None where it is absent, or nothing is declared."""
+        """The wanted value of a top-level field, raw; None if it is absent, or nothing is declared."""
         return self.desired.config.get(name) if self.desired else None
 
 
 def differences(
     desired: Config, live: Config, applied: Owned | None, fields: Mapping[str, FieldInfo]
 ) -> tuple[FieldChange, ...]:
-    """Every differing field, at the depth a reader wants: into mappings and lists of mappings, plain lists, and those whose
-    items moved, as a whole."""
+    """Every differing field, at the depth a reader wants: into mappings and lists of mappings. Plain lists, and lists
+    whose items moved, count as a whole."""
     if desired == live:
         return ()
     changes = []
@@ -192,8 +193,8 @@ def _differing_paths(name: str, wanted: Json, found: Json) -> list[tuple[str | i
 
 @cache
 def _deepdiff() -> type[DeepDiff]:
-    """Imported late, since most plans have nothing to compare deeply; and without the packages for tables it knows how to
-    compare, which are there for Spark and take longer to load than a plan takes."""
+    """Imported late, since most plans compare nothing deeply. It is imported without the packages for tables that it
+    can compare: Spark brings them, and they take longer to load than a plan takes."""
     left_out = [name for name in ("pandas", "numpy") if name not in sys.modules]
     for name in left_out:
         sys.modules[name] = None  # type: ignore[assignment]  # which says: not installed
@@ -210,14 +211,15 @@ def _descendable(value: Json) -> bool:
 
 
 def _is_shifted(wanted: Json, found: Json) -> bool:
-    """Did what stays in a list move up or down, since others came or went? Then items of one number are not the same."""
+    """Did items that stay in a list move up or down because others came or went? Then items with the same number are
+    not the same."""
     if not (isinstance(wanted, list) and isinstance(found, list)) or len(wanted) == len(found):
         return False
     return any(one in found and (place >= len(found) or found[place] != one) for place, one in enumerate(wanted))
 
 
 def _trim(path: tuple[str | int, ...], wanted: Json, found: Json) -> tuple[str | int, ...]:
-    """Cut a path at the first plain list: its items mean nothing alone."""
+    """Cuts a path at the first plain list: its items mean nothing alone."""
     for depth in range(len(path)):
         values = (_value_at(wanted, path[:depth]), _value_at(found, path[:depth]))
         if any(isinstance(value, list) and not _descendable(value) for value in values):
@@ -235,7 +237,7 @@ def _value_at(value: Json, path: tuple[str | int, ...]) -> Json:
 
 
 def value_in(config: Config, path: str) -> Json:
-    """What stands at a dotted path, as `differences` writes them; None: nothing. Keys may hold dots themselves."""
+    """The value at a dotted path, as `differences` writes them; None: nothing. Keys may contain dots themselves."""
     name, *_ = re.split(r"[.\[]", path, maxsplit=1)
     return _walk(config.get(name), path[len(name) :])
 
@@ -289,7 +291,8 @@ def compare(desired: Resource, live: Resource | None, owned: Owned | None, field
 
 
 def explained(changes: Sequence[FieldChange], desired: Resource, live: Resource) -> tuple[FieldChange, ...]:
-    """With what stands for a side that is absent, and where a wanted value comes from that the file does not say."""
+    """The changes, with what an absent side stands for, and with the source of a wanted value that the file does not
+    state."""
     return tuple([_with_source(_with_stock(one, desired, live), desired) for one in changes]) if changes else ()
 
 
@@ -310,7 +313,7 @@ def _with_source(change: FieldChange, desired: Resource) -> FieldChange:
 
 
 def _expectation(desired: Resource, live: Resource, fields: Mapping[str, FieldInfo]) -> Change:
-    """Someone else's resource: only what is written about it is compared, and it is never adopted."""
+    """Someone else's resource: only what the file says about it is compared, and it is never adopted."""
     found = {name: live.config[name] for name in desired.config if name in live.config}
     rebased = {name: keep_order(value, found.get(name), fields.get(name)) for name, value in desired.config.items()}
     changes = explained(differences(rebased, found, None, fields), desired, live)

@@ -33,7 +33,7 @@ class Way(StrEnum):
 
 ANY_WAY = frozenset(Way)
 NOTHING: tuple[Json, ...] = (None, False, "", 0, -1)
-"""Values that stand for a field that is not there: no limit, not switched on."""
+"""Values that mean that a field is not set: no limit, not switched on."""
 
 
 def way(before: Json, after: Json, nothing: Iterable[Json] = NOTHING) -> Way:
@@ -60,7 +60,7 @@ class Effect:
 
     @property
     def is_always(self) -> bool:
-        """It happens whenever the field moves so, whatever is live."""
+        """It happens whenever the field moves like this, whatever is live."""
         return not self.condition
 
 

@@ -1,4 +1,4 @@
-"""What happens while a plan runs, as data: the executor tells it, reports and the journal read it."""
+"""What happens while a plan runs, as data: the executor reports it, and reports and the journal read it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from reconciler.model.resource import Json
 from reconciler.model.wire.steps import Step
 
 REFUSALS = frozenset({"AP202", "AP203"})
-"""Why a change is stopped because nobody consented to what it has become; not because somebody was in the way."""
+"""Codes of a change that stopped because nobody consented to what it has become, not because somebody was in the
+way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +30,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """Carried out, and what the server echoed is what was predicted."""
+    """Carried out, and the server echoed what was predicted."""
 
     step: Step
     echo: Mapping[str, Json] = field(default_factory=dict)
@@ -52,19 +53,19 @@ class Strayed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """Not carried out, or carried out with another result than predicted; the reason says which."""
+    """Not carried out, or carried out with another result than predicted; the reason tells which."""
 
     step: Step
     reason: Diagnostic
     nothing_done: bool
-    """The server changed nothing; what the step would have undone may be undone."""
+    """The server changed nothing, so a step that would undo it may run."""
     strayed: tuple[Strayed, ...] = ()
-    """What is not as it was planned from."""
+    """What has changed since the plan."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InDoubt:
-    """Sent, and nobody knows whether it happened: the answer was lost and looking again did not tell."""
+    """Sent, and nobody knows whether it happened: the answer was lost, and reading again did not tell."""
 
     step: Step
     reason: Diagnostic
@@ -72,7 +73,7 @@ class InDoubt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skipped:
-    """Not started, because a step it comes after did not succeed."""
+    """Not started, because a step before it did not succeed."""
 
     step: Step
     because: str
@@ -80,7 +81,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotNeeded:
-    """An undoing step whose occasion did not arise."""
+    """An undoing step that was not needed."""
 
     step: Step
 
@@ -103,21 +104,21 @@ class Finished:
     not_started: tuple[NotStarted, ...] = ()
     not_needed: tuple[NotNeeded, ...] = ()
     stopped: str | None = None
-    """Why the run ended early; None when it ran to its end."""
+    """Why the run ended early; None if it ran to its end."""
     left_alone: tuple[Diagnostic, ...] = ()
-    """Why changes that have no step, such as adoptions, were not made."""
+    """Why changes without a step, such as adoptions, were not made."""
     warnings: tuple[Diagnostic, ...] = ()
-    """What went wrong beside the steps: applied, but not remembered."""
+    """What went wrong beside the steps: applied, but not recorded."""
     adopted: int = 0
-    """Resources that were live as declared and are remembered as ours from now on."""
+    """Resources that were live as declared and are owned from now on."""
     recorded: int = 0
-    """Resources of ours that were live as declared and of which the record alone was written anew."""
+    """Owned resources that were live as declared and of which only the record was written again."""
     let_go: int = 0
-    """Resources whose record was removed, since they are no longer ours, gone, or ours by another name."""
+    """Resources whose record was deleted, since they are no longer owned, gone, or owned by another name."""
 
     @property
     def went_wrong(self) -> tuple[Failed | InDoubt, ...]:
-        """The steps that have a reason why they are not done, or may not be."""
+        """The steps with a reason why they are not done, or may not be."""
         return (*self.failed, *self.in_doubt)
 
     @property
@@ -128,6 +129,6 @@ class Finished:
 
 
 Settled = Done | Failed | InDoubt | Skipped | NotNeeded | NotStarted
-"""What can become of a step."""
+"""The possible results of a step."""
 
 Event = Started | Waiting | Settled | Finished

@@ -1,4 +1,5 @@
-"""The questions every kind of resource answers, as one frozen record of functions; the engine knows kinds only by these."""
+"""The questions that every kind of resource answers, as one frozen record of functions; the engine knows kinds only by
+these."""
 
 from __future__ import annotations
 
@@ -19,16 +20,16 @@ from reconciler.model.wire.steps import Step
 
 
 class FilePlace(NamedTuple):
-    """Where a kind stands in a file."""
+    """Where a file states resources of a kind."""
 
     section: str
     """The key that holds resources of this kind by name: `streams`, `consumers`, `groups`."""
     within: str | None = None
     """The kind whose resources hold this section; None at top level."""
     tag: tuple[str, str] | None = None
-    """Key and value that tell kinds sharing a section apart: `("type", "elastic")`."""
+    """Key and value that distinguish kinds in the same section: `("type", "elastic")`."""
     names: str = ".+"
-    """The names it may have, as a pattern: no advice leads to others."""
+    """The names it may have, as a pattern: no advice suggests others."""
 
 
 class Raw(NamedTuple):
@@ -46,33 +47,35 @@ class Context:
     parent: Resource | None = None
     snapshot: Snapshot | None = None
     lent: Mapping[str, Config] = field(default_factory=dict)
-    """By stream, what those declared lend to whatever copies them."""
+    """By stream, what declared streams pass on to their copies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replacement:
-    """How one object is deleted and made anew where it stood, in steps that follow one another."""
+    """How one object is deleted and recreated at its position, in steps that follow one another."""
 
     before: Sequence[Step] = ()
-    """What must be in place, and known, before the old object may go."""
+    """What must exist, and be known, before the old object may be deleted."""
     swap: Sequence[Step]
-    """The old one goes, the new one comes."""
+    """The steps that delete the old object and create the new one."""
     back: Step | None = None
-    """Makes the old one again where it stood, should the server refuse the new one after all."""
+    """Recreates the old object at its position, if the server refuses the new one after all."""
     start: Config = field(default_factory=dict)
-    """Fields the new one is made with instead of the file's words (null: without), as far as they are known now."""
+    """Fields with which the new object is created instead of the file's (null: without), as far as they are known
+    now."""
     bound: Mapping[str, str] = field(default_factory=dict)
-    """What only a step knows, by its place in the intent (`start.opt_start_seq`, `notes.resume`) → the step's id."""
+    """Values that only a step knows, by their place in the intent (`start.opt_start_seq`, `notes.resume`) → the step's
+    id."""
     notes: Config = field(default_factory=dict)
     """What `tidy` must find again."""
 
 
 class Bound(NamedTuple):
-    """How much of a kind one apply may delete or replace without a word about it in the file: so many of them, or such a share
-    of what is owned, whichever is more.
+    """How many resources of a kind one apply may delete or replace if the file says nothing about it: this number, or
+    this share of what is owned, whichever is more.
 
-    Small numbers are everyday work, and a share lets large topologies do theirs; beyond both, most often the path, the branch
-    or the account is wrong. `guards:` in the file raises a number, where a reviewer sees it.
+    Small numbers are everyday work, and a share lets large topologies do theirs. Beyond both, usually the path, the
+    branch or the account is wrong. `guards:` in the file raises a number, where a reviewer sees it.
     """
 
     floor: int
@@ -84,7 +87,7 @@ ANY = Bound(floor=1 << 31, percent=100)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """Everything the engine may ask about a kind. Adding a kind is one place and one registry line."""
+    """Everything that the engine may ask about a kind. Adding a kind takes one place and one registry line."""
 
     name: str
     family: str
@@ -95,83 +98,86 @@ class Kind:
     spec: type[Terms]
     fields: Mapping[str, FieldInfo]
     recognise: Callable[[Snapshot], Iterable[Resource]]
-    """Live resources of this kind, canonical; ephemerals and what looks only similar are left out."""
+    """Live resources of this kind, canonical; without ephemerals and without objects that only look similar."""
     claims: Callable[[Snapshot], Iterable[Raw]]
-    """Live raw objects that are of this kind by their looks, where no later kind of the registry says so too."""
+    """Live raw objects that look like this kind, unless a later kind of the registry claims them too."""
     settle: Callable[[Declared, Context], Resource]
-    """Canonical form of what is written: what the server would echo for it."""
+    """The canonical form of what is written: what the server would echo for it."""
     steps: Callable[[Change, View], Sequence[Step]]
     """Primitive calls that carry out a change in the manner decided for it."""
     render: Callable[[Resource], Mapping[str, Json]]
-    """What stands in a file for this live resource; nested sections are added by the caller."""
+    """What a file says for this live resource; the caller adds nested sections."""
     primary: Callable[[Address], Raw]
     """The raw object whose existence is this resource's existence."""
     backing: str | None = None
-    """How the name of the stream begins that each of them is, and that holds its messages; None: they are none."""
+    """The beginning of the name of the stream that each of them is, and that holds its messages; None: they are no
+    streams."""
     as_stream: Callable[[Resource], Config] = lambda resource: resource.config
     """The configuration of that stream."""
     own_name: Callable[[str], str] = str
-    """What it calls a field of that stream."""
+    """The kind's own name for a field of that stream."""
     reserves: str = "max_bytes"
     """The field by which it reserves room in the account."""
     recipe: Recipe = copied
-    """The steps that give it another name, which no server does."""
+    """The steps that give it another name, which no server does itself."""
     bound: Bound = ANY
     derived: Callable[[Address], Iterable[Raw]] = lambda _address: ()
-    """Raw objects that belong to it beside that one."""
+    """Raw objects that belong to it beside the primary one."""
     rules: tuple[Rule, ...] = ()
     needs: Callable[[Resource], Iterable[str]] = lambda _resource: ()
-    """Streams that must exist before this can be made, beside its parent's (origins of mirrors and sources)."""
+    """Streams that must exist before this can be created, beside its parent's (origins of mirrors and sources)."""
     inherits: tuple[str, ...] = ()
-    """Fields of the parent that this kind's own left-out fields follow from, or that decide what a server accepts of it."""
+    """Fields of the parent from which this kind's left-out fields follow, or that decide what a server accepts of
+    it."""
     lends: Callable[[Declared], Mapping[str, Config]] | None = None
-    """By stream, what streams that copy it take over from it."""
+    """By stream, what its copies take over from it."""
     questions: Callable[[Change, View], Iterable[Question]] = lambda _change, _view: ()
     """Reads that depend on the change, and on the answers to earlier ones in `View.facts`."""
     consequences: Callable[[Change, View], Iterable[Consequence]] = lambda _change, _view: ()
     """What the change does to messages and clients, in quantities."""
     replace: Callable[[Change, View], Replacement] | None = None
-    """How a change that replaces is carried out; None where no rule of the kind ever lets one."""
+    """How a change that replaces is carried out; None if no rule of the kind ever allows one."""
     starts: tuple[str, ...] = ()
-    """Fields that say where an object begins when it is made."""
+    """Fields that say where a new object starts."""
     begins: Callable[[Resource, Resource, Snapshot], Iterable[str]] = lambda _desired, _live, _snapshot: ()
-    """Those of them that the live one heeds no more, since it has moved on from there."""
+    """Those start fields that no longer matter to the live object, since it has moved on."""
     resume: Callable[[Change, View], Config] = lambda change, _view: change.intent.start if change.intent else {}
-    """The start (as in `Replacement`) with which a replacement is finished whose old object is gone."""
+    """The start (as in `Replacement`) with which a replacement is finished if its old object is already deleted."""
     tidy: Callable[[Change, View], Sequence[Step]] = lambda _change, _view: ()
-    """What an unfinished replacement (`change.intent`) leaves to be cleared away once its object is as wanted."""
+    """Steps that clean up after an unfinished replacement (`change.intent`) once its object is as wanted."""
     renames: bool = False
-    """What replaces it may have another name under the same parent."""
+    """Its replacement may have another name under the same parent."""
     stands: Callable[[Change, View], bool] = lambda _change, _view: False
-    """Is part of the old object still there, though itself is gone? Then its replacement goes on from the beginning."""
+    """Does part of the old object still exist, although the object itself is deleted? Then its replacement starts
+    over."""
     remains: Callable[[Address, Snapshot], bool] = lambda _address, _snapshot: False
-    """Is part of it still there, though itself is gone? Then a removal that was cut off goes on."""
+    """Does part of it still exist, although the object itself is deleted? Then an interrupted removal continues."""
     unknown: Callable[[Address, Snapshot], str | None] = lambda _address, _snapshot: None
-    """Why nobody can say what is live at this address; None when the snapshot can."""
+    """Why nobody can tell what is live at this address; None if the snapshot can."""
 
     def stream(self, address: Address) -> str | None:
-        """The stream behind a resource; None where there is none of its own."""
+        """The stream behind a resource; None if it has none of its own."""
         raws = (self.primary(address), *self.derived(address))
         return next((raw.on[0] for raw in raws if raw.type == "stream"), None)
 
     def records(self, address: Address) -> str | None:
-        """The bucket that holds its record, where it has one."""
+        """The bucket that holds its record, if it has one."""
         raw = self.primary(address)
         return raw.on[0] if raw.type == "entry" else None
 
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """The kinds we have, by name; edges are handed this instead of importing kinds."""
+    """The kinds by name; edges get this instead of importing kinds."""
 
     kinds: tuple[Kind, ...]
     across: tuple[Rule, ...] = ()
     """Rules about several resources."""
     order: Callable[[View], Iterable[Tie]] = lambda _view: ()
-    """Which changes a server accepts only in this order, beside parents and needs."""
+    """Changes that a server accepts only in this order, beside parents and needs."""
     opening: Callable[[Change, frozenset[str], View], Opening | None] = lambda _change, _gives, _view: None
-    """The first of two stages of an update: what these of its fields give to others, and nothing taken yet. None: it
-    cannot be made in two."""
+    """The first of two stages of an update: it gives to others what these of its fields give, and takes nothing yet.
+    None: the update cannot be made in two stages."""
     by_name: Mapping[str, Kind] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -181,11 +187,11 @@ class Registry:
         return self.by_name[name]
 
     def of(self, address: Address) -> Kind:
-        """The kind of this address. Raises KeyError where there is none of that name."""
+        """The kind of this address. Raises KeyError if no kind has that name."""
         return self.by_name[address.kind]
 
     def holds(self, address: Address) -> bool:
-        """Is there such a kind, and does it have so many names? A later version has others."""
+        """Does such a kind exist, and does it have this many names? A later version has others."""
         kind = self.by_name.get(address.kind)
         return kind is not None and len(address.names) == (2 if kind.place.within else 1)
 
@@ -194,7 +200,7 @@ class Registry:
         return backed_by(stream, self.by_name)
 
     def within(self, parent: str | None) -> tuple[Kind, ...]:
-        """Kinds whose sections stand directly under `parent` (None: at top level)."""
+        """Kinds whose sections are directly under `parent` (None: at top level)."""
         return tuple(kind for kind in self.kinds if kind.place.within == parent)
 
     def rules(self) -> tuple[Rule, ...]:
@@ -203,13 +209,13 @@ class Registry:
 
 
 def declared_config(spec: Terms, ours: frozenset[str]) -> Config:
-    """The fields a spec really says, in raw JSON values, without what is `ours` alone."""
+    """The fields that a spec really states, in raw JSON values, without those of reconciler's own."""
     return spec.model_dump(mode="json", exclude_unset=True, exclude=set(ours), warnings=False)
 
 
 def as_found(declared: Declared, live: Resource | None, kind: Kind) -> Declared:
-    """With live's values in fields that are left as found, since the defaults of others may follow from them. A newer
-    server's value need not be one this spec knows."""
+    """The declaration, with live values in fields that are left as found, since the defaults of others may follow from
+    them. A newer server's value need not be one that this spec knows."""
     spec = declared.spec
     left = {name for name in spec.unmanaged if name in kind.fields and not _is_required(spec, name)}
     if not left:

@@ -1,4 +1,4 @@
-"""A plan: what changes, what was judged about it, and the very steps that will run. Frozen data, to and from JSON."""
+"""A plan: what changes, the verdicts about it, and the very steps that will run. Frozen data, to and from JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedChange:
-    """One line of the plan: a change with everything that was judged about it."""
+    """One line of the plan: a change with all verdicts about it."""
 
     address: str
     action: Action
@@ -29,20 +29,21 @@ class PlannedChange:
     span: SourceSpan | None = None
     reason: str = ""
     adopts: bool = False
-    """The object is live and not yet remembered as ours; applying makes it ours."""
+    """The object is live and not yet recorded as owned; apply adopts it."""
     blocked_by: str | None = None
-    """Address of the blocked resource this depends on."""
+    """Address of the blocked resource that this depends on."""
     record: Owned | None = None
-    """What to remember once this is applied; None: nothing, or forget."""
+    """What to record once this is applied; None: nothing, or forget."""
 
     @property
     def is_blocked(self) -> bool:
-        """It is not carried out: refused, without consent, of unknown state, or behind something that is blocked."""
+        """Apply does not carry it out: it is refused, lacks consent, is of unknown state, or depends on something
+        blocked."""
         return self.blocked_by is not None or self.action is Action.UNKNOWN or any(v.blocks for v in self.verdicts)
 
     @property
     def is_refused(self) -> bool:
-        """A verdict refuses it, and nobody consented to that."""
+        """A verdict refuses it, and no consent lifts that."""
         return any(verdict.refuses for verdict in self.verdicts)
 
     @property
@@ -53,12 +54,12 @@ class PlannedChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What would be done, in the order a reviewer reads it; `steps` is in an order a server accepts."""
+    """What apply would do, in the order a reviewer reads it; `steps` is in an order that a server accepts."""
 
     topology: str
     target: Target
     changes: tuple[PlannedChange, ...] = ()
-    """Everything that is not merely kept, ordered by address."""
+    """Everything that is not just kept, ordered by address."""
     steps: tuple[Step, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     kept: int = 0
@@ -73,7 +74,7 @@ class Plan:
 
     @property
     def summary(self) -> dict[str, int]:
-        """Counts by what becomes of resources; a refused change counts as refused only."""
+        """Counts by what happens to resources; a refused change counts only as refused."""
         counts = dict.fromkeys(
             ("create", "update", "replace", "delete", "adopt", "keep", "orphan", "unknown", "refused"), 0
         )
@@ -95,8 +96,8 @@ class Plan:
 
     @property
     def records(self) -> dict[Address, Owned | None]:
-        """What to remember, or to forget (None), when its change is done: everything of ours that really happens. What
-        was replaced is remembered by a step of its own."""
+        """What to record, or to forget (None), when a change is done: everything owned that really happens. A step of
+        its own records what was replaced."""
         by_step = {step.on[1] for step in self.steps if step.call is Call.ENTRY_PUT and step.on[0] == BUCKET}
         at_rest = (Action.KEEP, Action.ABSENT)
         settled = (one for one in self.changes if not one.is_blocked and one.action not in at_rest)
@@ -106,7 +107,8 @@ class Plan:
 
     @property
     def exit_code(self) -> int:
-        """0 fine, 1 something needed is unknown or left out of this run, 4 refused or consent missing; 4 never hides 1."""
+        """0 fine, 1 something needed is unknown or left out of this run, 4 refused or consent missing; 4 never hides
+        1."""
         if any(change.action is Action.UNKNOWN for change in self.changes) or any(d.is_error for d in self.diagnostics):
             return 1
         if any(v.blocks for change in self.changes for v in change.verdicts):

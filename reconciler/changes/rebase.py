@@ -1,7 +1,8 @@
-"""The desired configuration with every live value the file has no opinion on; after that, comparing is plain equality.
+"""The desired configuration with every live value that the file has no opinion on. After that, comparing is plain
+equality.
 
-All cases in which something "differs but does not matter" end here: values only the server knows, lists whose order means
-nothing, metadata keys of others, paths left unmanaged.
+All cases in which something "differs but does not matter" end here: values only the server knows, lists whose order
+means nothing, metadata keys of others, paths left unmanaged.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from reconciler.model.resource import Config, Json, Resource
 
 
 def rebase(desired: Resource, live: Resource, applied: Owned | None, fields: Mapping[str, FieldInfo]) -> Config:
-    """The desired configuration with live's own values wherever the file has no opinion."""
+    """The desired configuration, with live values wherever the file has no opinion."""
     config = dict(desired.config)
     for name, value in live.config.items():
         if name in config and config[name] != value:
@@ -27,9 +28,9 @@ def rebase(desired: Resource, live: Resource, applied: Owned | None, fields: Map
 
 
 def as_remembered(desired: Resource, applied: Owned | None) -> Resource:
-    """With what this server filled in, when we last wrote the object, in place of the stock defaults: its own limits show
-    in no other way. What it would not fill in any more, since the file says something else now, is forgotten; so is what
-    was no limit of its own."""
+    """The desired resource, with what this server filled in at the last write in place of the stock defaults: its own
+    limits show in no other way. Values that it would no longer fill in, since the file says something else now, are
+    ignored. So are values that did not come from its limits."""
     if applied is None or not applied.filled:
         return desired
     known = {
@@ -48,12 +49,12 @@ def as_remembered(desired: Resource, applied: Owned | None) -> Resource:
 
 
 def _keys(path: str) -> list[str]:
-    """Names of metadata are their writers' own, and hold dots."""
+    """Names of metadata belong to their writers, and may contain dots."""
     return path.split(".", 1) if path.startswith("metadata.") else path.split(".")
 
 
 def keep_order(wanted: Json, found: Json, info: FieldInfo | None) -> Json:
-    """Live's spelling of a list whose order means nothing; also of such lists nested in a mapping."""
+    """Live's spelling of a list whose order means nothing, even if the list is nested in a mapping."""
     if info is None or wanted == found:
         return wanted
     if not info.ordered and isinstance(wanted, list) and isinstance(found, list):
@@ -69,7 +70,8 @@ def _same_items(one: Json, other: Json) -> bool:
 
 
 def _keep_metadata(config: dict[str, Json], live: Config, applied: Owned | None) -> None:
-    """Metadata keys somebody else wrote stay; keys we applied earlier and the file dropped go."""
+    """Metadata keys that somebody else wrote stay; keys that were applied earlier and that the file dropped are
+    removed."""
     found = live.get("metadata")
     if not found:
         return
@@ -80,7 +82,7 @@ def _keep_metadata(config: dict[str, Json], live: Config, applied: Owned | None)
 
 
 def _copy_path(config: dict[str, Json], live: Config, path: list[str]) -> None:
-    """Make one path of `config` equal to live, absence included."""
+    """Makes one path of `config` equal to live, absence included."""
     head, *rest = path
     if not rest:
         if head in live:

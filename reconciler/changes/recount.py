@@ -1,4 +1,4 @@
-"""Losses counted again: does a change by now cost more than the plan said, or than its consent allows?"""
+"""Losses counted again: does a change now cost more than the plan said, or than its consent allows?"""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from reconciler.changes.verdict import Verdict
 from reconciler.model.resource import Consent
 
 TWICE = 2
-"""How many times what the plan said may be lost, where consent names no bound."""
+"""How many times the planned loss is allowed if consent names no bound."""
 NAMED = frozenset({"consumers", "dependants", "readers"})
 """What the plan names one by one: one more is another one, which nobody has seen."""
 PASSING = frozenset(
     {"undelivered", "unacknowledged", "redelivered", "queued", "stored", "skipped", "waiting", "instances"}
 )
-"""What comes and goes from one look to the next while everything works, and is not gone: it stays where it is stored, is
-delivered again, goes on in a new queue, or is a client that asks again."""
+"""What comes and goes while everything works, and is not lost: messages that stay stored, are redelivered or continue
+in a new queue, and clients that ask again."""
 BY_DEFAULT = 1_000
-"""How many messages a consumer has in flight unless told otherwise."""
+"""How many messages a consumer has in flight unless configured otherwise."""
 
 
 def beyond(change: PlannedChange, found: PlannedChange, consents: Iterable[Consent]) -> Iterator[str]:
-    """Losses that grew beyond what was agreed to: the bound its consent names, else twice what the plan said. What the
-    plan did not say would be lost was agreed to by nobody. `consents`: those that the files give to this resource."""
+    """Losses that grew beyond what somebody agreed to: the bound that consent names, or else twice what the plan said.
+    Nobody agreed to a loss that the plan did not mention. `consents`: those that the files give to this resource."""
     said, counted = lost(change.verdicts), {(one.code, one.path) for one in change.verdicts if one.quantities}
     judged = {(one.code, one.path) for one in change.verdicts}
     bounds = {(allow.code, name) for allow in consents for name in allow.upto}
@@ -33,22 +33,22 @@ def beyond(change: PlannedChange, found: PlannedChange, consents: Iterable[Conse
         planned = said.get((code, path, name), 0)
         if not uncounted and (code, name) not in bounds and number > most(name, planned):  # bounds: judged by consent
             many = "" if name in NAMED or not planned else ", more than twice as many"
-            yield f"the plan said {planned:_} {name} ({code}), and by now it is {number:_}{many}"
-    if found.action is Action.UPDATE:  # of what was half deleted before, less is left to count
+            yield f"the plan said {planned:_} {name} ({code}), and now it is {number:_}{many}"
+    if found.action is Action.UPDATE:  # if an object was half deleted before, less of it is left to count
         yield from _uncounted(change, found)
 
 
 def _uncounted(change: PlannedChange, found: PlannedChange) -> Iterator[str]:
-    """Messages that the plan counted, where nobody can say any more how many are lost."""
+    """Messages that the plan counted, if nobody can tell any more how many are lost."""
     counted = {(one.code, one.path) for one in change.verdicts if "messages" in one.quantities}
     losing = [one for one in found.verdicts if one.is_loss or one.consented is not None]
     still_counted = {(one.code, one.path) for one in losing if one.quantities}
     for code, _path in sorted((counted & {(one.code, one.path) for one in losing}) - still_counted):
-        yield f"the plan said how many messages are lost ({code}), and by now nobody can count them"
+        yield f"the plan said how many messages are lost ({code}), and now they cannot be counted"
 
 
 def lost(verdicts: Iterable[Verdict]) -> dict[tuple[str, str, str], int]:
-    """What is lost, by code, field and name: of losses, and of whatever somebody consented to."""
+    """What is lost, by code, field and name: of losses, and of everything that somebody consented to."""
     sums: dict[tuple[str, str, str], int] = {}
     for one in verdicts:
         if one.is_loss or one.consented is not None:
@@ -58,7 +58,7 @@ def lost(verdicts: Iterable[Verdict]) -> dict[tuple[str, str, str], int]:
 
 
 def most(name: str, planned: int) -> int:
-    """How many of these may be lost by now, where the plan said `planned` and no consent names a bound."""
+    """How many of these may be lost now, if the plan said `planned` and no consent names a bound."""
     if name in NAMED:
         return planned
     return max(TWICE * planned, BY_DEFAULT) if name in PASSING else TWICE * planned

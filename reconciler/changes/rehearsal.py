@@ -1,4 +1,5 @@
-"""What carrying a plan out on throw-away servers showed, and what clients experienced there before and after it, as data."""
+"""What carrying out a plan on throw-away servers showed, and what clients experienced there before and after it, as
+data."""
 
 from __future__ import annotations
 
@@ -12,49 +13,49 @@ from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan, PlannedChange
 
 TIERS = "limits by replicas"
-"""Only an operator's signature gives an account those; without them, more fits on a stage than into the account."""
+"""Only an operator's signature gives an account such limits; without them, a stage has more room than the account."""
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """What could not be made again."""
+    """What could not be recreated."""
 
     what: str
-    """As addresses are written: `stream/ORDERS`."""
+    """In the form of addresses: `stream/ORDERS`."""
     why: str
 
 
 class Foresight(StrEnum):
-    """What a plan said of a difference."""
+    """What a plan said about a difference."""
 
     UNFORETOLD = "not foretold"
     FORETOLD = "foretold"
     HARMLESS = "harmless"
-    """It takes nothing from anybody, so a plan need not speak of it."""
+    """It costs nobody anything, so a plan need not mention it."""
     FOLLOWS = "follows"
-    """From another difference: a message that was refused is not delivered either."""
+    """It follows from another difference: a refused message is not delivered either."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experience:
-    """An operation that clients experience otherwise after a change than before it."""
+    """An operation that works differently for clients after a change."""
 
     address: str
-    """What it is done to: `consumer/ORDERS/dispatch`."""
+    """The object of the operation: `consumer/ORDERS/dispatch`."""
     operation: str
     side: Side
     before: str
     after: str
     foresight: Foresight
     codes: tuple[str, ...] = ()
-    """Of what foretold it."""
+    """The codes that foretold it."""
     reason: str = ""
     """Why it is harmless."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unshown:
-    """What a plan foretells and so short a play does not show: it takes more messages, or more time."""
+    """What a plan foretells and a short play does not show, because it takes more messages or more time."""
 
     address: str
     code: str
@@ -64,32 +65,33 @@ class Unshown:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
     operations: int = 0
-    """So many were tried, before and after each."""
+    """How many operations were tried, before and after each change."""
     objects: tuple[str, ...] = ()
-    """On which: what changes, and what a change of it may touch."""
+    """The objects they were tried on: what changes, and what its change may touch."""
     messages: int = 0
-    """Made up for each stream, of which some are in flight when the change comes."""
+    """How many messages were made up for each stream; some of them are in flight when the change happens."""
     felt: tuple[Experience, ...] = ()
     unshown: tuple[Unshown, ...] = ()
     unplayed: tuple[Missing, ...] = ()
     consented: tuple[str, ...] = ()
-    """Changes that were carried out as if they were consented to, for whoever asks what they do has not consented yet."""
+    """Changes that were carried out as if somebody had consented: the question is what they do, before anybody
+    consents."""
     seconds: float = 0.0
 
     @property
     def differences(self) -> Sequence[Experience]:
-        """Without those that only follow from others."""
+        """The differences, without those that only follow from others."""
         return [one for one in self.felt if one.foresight is not Foresight.FOLLOWS]
 
     @property
     def unforetold(self) -> Sequence[Experience]:
-        """What takes something from clients, though the plan says nothing of it."""
+        """Differences that cost clients something, although the plan does not mention them."""
         return [one for one in self.felt if one.foresight is Foresight.UNFORETOLD]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restarted:
-    """What another version makes of the same stores."""
+    """What another version does with the same stores."""
 
     version: str
     gone: tuple[str, ...] = ()
@@ -104,34 +106,34 @@ class Rehearsal:
     version: str
     size: int
     plan: Plan
-    """As made on the stage: nothing is stored there, so nothing is lost."""
+    """The plan made on the stage: nothing is stored there, so nothing is lost."""
     finished: Finished
     missing: tuple[Missing, ...] = ()
     left: tuple[PlannedChange, ...] = ()
     """What a second plan would still change."""
     restarted: Restarted | None = None
     probe: Probe | None = None
-    """What clients will feel, where that was asked for."""
+    """What clients will notice, if that was asked for."""
 
     @property
     def is_foretold(self) -> bool:
-        """As far as clients were played, the plan says all that takes something from them."""
+        """As far as clients were played, the plan mentions everything that costs them something."""
         return not (self.probe and self.probe.unforetold)
 
     @property
     def is_fine(self) -> bool:
-        """Everything that was tried did what was to be expected."""
+        """Everything that was tried had the expected result."""
         after = self.restarted
         return self.finished.is_success and not self.left and not (after and (after.gone or after.left))
 
     @property
     def refused(self) -> list[str]:
-        """Not even tried."""
+        """Changes that were not even tried."""
         return [one.address for one in self.plan.changes if one.is_blocked]
 
     @property
     def lacking(self) -> list[str]:
-        """Changes whose rehearsal says nothing, since what they are about could not be made again."""
+        """Changes whose rehearsal says nothing, since their objects could not be recreated."""
         names = {one.what.split("/")[1] for one in self.missing if "/" in one.what}
         unlimited = any(one.what == TIERS for one in self.missing)
         return [

@@ -1,4 +1,4 @@
-"""What must be known of a resource to tell how it gets another name, which no server gives it."""
+"""What must be known of a resource to tell how it gets another name, which no server does itself."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from reconciler.model.resource import Address, Config
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Renaming:
-    """From one name to another, and who reads under the old one without being a consumer."""
+    """From one name to another, and what reads the old one without being a consumer."""
 
     old: Address
     new: Address
     live: Config
     mirrors: tuple[str, ...] = ()
-    """By their own names, with the owner where that is another topology; so the two others."""
+    """By their own names, with the owner if that is another topology; likewise the two others."""
     sourcing: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     is_fed: bool = False
-    """The stream of the new name copies that of the old one."""
+    """The stream of the new name copies the stream of the old one."""
 
 
 Recipe = Callable[[Renaming], list[str]]
 
 
 def copied(asked: Renaming) -> list[str]:
-    """Steps for what nobody knows more of."""
+    """Steps for a kind that knows no better ones."""
     old, new = asked.old.name, asked.new.name
     return [f"Declare {new} like {old}, and apply.", f"Let the clients of {old} use {new}."]

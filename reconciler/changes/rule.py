@@ -1,7 +1,7 @@
-"""A rule judges a change: allowed, warns, needs consent, replaces, or refused; with the reason and the way out.
+"""A rule judges a change: allowed, warns, needs consent, replaces, or refused; with the reason and what to do instead.
 
-A rule is one small function or one declarative line. It says nothing of codes, spans or consent: the engine stamps those
-on what it finds, so that they cannot drift from the rule's own name.
+A rule is one small function or one declarative line. It knows nothing of codes, spans or consent: the engine stamps
+those on what it finds, so that they cannot drift from the rule's own name.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ EVER = (Version(0, 0), Version(999, 0))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """A judgement with a code (`ST101`), a name for the pattern flagged, and the versions it holds for."""
+    """A judgement with a code (`ST101`), a name for the pattern it flags, and the versions it applies to."""
 
     code: str
     name: str
@@ -39,19 +39,20 @@ class Rule:
     needs: frozenset[Need] = frozenset({"spec"})
     since: Version = EVER[0]
     until: Version = EVER[1]
-    """First version it no longer holds for."""
+    """First version that it no longer applies to."""
     reaction: Reaction = Reaction.DOES
-    """What the server does with it. Beyond REFUSES we are stricter than it, for a harm shown in a test."""
+    """What the server does with it. In all cases but REFUSES, reconciler is stricter than the server, because of a harm
+    that a test shows."""
     err_codes: tuple[int, ...] = ()
-    """What the server answers where it refuses; several when versions or ways of asking differ."""
+    """What the server answers if it refuses; several if versions or requests differ."""
     can_stand: bool | None = None
-    """It is judged when something is made, and what is there may have come to it by other ways: an update, a neighbour
-    that changed, a client. None: as the reaction says."""
+    """Live objects can be like this: the rule judges a creation, and an update, a changed neighbour or a client can
+    have led to it. None: the reaction decides."""
 
     falls_on: FallsOn | None = None
-    """Who feels whatever of it hurts, beside those that a finding names itself."""
+    """Who is affected if it hurts, beside those that a finding names itself."""
     of: frozenset[str] = frozenset()
-    """Kinds it has anything to say about; empty: its own, or any for a rule across kinds."""
+    """Kinds that it judges; empty: its own, or any for a rule across kinds."""
 
     def concerns(self, kind: str, action: Action, version: Version) -> bool:
         """Does the rule judge such a change of such a kind, on servers of this version?"""
@@ -71,7 +72,8 @@ def rule(
     err_code: int | tuple[int, ...] = (),
     can_stand: bool | None = None,
 ) -> Callable[[Judge], Rule]:
-    """Make a rule of a function; its docstring is the page people read. One with an `err_code` is the server's own."""
+    """Makes a rule from a function; the function's docstring is the page that people read. A rule with an `err_code` is
+    the server's own."""
     err_codes = (err_code,) if isinstance(err_code, int) else err_code
 
     def make(judge: Judge) -> Rule:
@@ -94,7 +96,8 @@ def rule(
 
 
 def falling_on(who: FallsOn, rules: Iterable[Rule]) -> tuple[Rule, ...]:
-    """The same rules. What is deleted has rules of its own for those it falls on."""
+    """The same rules, with who is affected. Rules about deletions are left out, since others judge whom those
+    affect."""
     return tuple(replace(one, falls_on=who) if Action.DELETE not in one.on else one for one in rules)
 
 
@@ -120,7 +123,7 @@ def _stamped(one: Rule, finding: Finding, change: Change, view: View) -> Verdict
         code=one.code,
         name=one.name,
         outcome=outcome,
-        message=finding.message + (f"; it falls on {_named(others, view)}" if others else ""),
+        message=finding.message + (f"; this affects {_named(others, view)}" if others else ""),
         address=str(change.address),
         path=finding.path,
         span=change.where(finding.path),
@@ -139,8 +142,8 @@ NAMED = 5
 
 
 def _named(others: Sequence[Other], view: View) -> str:
-    """Each with its owner, those of other topologies first; of many the first ones."""
-    unowned = "of no topology" if view.ledger_known else "nobody could read of whom"
+    """Each with its owner, those of other topologies first; only the first ones if there are many."""
+    unowned = "owned by no topology" if view.ledger_known else "owner unknown"
     known_first = sorted(others, key=lambda one: (one.owner is None, one))
-    said = [f"{one.address} ({f'of `{one.owner}`' if one.owner else unowned})" for one in known_first[:NAMED]]
+    said = [f"{one.address} ({f'owned by `{one.owner}`' if one.owner else unowned})" for one in known_first[:NAMED]]
     return ", ".join(said) + (f" and {len(others) - NAMED:_} more" if len(others) > NAMED else "")

@@ -1,7 +1,7 @@
-"""Changes that no single request can make: in two stages, first giving what others wait for, then taking.
+"""Changes that no single request can make, in two stages: the first gives what others wait for, the second takes.
 
-Whatever a change gives (a subject, room under a limit) can be given without taking anything yet. So with every change of
-a ring cut in two, each taking waits only for givings, and no ring is left: one cut is enough for any of them.
+A change can give something (a subject, room under a limit) without taking anything yet. If every change of a ring is
+cut in two, each taking only waits for givings, and no ring is left. One cut is enough for any ring.
 """
 
 from __future__ import annotations
@@ -22,38 +22,38 @@ class Tie(NamedTuple):
     first: Address
     then: Address
     gives: str = ""
-    """The field by which `first` gives what `then` takes; empty: it must be done altogether. A change tied to itself
-    cannot be made in one step at all."""
+    """The field by which `first` gives what `then` takes; empty: `first` must be done completely. A change tied to
+    itself cannot be made in one step at all."""
     weak: bool = False
-    """Better so, but not needed: dropped where it would close a ring."""
+    """Better, but not needed: dropped if it would close a ring."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
-    """The first stage of an update: some fields with the values they have in between; everything else is as live."""
+    """The first stage of an update: some fields have a value in between; everything else is as live."""
 
     fields: Mapping[str, Json]
     """Field → value in between; None is absence."""
     cost: tuple[int, ...] = ()
-    """What opening this change costs others; the smallest of a ring is opened."""
+    """What opening this change costs others; the cheapest change of a ring is opened."""
     effect: str = ""
     """What the first stage does, in words."""
     consequences: tuple[Consequence, ...] = ()
 
 
 def is_divisible(change: Change) -> bool:
-    """What is replaced can be updated before; what is renamed meanwhile is not found under its new name yet."""
+    """A change that replaces can be updated first; an object that is renamed does not exist under its new name yet."""
     return change.action in (Action.UPDATE, Action.REPLACE) and change.live is not None and change.origin is None
 
 
 def halves(change: Change, opening: Opening, infos: Mapping[str, FieldInfo]) -> tuple[Change, Change]:
-    """Live → in between, in between → desired. To a kind the first is an update like any other, and so is the second
+    """Live → in between, and in between → desired. For a kind the first is an ordinary update, and so is the second
     unless it replaces."""
     if change.live is None or change.desired is None:
-        raise ValueError(f"{change.address} is not there yet, or goes, and cannot be made in two stages")
+        raise ValueError(f"{change.address} does not exist yet, or is deleted, and cannot be changed in two stages")
     config = patched(change.live.config, opening.fields)
     raw = patched(change.live.state.get("config", {}), opening.fields)
-    # What else the snapshot said of the object no longer holds by then; where it stands, a replacement reads anew.
+    # The rest of what the snapshot said of the object is outdated by then; a replacement reads the position again.
     said = change.live.state if change.action is Action.REPLACE else {}
     between = replace(change.live, config=config, state={**said, "config": raw})
     first = replace(change, action=Action.UPDATE, intent=None)
@@ -64,7 +64,7 @@ def halves(change: Change, opening: Opening, infos: Mapping[str, FieldInfo]) -> 
 
 
 def patched(config: Config, fields: Mapping[str, Json]) -> dict[str, Json]:
-    """The configuration with these fields instead of its own; None leaves one out."""
+    """The configuration with these fields instead of its own; None removes one."""
     return {name: value for name, value in {**config, **fields}.items() if value is not None}
 
 
@@ -74,7 +74,7 @@ def _half(change: Change, live: Resource, desired: Resource, infos: Mapping[str,
 
 
 def first_stage(steps: Sequence[Step], opening: Opening) -> tuple[Step, ...]:
-    """These steps under names of their own, since the second stage has the same ones."""
+    """These steps under other names, since the second stage has the same ones."""
     names = {step.id: f"{step.id}, first stage" for step in steps}
     return tuple(
         replace(
@@ -88,7 +88,7 @@ def first_stage(steps: Sequence[Step], opening: Opening) -> tuple[Step, ...]:
 
 
 def given(ties: Iterable[Tie]) -> dict[Address, frozenset[str]]:
-    """Which fields each change gives by."""
+    """The fields by which each change gives something."""
     found: dict[Address, set[str]] = {}
     for tie in ties:
         if tie.gives:

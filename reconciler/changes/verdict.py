@@ -1,4 +1,5 @@
-"""What a rule saw, and the verdict that the engine makes of it: allowed, warned of, in need of consent, a replacement, refused."""
+"""What a rule found, and the verdict that the engine makes of it: allowed, a warning, consent needed, a replacement, or
+refused."""
 
 from __future__ import annotations
 
@@ -23,59 +24,61 @@ class Outcome(StrEnum):
 
     @property
     def rank(self) -> int:
-        """From 0, allowed, to 4, refused; to be compared instead of the outcomes themselves, which are texts."""
+        """From 0, allowed, to 4, refused; compare this instead of the outcomes themselves, which are texts."""
         return list(Outcome).index(self)
 
 
 class Reaction(StrEnum):
-    """What the server itself does with what a rule flags: "ok" has many meanings, and only the first is a promise."""
+    """What the server itself does with what a rule flags: "ok" has many meanings, and only the first one is a
+    promise."""
 
-    DOES = "does it; the objection is ours"
+    DOES = "does it; only reconciler objects"
     REFUSES = "refuses it"
-    ONE_WAY = "does it, and never takes it back"
-    INERT = "says ok and does nothing"
-    DROPS = "says ok and drops it"
+    ONE_WAY = "does it, and refuses to undo it"
+    INERT = "answers ok and does nothing"
+    DROPS = "answers ok and drops it"
     HARMS = "does it, at the cost of messages, positions or clients"
-    DOOMS = "says ok, and loses the object at its next restart or upgrade"
+    DOOMS = "answers ok, and loses the object at its next restart or upgrade"
 
 
 HURTS = frozenset({Reaction.HARMS, Reaction.DOOMS, Reaction.ONE_WAY})
-"""What somebody feels."""
+"""Somebody notices these."""
 
 
 TAKEN = frozenset({Reaction.ONE_WAY, Reaction.INERT, Reaction.HARMS, Reaction.DOOMS})
-"""What leaves the object as it was asked for, so that it may long be like this."""
+"""These leave the object as it was asked for, so it may have been like this for long."""
 
 
 class Other(NamedTuple):
-    """What is not of this topology, and feels what is done here."""
+    """Something that does not belong to this topology and that this change affects."""
 
     address: str
     owner: str | None
-    """The topology that applied it; None: none that is known."""
+    """The topology that applied it; None: none is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What a rule saw; the engine adds who said it and where."""
+    """What a rule found; the engine adds which rule and where."""
 
     outcome: Outcome
     message: str
     path: str = ""
-    """The field it is about; its place becomes the span."""
+    """The field it is about; the field's place becomes the span."""
     fix: str | None = None
     to: Json = None
     """The value a consent must name."""
     consentable: bool = False
     """A refusal that consent can turn into an in-place change."""
     quantities: Mapping[str, int | Amount] = field(default_factory=dict)
-    """What of messages, bytes and others it is about; an amount where that was not counted."""
+    """How many messages, bytes and so on it is about; an amount if that was not counted."""
     reaction: Reaction | None = None
-    """What the server does about this very finding, where it is not what the rule says in general."""
+    """What the server does about this very finding, if it differs from the rule's reaction."""
     can_stand: bool = False
-    """The server refuses it of what is new, or we do; another way led to it all the same."""
+    """The server, or reconciler, refuses it in something new, but a live object can have come to it in another way."""
     affects: Sequence[Address] = ()
-    """What it falls on, whosever that is. What is not of this topology is named with its owner, and takes consent."""
+    """What it affects, whoever owns that. What does not belong to this topology is named with its owner, and needs
+    consent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,18 +98,18 @@ class Verdict:
     consented: str | None = None
     """The reason somebody gave for allowing this."""
     quantities: Mapping[str, int] = field(default_factory=dict)
-    """Counted, or how much it is at most."""
+    """Counted, or at most this many."""
     bounds: Amounts = field(default_factory=dict)
-    """Of the quantities, those that were not counted."""
+    """Those quantities that were not counted."""
     reaction: Reaction = Reaction.DOES
     can_stand: bool = False
-    """Something live can be like this: where no account is looked at, nobody knows that it is an offence."""
+    """Something live can be like this; without an account, nobody knows whether it is an offence."""
     others: tuple[Other, ...] = ()
-    """What it falls on that is not of this topology."""
+    """What it affects that does not belong to this topology."""
 
     @property
     def blocks(self) -> bool:
-        """Stands between the change and its application."""
+        """It prevents the change from being applied."""
         return self.outcome.rank >= Outcome.NEEDS_CONSENT.rank and self.consented is None
 
     @property
@@ -116,16 +119,16 @@ class Verdict:
 
     @property
     def is_loss(self) -> bool:
-        """Costs messages or a position, whether or not that takes a consent of its own."""
+        """It costs messages or a position, whether or not that needs a consent of its own."""
         return self.code[2:3] == "3" and self.reaction is Reaction.HARMS
 
     @property
     def loses(self) -> bool:
-        """Of the family that costs messages or a position, and bad enough to ask for consent."""
+        """It belongs to the family that costs messages or a position, and is bad enough to need consent."""
         return self.code[2:3] == "3" and self.outcome.rank >= Outcome.NEEDS_CONSENT.rank
 
     def diagnostic(self) -> Diagnostic:
-        """The same for those who see no plan: an error where it blocks, else a warning."""
+        """The same for those who see no plan: an error if it blocks, else a warning."""
         severity = Severity.ERROR if self.blocks else Severity.WARNING
         return Diagnostic(
             severity=severity,

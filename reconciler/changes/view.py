@@ -1,4 +1,4 @@
-"""What a rule may look at: what is wanted, what is live, who owns what, and the changes between."""
+"""What a rule may read: what is wanted, what is live, who owns what, and the changes between."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class AboutKind(Protocol):
 
 
 def backed_by(stream: str, kinds: Mapping[str, AboutKind]) -> Iterator[Address]:
-    """Whatever a stream of this name may be."""
+    """Every resource that a stream of this name may be."""
     for name, kind in kinds.items():
         if kind.backing is not None and stream.startswith(kind.backing):
             yield Address.of(name, stream.removeprefix(kind.backing))
@@ -43,29 +43,30 @@ def backed_by(stream: str, kinds: Mapping[str, AboutKind]) -> Iterator[Address]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class View:
-    """What is wanted, what is live, who owns what, and the changes between; rules may look at all of it."""
+    """What is wanted, what is live, who owns what, and the changes between; rules may read all of it."""
 
     snapshot: Snapshot
     topology: str = ""
     source: str | None = None
-    """Repository the files come from, where known."""
+    """Repository that the files come from, if known."""
     ledger_known: bool = True
     facts: Facts = field(default_factory=dict)
-    """What was asked since, and answered."""
+    """Questions that were asked since, with their answers."""
     desired: Mapping[Address, Resource] = field(default_factory=dict)
-    """What will be there after apply, as far as it is declared."""
+    """What will exist after apply, as far as it is declared."""
     live: Mapping[Address, Resource] = field(default_factory=dict)
     changes: Mapping[Address, Change] = field(default_factory=dict)
     ledger: Mapping[Address, Owned] = field(default_factory=dict)
-    """Who owns what, whatever topology."""
+    """Who owns what, in any topology."""
     unmanaged: tuple[Address, ...] = ()
-    """Live, neither declared nor owned by this topology: never touched."""
+    """Live, and neither declared nor owned by this topology: never touched."""
     guards: tuple[Guarded, ...] = ()
-    """How much of a kind the files let go at once."""
+    """How many of a kind the files allow to delete or replace at once."""
     allow: tuple[Allowed, ...] = ()
     """Consent that the files give to many at once."""
     diagnostics: tuple[Diagnostic, ...] = ()
-    """What came up on the way: records that cannot be understood, and entries that name nothing and look like a slip."""
+    """What was found on the way: records that cannot be understood, and entries that name nothing and look like a
+    typo."""
     kinds: Mapping[str, AboutKind] = field(default_factory=dict)
 
     @property
@@ -74,12 +75,12 @@ class View:
         return self.snapshot.target
 
     def stream_of(self, address: Address) -> str | None:
-        """The stream behind a resource; None where there is none of its own."""
+        """The stream behind a resource; None if it has none of its own."""
         kind = self.kinds.get(address.kind)
         return kind.stream(address) if kind else None
 
     def is_stream(self, address: Address) -> bool:
-        """Is it a stream, by whatever name?"""
+        """Is it a stream, under any kind's name?"""
         kind = self.kinds.get(address.kind)
         return kind is not None and kind.backing is not None
 
@@ -92,12 +93,12 @@ class View:
         return [c for a, c in self.changes.items() if a.kind == kind and a.stream == parent]
 
     def owner_of(self, *address: str) -> str | None:
-        """The other topology that owns this; None: nobody does, or this one."""
+        """The other topology that owns this; None: nobody does, or this topology does."""
         owned = self.ledger.get(Address.of(*address))
         return owned.topology if owned and owned.topology != self.topology else None
 
     def others(self, addresses: Iterable[Address]) -> tuple[Other, ...]:
-        """Those that are not of this topology: it neither owns nor declares them."""
+        """Addresses that do not belong to this topology: it neither owns nor declares them."""
         owners = {address: self.ledger.get(address) for address in addresses}
         return tuple(
             Other(str(address), owned.topology if owned else None)
@@ -106,6 +107,6 @@ class View:
         )
 
     def protects(self, *address: str) -> bool:
-        """Was this last applied with `protect: true`, by whichever topology?"""
+        """Was this last applied with `protect: true`, by any topology?"""
         owned = self.ledger.get(Address.of(*address))
         return owned is not None and owned.protected

@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from reconciler import __version__
+from reconciler.cli.shared import exits
 
 
 class Command(NamedTuple):
@@ -21,25 +22,27 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "validate": Command("files", "Check files alone, without any server."),
-    "plan": Command("account", "Show what would be changed, and what is refused and why."),
-    "apply": Command("account", "Show the plan, ask, and make it so."),
-    "drift": Command("drift", "Show what is live and no longer as it was applied, and who changed it."),
-    "review": Command("files", "Compare two revisions of the files, without an account."),
-    "rehearse": Command("account", "Carry the plan out on throw-away servers, and see what they answer."),
-    "history": Command("account", "Show who applied what and when, and what became of it."),
+    "init": Command("files", "Write a first file, of what an account holds, or a small one to begin with."),
+    "validate": Command("files", "Check files, without a server."),
+    "fmt": Command("files", "Put files into form, or show what that would change."),
+    "plan": Command("account", "Show what an apply would change, what is refused, and why."),
+    "apply": Command("account", "Show the plan, ask, and carry it out."),
+    "drift": Command("drift", "Show what was changed since the last apply, and who changed it."),
+    "review": Command("files", "Show what a change of the files would do, without an account."),
+    "rehearse": Command("account", "Carry the plan out on throw-away servers, and show what they answer."),
+    "history": Command("account", "Show who applied what and when, and how it ended."),
     "unlock": Command("account", "Show who is applying, and remove a lease that was left behind."),
-    "permissions": Command("account", "Print the least permissions of a user who plans or applies a topology."),
+    "permissions": Command("account", "Print the least permissions of a user who plans, applies or looks for drift."),
     "export": Command("files", "Write what is live as YAML."),
-    "adopt": Command("account", "Record that what is live and declared is ours, without touching it."),
+    "adopt": Command("account", "Record live objects as this topology's, without touching them."),
     "import": Command("files", "Write files of the nats CLI, Terraform or NACK as YAML."),
-    "upgrade-check": Command("files", "Say what another server version would lose, refuse or rewrite."),
-    "unpin": Command("account", "End the pin of a consumer's client, so that another one is served."),
-    "groups": Command("groups", "Partitioned consumer groups: who works, where a key goes, what is wrong."),
-    "fleet": Command("fleet", "Many accounts at once, on Spark: what each holds, what strayed, how it developed."),
-    "explain": Command("help", "Say what a code means and what to do instead."),
-    "schema": Command("help", "Print the JSON Schema of files, for editors, or of plans or drift."),
-    "dev": Command("help", "This folder's own embedded server: start, status, stop, wipe."),
+    "upgrade-check": Command("files", "Show what another server version would lose, refuse or rewrite."),
+    "unpin": Command("account", "End the pin of a consumer's client, so that another client is served."),
+    "groups": Command("groups", "Look at partitioned consumer groups: who works, where a key goes, what is wrong."),
+    "fleet": Command("fleet", "Look at many accounts at once: what each holds, what drifted, how that developed."),
+    "explain": Command("help", "Explain a code: what it means, and what to do instead."),
+    "schema": Command("help", "Print the JSON Schema of files, of plans, or of another report."),
+    "dev": Command("help", "Start, show, stop or wipe this folder's own embedded server."),
     "demo": Command("help", "Watch the main job on a throw-away server."),
     "completion": Command("help", "Print a completion script for a shell."),
 }
@@ -103,11 +106,7 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(
-    epilog="Exit codes: 0 fine, 1 could not do it, 2 changes pending (with --exit-code), "
-    "3 drift, or something is wrong (groups doctor --exit-code), "
-    "4 refused, consent missing, or lost by an upgrade, 64 wrong usage, 130 interrupted."
-)
+@app.callback(epilog=exits.named(*exits.MEANINGS))
 def root(
     version: Annotated[
         bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Show the version.")

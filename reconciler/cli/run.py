@@ -10,17 +10,14 @@ from pathlib import Path
 
 import typer
 from typer._click.exceptions import ClickException, NoArgsIsHelpError, UsageError  # typer has no public names for them
-from typer._completion_classes import completion_init
 
 from reconciler.cli.app import app
 from reconciler.cli.failures import Failure, end
 from reconciler.cli.shared import exits
 from reconciler.cli.shared.common import Interrupted
 from reconciler.cli.shared.screen import NobodyReads
+from reconciler.cli.shared.status_line import LINE
 from reconciler.model.diagnostic import CannotContinue
-
-COMPLETING = "_RECONCILER_COMPLETE"
-"""Set by the script of `reconciler completion`."""
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -28,9 +25,8 @@ def run(arguments: Sequence[str]) -> int:
     _open_what_is_closed()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    if COMPLETING in os.environ:
-        completion_init()
-    return _command(arguments)
+    with LINE.kept():
+        return _command(arguments)
 
 
 def _open_what_is_closed() -> None:

@@ -1,1 +1,1 @@
-"""Desired × live × memory → plan: everything that is decided, without any I/O."""
+"""Desired × live × memory → plan: all decisions, without any I/O."""

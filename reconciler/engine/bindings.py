@@ -1,4 +1,4 @@
-"""Values known only while a plan runs: each is read off a server's answer by one of these pure functions, and no other.
+"""Values that are known only while a plan runs. Only these pure functions read them from a server's answer.
 
 The step that reads binds the value under its own id; later steps say where it belongs.
 """
@@ -18,14 +18,14 @@ from reconciler.model.resource import Json
 from reconciler.model.wire.steps import Call, Step
 
 Info = Mapping[str, Json]
-"""The answer to CONSUMER.INFO; of a queue, what `queue.read` looked at."""
+"""The answer to CONSUMER.INFO; for a queue, what `queue.read` read."""
 
 PAUSE = timedelta(seconds=10)
-"""Long enough to read a position and delete; short enough that nobody waits long after a run that was cut off."""
+"""Long enough to read a position and delete; short enough that nobody waits long after an interrupted run."""
 
 
 class Bind(StrEnum):
-    """The closed list, by the names that plans say them with."""
+    """The closed list, by the names that plans use."""
 
     AFTER_ACK_FLOOR = "after_ack_floor"
     SOON = "soon"
@@ -35,7 +35,7 @@ class Bind(StrEnum):
 
 
 def after_ack_floor(info: Info) -> Json:
-    """The stream sequence of the first message that may still need this consumer; None when nobody can say.
+    """The stream sequence of the first message that may still need this consumer; None if nobody can tell.
 
     Before 2.14 the ack floor is 0 until something is acknowledged, wherever the consumer started.
     """
@@ -48,22 +48,23 @@ def after_ack_floor(info: Info) -> Json:
 
 
 def first_asked(config: Mapping[str, Json]) -> int | None:
-    """The sequence a consumer was made to start at; None where that is no number."""
+    """The sequence at which a consumer was created to start; None if that is no number."""
     started = {"all": 1, "by_start_sequence": config.get("opt_start_seq")}
     return started.get(config.get("deliver_policy", "all"))
 
 
 def soon(info: Info) -> Json:
-    """A moment from now on the server's clock, whatever ours says."""
+    """A moment from now on the server's clock, whatever the local clock says."""
     return f"{datetime.fromisoformat(info['ts'][:19]) + PAUSE:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def resume_point(seen: Info) -> Json:
-    """The sequence of the source from which a new queue misses nothing that is still to be done; None when unknown.
+    """The sequence of the source from which a new queue misses nothing that is still to be processed; None if unknown.
 
-    All that was taken in comes in order and goes when it is done, so the lowest message queued says it. With an empty
-    queue the server says it from 2.15 on. Before, the end of the source is it, once both have stood still for a while:
-    a queue that was full has nothing, says that nothing lags, and yet takes in what it could not store.
+    The queue copies messages in order and deletes them when they are processed, so the lowest queued message tells it.
+    If the queue is empty, servers from 2.15 on tell it. Before, it is the end of the source, once both have been at
+    rest for a while. A queue that was full is empty and reports no lag, and yet copies afterwards what it could not
+    store.
     """
     queue, source, lowest = seen["queue"], seen["source"]["state"], seen.get("lowest")
     origin, told = queue["config"]["sources"][0], told_of_source(queue)
@@ -81,7 +82,8 @@ def resume_point(seen: Info) -> Json:
 
 
 def same_source(seen: Info) -> Json:
-    """Whether the numbers of what was taken in are still those of the source; None where it ends before: it is a new one."""
+    """Are the copied sequence numbers still those of the source? None if the source ends before them: it is a new
+    one."""
     queue, lowest = seen["queue"], seen.get("lowest")
     origin, told = queue["config"]["sources"][0], told_of_source(queue)
     reached = sourced(lowest, origin["name"]) if lowest else told.get("seq") or 0
@@ -89,8 +91,8 @@ def same_source(seen: Info) -> Json:
 
 
 def passed(seen: Info) -> int:
-    """How many of the queued messages the source does not hold any more, at most: those before its first one, and all of
-    them where it has lost its end."""
+    """How many of the queued messages the source no longer holds, at most: those before its first one, or all if it has
+    lost its end."""
     if seen.get("rewound"):
         return int(seen["queue"]["state"]["messages"])
     point, first = queued_at(seen), seen["afterwards"]["state"].get("first_seq", 0)
@@ -98,8 +100,8 @@ def passed(seen: Info) -> int:
 
 
 def is_unlike(copy: Info, origin: Info | None, stream: str, last: int) -> bool:
-    """Does the source (`stream`, which ends at `last`) hold something else where it gave this copy? Then it came back without
-    its end, and numbers others alike."""
+    """Does the source (`stream`, which ends at `last`) hold another message where it gave this copy? Then it lost its
+    end and gave the numbers to other messages."""
     number = sourced(copy, stream)
     if number is None:
         return False
@@ -107,13 +109,13 @@ def is_unlike(copy: Info, origin: Info | None, stream: str, last: int) -> bool:
 
 
 def queued_at(seen: Info) -> int | None:
-    """Which message of its source is the lowest one queued; None when nothing is, or nobody knows."""
+    """Which message of its source the lowest queued one is; None if nothing is queued, or nobody knows."""
     lowest, fed = seen.get("lowest"), seen["queue"]["config"].get("sources")
     return sourced(lowest, fed[0]["name"]) if lowest and fed else None
 
 
 def told_of_source(queue: Info) -> Info:
-    """What a server says of where a queue stands in its source; nothing where it lists none at the moment."""
+    """What a server says of a queue's position in its source; empty if it lists no source at the moment."""
     listed: Sequence[Info] = queue.get("sources") or [{}]
     return listed[0]
 
@@ -130,11 +132,11 @@ def sourced(message: Mapping[str, Json], stream: str) -> int | None:
 SERVERS_FILL = (
     "duplicate_window", "mirror_direct", "max_waiting", "max_ack_pending", "max_batch", "inactive_threshold",
 )  # fmt: skip
-"""Fields in which a server's own limits, or another object, decide what a left-out value becomes."""
+"""Fields for which a server's own limits, or another object, decide what a left-out value becomes."""
 
 
 def filled_in(info: Info) -> dict[str, Json]:
-    """What an object holds in these fields, whether or not the request said so."""
+    """What an object holds in these fields, whether or not the request named them."""
     return {name: info["config"][name] for name in SERVERS_FILL if info["config"].get(name)}
 
 
@@ -148,7 +150,7 @@ BINDS: Mapping[Bind, Callable[[Info], Json]] = {
 
 
 def filled(step: Step, bound: Mapping[str, Json]) -> Step:
-    """The step with every value it uses; the steps that bind them have succeeded before."""
+    """The step with every value it uses; the steps that bind them have already succeeded."""
     if not step.uses:
         return step
     if step.call is not Call.ENTRY_PUT:

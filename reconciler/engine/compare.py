@@ -1,4 +1,4 @@
-"""Desired × live → changes: the part of the engine that pairs what is declared with what is there and what we own."""
+"""Desired × live → changes: pairs declared resources with live and owned ones."""
 
 from __future__ import annotations
 
@@ -25,37 +25,47 @@ Ledger = Mapping[Address, Owned]
 
 
 def recognised(
-    snapshot: Snapshot, registry: Registry, declared: Collection[Address] = (), known: Collection[Address] = ()
+    snapshot: Snapshot,
+    registry: Registry,
+    declared: Collection[Address] = (),
+    known: Collection[Address] = (),
+    external: Collection[Address] = (),
 ) -> dict[Address, Resource]:
-    """Every live resource under the one kind that owns its raw object: the kind it is declared as, else the one it is
-    `known` as (remembered, or to be removed), else the one that it looks like."""
+    """Every live resource, under the one kind that owns its raw object: the kind it is declared as, else the kind it is
+    `known` as (remembered, or to be removed), else the kind that it looks like. An `external` stream also appears as
+    that stream, whatever it is to its owner: the stream behind a bucket has consumers of its own."""
     claims = {raw: kind.name for kind in registry.kinds for raw in kind.claims(snapshot)}
     wanted = {*declared}
     for address in (*(one for one in known if one not in wanted), *declared):
         kind = registry.of(address)
         claims[kind.primary(address)] = kind.name
         claims.update(dict.fromkeys(kind.derived(address), kind.name))
-    streams = {raw.on[0]: kind for raw, kind in claims.items() if raw.type == "stream"}
+    elsewhere = {registry.of(address).primary(address) for address in external}
     return {
         resource.address: resource
         for kind in registry.kinds
         for resource in kind.recognise(snapshot)
-        if _is_its_own(kind, resource.address, claims, streams)
+        if _is_its_own(kind, resource.address, claims, elsewhere, registry)
     }
 
 
-def _is_its_own(kind: Kind, address: Address, claims: Mapping[Raw, str], streams: Mapping[str, str]) -> bool:
-    """No other kind claims the raw object itself, or the stream it hangs on."""
-    above = kind.place.within
-    if above is not None and streams.get(address.names[0], above) != above:
-        return False
-    return claims.get(kind.primary(address), kind.name) == kind.name
+def _is_its_own(
+    kind: Kind, address: Address, claims: Mapping[Raw, str], elsewhere: Collection[Raw], registry: Registry
+) -> bool:
+    """No other kind claims the raw object itself, and the stream it belongs to is not part of something else."""
+    raw = kind.primary(address)
+    if kind.place.within:
+        stream = Raw("stream", address.names[:1])
+        holder = claims.get(stream, kind.place.within)
+        if stream not in elsewhere and registry[holder].backing is None:
+            return False
+    return raw in elsewhere or claims.get(raw, kind.name) == kind.name
 
 
 def settled(
     topology: Topology, snapshot: Snapshot, registry: Registry, live: Mapping[Address, Resource]
 ) -> dict[Address, Resource]:
-    """Every declared resource in canonical form, parents first; a child is settled under its parent as that will be."""
+    """Every declared resource in canonical form, parents first. A child is settled under its parent as that will be."""
     desired: dict[Address, Resource] = {}
     kinds = [registry.of(one.address) for one in topology.resources]
     said = [as_found(one, live.get(one.address), kind) for one, kind in zip(topology.resources, kinds, strict=True)]
@@ -76,7 +86,7 @@ def settled(
 
 
 def _afterwards(desired: Resource, live: Resource | None, kind: Kind) -> Resource:
-    """What someone else manages, and what is left as found, is as it is live."""
+    """A parent that someone else manages, and fields that are left as found, stay as they are live."""
     if live is None:
         return desired
     return live if desired.external else replace(desired, config=rebase(desired, live, None, kind.fields))
@@ -85,11 +95,13 @@ def _afterwards(desired: Resource, live: Resource | None, kind: Kind) -> Resourc
 def compare(
     topology: Topology, snapshot: Snapshot, memory: Memory, registry: Registry, options: RunOptions = NO_OPTIONS
 ) -> View:
-    """Pair desired, live and owned, and say what becomes of each address."""
+    """Pairs desired, live and owned resources, and decides what happens to each address."""
     ledger = handover.taken_over(topology, memory.records, options)
     going = (*(one.address for one in topology.removed), *(one.address for one in topology.forget))
     known = [*ledger, *(address for address in going if registry.holds(address))]
-    live = recognised(snapshot, registry, [one.address for one in topology.resources], known)
+    external = [one.address for one in topology.resources if one.external]
+    declared = [one.address for one in topology.resources if not one.external]
+    live = recognised(snapshot, registry, declared, known, external)
     desired = settled(topology, snapshot, registry, live)
     begun = {address: intent for address, intent in intents(snapshot).items() if registry.holds(address)}
     changes = {
@@ -98,6 +110,7 @@ def compare(
         )
         for address, resource in desired.items()
     }
+    changes |= _brought_along(changes, registry)
     ours = {address for address, owned in ledger.items() if owned.topology == topology.name}
     elsewhere = [one for one in desired.values() if one.external and one.address in ours]
     changes |= _unwanted(topology, elsewhere, live, ledger, ours, begun, registry, snapshot, options.day)
@@ -130,7 +143,7 @@ def compare(
 
 
 def counted(view: View) -> dict[str, int]:
-    """What was read."""
+    """How many objects were read."""
     snapshot = view.snapshot
     return {
         "streams": len(snapshot.streams),
@@ -153,14 +166,25 @@ def _wanted(
         return Change(
             address=desired.address, action=Action.UNKNOWN, desired=desired, where=desired.where, reason=reason
         )
-    ours = None if desired.external else owned  # of somebody else's only what is live matters, whoever remembers it
-    begins = tuple(kind.begins(desired, live, snapshot)) if live and ours and intent is None else ()
+    ours = None if desired.external else owned  # for an external resource only live matters, whoever remembers it
+    begins = tuple(kind.begins(desired, live, snapshot)) if live and intent is None else ()
     return unfinished.compared(desired, live, ours, intent, kind.fields, begins)
 
 
+def _brought_along(changes: Mapping[Address, Change], registry: Registry) -> dict[Address, Change]:
+    """Missing external streams that a bucket of the same files will create."""
+    coming = {address for address, change in changes.items() if change.desired and not change.desired.external}
+    return {
+        address: replace(change, action=Action.KEEP)
+        for address, change in changes.items()
+        if change.action is Action.CREATE and change.desired and change.desired.external
+        if any(one in coming for one in registry.backed_by(address.name))
+    }
+
+
 def _identified(change: Change, registry: Registry, snapshot: Snapshot, ledger: Ledger) -> Change:
-    """What somebody made anew, or changed, exactly as declared is ours again as soon as that is recorded: what is changed
-    after that is drift."""
+    """If somebody recreated or changed an object exactly as declared, recording it makes it this topology's own again.
+    What changes after that is drift."""
     if not change.owned or not change.live or not change.desired or change.intent:
         return change
     at_rest = Action.ADOPT if change.action is Action.KEEP else change.action
@@ -174,18 +198,18 @@ def _identified(change: Change, registry: Registry, snapshot: Snapshot, ledger: 
 def _made_anew(
     change: Change, owned: Owned, live: Resource, registry: Registry, snapshot: Snapshot, ledger: Ledger
 ) -> str:
-    """What is renamed is still known by its old name."""
+    """A renamed object is still known by its old name."""
     created, before = live.state.get("created"), owned.seen.get("created")
     if before and created == before:  # nearly always, and thousands of times in a plan
         return ""
     known_as = change.origin or change.address
     if not identity.made_anew(owned, known_as, registry.of(known_as), snapshot, ledger):
         return ""
-    return f"it was deleted and made anew{f' at {created}' if created else ''}"
+    return f"it was deleted and recreated{f' at {created}' if created else ''}"
 
 
 def _not_adopted(change: Change) -> Change:
-    """What cannot be remembered is merely as declared."""
+    """An object that cannot be remembered is only as declared."""
     return Change(
         address=change.address, action=Action.KEEP, desired=change.desired, live=change.live, where=change.where
     )
@@ -202,7 +226,7 @@ def _unwanted(
     snapshot: Snapshot,
     today: date,
 ) -> dict[Address, Change]:
-    """Removals, forgettings and orphans: addresses of ours that the files no longer declare, or call someone else's."""
+    """Removals, forgettings and orphans: owned addresses that the files no longer declare, or declare as external."""
     changes: dict[Address, Change] = {}
     ended = {one.address: one for one in topology.removed if one.until and today > one.until}
     for removed in topology.removed:
@@ -226,7 +250,7 @@ def _unwanted(
             live=live.get(address),
             owned=ledger.get(address),
             where=where,
-            reason="stays as it is; no longer managed here",
+            reason="it stays as it is, and this topology no longer manages it",
         )
     declared = {d.address for d in topology.resources}
     rest = sorted(ours - declared - changes.keys())
@@ -238,7 +262,8 @@ def _unwanted(
 def _renamed(
     gone: Collection[Address], topology: Topology, ledger: Ledger, registry: Registry
 ) -> dict[Address, Change]:
-    """Of ours and declared as another kind now, which is the same stream: one object has one record."""
+    """Owned resources that the files now declare as another kind, backed by the same stream: one object has one
+    record."""
     declared = {registry.of(one.address).stream(one.address): one for one in topology.resources} if gone else {}
     now = {address: declared.get(registry.of(address).stream(address) or "") for address in gone}
     return {
@@ -247,7 +272,7 @@ def _renamed(
             action=Action.FORGET,
             owned=ledger[address],
             where=one.where,
-            reason=f"it is {one.address} now",
+            reason=f"it is now {one.address}",
         )
         for address, one in now.items()
         if one
@@ -261,7 +286,7 @@ def _orphan(live: Resource, owned: Owned, ended: Removed | None) -> Change:
         live=live,
         owned=owned,
         where=ended.where if ended else nowhere,
-        reason=f"its removal was for the time until {ended.until}" if ended else "",
+        reason=f"its entry in `removed` ended on {ended.until}" if ended else "",
     )
 
 
@@ -275,7 +300,7 @@ def _removal(
     *,
     is_begun: bool,
 ) -> Change:
-    """`is_begun`: a run that was replacing it was cut off, so that a new object may be ours."""
+    """`is_begun`: a run that was replacing it was interrupted, so a new object may be this topology's own."""
     address, owned = removed.address, ledger.get(removed.address)
     if live and owned and owned.topology == topology.name and not is_begun:
         owned = None if identity.made_anew(owned, address, registry.of(address), snapshot, ledger) else owned
@@ -284,5 +309,8 @@ def _removal(
         why = registry.of(address).unknown(address, snapshot)
         action, reason = (Action.UNKNOWN, why) if why else (Action.FORGET if owned else Action.ABSENT, removed.reason)
         if not why and owned and owned.topology == topology.name and registry.of(address).remains(address, snapshot):
-            action, reason = Action.DELETE, "a run that was removing it was cut off; this goes on where it stopped"
+            action, reason = (
+                Action.DELETE,
+                "a run that was deleting it was interrupted; this continues where it stopped",
+            )
     return Change(address=address, action=action, live=live, owned=owned, where=removed.where, reason=reason)

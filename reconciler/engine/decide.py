@@ -1,4 +1,4 @@
-"""Changes → verdicts → steps → plan: everything that is decided, in one pass over data and without any I/O."""
+"""Changes → verdicts → steps → plan: all decisions, in one pass over data and without any I/O."""
 
 from __future__ import annotations
 
@@ -27,14 +27,15 @@ from reconciler.model.wire.steps import Step
 from reconciler.model.wire.version import SUPPORTED
 
 SILENT = frozenset({Action.KEEP, Action.ABSENT})
-"""Not worth a line unless something was judged about them."""
+"""Not worth a line unless a rule judged something about them."""
 Unjudged = Mapping[str, Collection[Address]]
-"""Codes of rules that could not have their say, and on what: where no account is there to be looked at."""
+"""Codes of rules that could not judge, and the addresses they could not judge, because no account was read."""
 NOTHING: Unjudged = {}
 
 
 def questions(view: View, registry: Registry, about: Collection[Address] | None = None) -> list[Question]:
-    """Reads that depend on the changes (`about` these; None: all) and are not answered yet; their answers may lead to others."""
+    """Reads that depend on the changes (`about` these; None: all) and are not answered yet. Their answers may lead to
+    more questions."""
     changes = view.changes.values() if about is None else (view.changes[address] for address in about)
     changing = (change for change in changes if change.action.writes)
     asked = dict.fromkeys(q for change in changing for q in registry.of(change.address).questions(change, view))
@@ -44,7 +45,7 @@ def questions(view: View, registry: Registry, about: Collection[Address] | None 
 def decide(
     view: View, registry: Registry, options: RunOptions, judged: Judged | None = None, unjudged: Unjudged = NOTHING
 ) -> Plan:
-    """Judge every change (unless that was done), block what must not be done, and make the steps of the rest."""
+    """Judges every change (unless that was done), blocks what must not be done, and makes the steps of the rest."""
     found = judged_all(view, registry) if judged is None else judged
     view = _consented_at_once(view, found)
     verdicts = {
@@ -97,14 +98,14 @@ def decide(
 
 
 def _hidden(view: View, options: RunOptions) -> set[Address]:
-    """What is no part of this run."""
+    """What this run leaves out."""
     if options.is_about_all:
         return set()
     return {a for a, change in view.changes.items() if not options.selects(a, change.terms.labels)}
 
 
 def _consented_at_once(view: View, found: Judged) -> View:
-    """With the consent that the files give to many, where anything was judged."""
+    """The view with the consent that the files give to many at once, on every address that was judged."""
     if not view.allow:
         return view
     judged = (view.changes[address] for address, verdicts in found.items() if verdicts)
@@ -123,7 +124,8 @@ def _consented(verdict: Verdict, change: Change, kind: Kind, options: RunOptions
 
 
 def _given(verdict: Verdict, change: Change, kind: Kind, options: RunOptions) -> Consent | None:
-    """The consent to this: from the command line, from the file, or with which an unfinished replacement was begun."""
+    """The consent to this verdict: from the command line, from the file, or from the start of an unfinished
+    replacement."""
     one_run = (
         Consent(code=code, to=verdict.to, reason="allowed for this run on the command line")
         for code, pattern in options.allow
@@ -228,7 +230,7 @@ def remembered(change: Change, view: View, options: RunOptions) -> Owned | None:
 
 
 def _expected(address: Address, filled: Config, view: View) -> Config:
-    """What no limit of the server is needed to explain, though it is not the stock default."""
+    """Values that are not the stock default, but need no limit of the server to explain them."""
     settled = view.desired[address].filled if address in view.desired else {}
     return {name: settled[name].value for name in filled.keys() & settled.keys() if settled[name].source != "default"}
 
@@ -240,7 +242,7 @@ def _start(change: Change) -> Config:
 
 
 def _known_source(owned: Owned | None, view: View) -> str | None:
-    """Applied once where git says nothing, as in a container, it is still known where it came from."""
+    """If a resource was applied once, its repository is still known when git tells nothing, as in a container."""
     return owned.source if owned and owned.topology == view.topology else None
 
 
@@ -279,12 +281,12 @@ def _allowance_leftovers(
 
 
 def idle_patterns(view: View, options: RunOptions) -> Iterable[Diagnostic]:
-    """A misspelt selection must not pass for a plan with nothing to do."""
+    """Warnings about selections that match nothing: a misspelt one must not pass for a plan with nothing to do."""
     for option, patterns in (("--only", options.only), ("--exclude", options.exclude)):
         for pattern in patterns:
             if not any(selects(pattern, a, change.terms.labels) for a, change in view.changes.items()):
                 yield Diagnostic(
                     severity=Severity.WARNING, code="XX907", name="selects-nothing",
-                    message=f"{option} {pattern} matches nothing that is declared here or ours",
-                    fix="an address is written stream/ORDERS or 'consumer/ORDERS/*', a label team=orders",
+                    message=f"{option} {pattern} matches nothing that this topology declares or owns",
+                    fix="write an address such as stream/ORDERS or 'consumer/ORDERS/*', or a label such as team=orders",
                 )  # fmt: skip

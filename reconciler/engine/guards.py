@@ -1,7 +1,8 @@
-"""Too much at once: what would delete or replace more than a kind's bound is refused, and so is all that declares nothing.
+"""Too much at once: apply refuses to delete or replace more than a kind's bound, and refuses every deletion if nothing
+is declared.
 
-Most often the path, the branch or the account is wrong. Only an entry of `guards:` in the file lets so many go in one run;
-no option does, and `--only` merely takes fewer.
+Usually the path, the branch or the account is wrong. Only an entry of `guards:` in the file allows that many in one
+run. No option does, and `--only` merely takes fewer.
 """
 
 from __future__ import annotations
@@ -25,25 +26,25 @@ NONE = Bound(floor=0, percent=0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """What goes of one kind, and what may."""
+    """How much of one kind the plan deletes or replaces, and how much it may."""
 
     kind: str
     going: tuple[Change, ...]
     owned: int
     usual: int
     guard: Guarded | None = None
-    """The entry that allows most; one that ended allows nothing."""
+    """The entry that allows most; an entry that has ended allows nothing."""
     declares: bool = True
-    """Anything of any kind is declared."""
+    """The files declare something, of any kind."""
 
     @property
     def is_too_much(self) -> bool:
-        """More goes than is usual for the kind, and more than the file's guard allows."""
+        """The plan destroys more than is usual for the kind, and more than the file's guard allows."""
         return len(self.going) > max(self.usual, self.guard.upto if self.guard else 0)
 
 
 def tallies(view: View, registry: Registry, hidden: Collection[Address], today: date) -> list[Tally]:
-    """One for each kind, whether any of it goes or not. Changes at `hidden` addresses do not count."""
+    """One for each kind, even if none of it is destroyed. Changes at `hidden` addresses do not count."""
     owned = Counter(address.kind for address, one in view.ledger.items() if one.topology == view.topology)
     going = [
         change for address, change in view.changes.items()
@@ -66,7 +67,7 @@ def _tally(kind: Kind, view: View, owned: int, going: Sequence[Change], today: d
 
 
 def _goes(change: Change, kind: Kind, view: View) -> bool:
-    """Something live is destroyed, by this plan and not by one that was cut off, and on its own, not with its parent."""
+    """This plan, not an interrupted one, destroys something live, and destroys it on its own, not with its parent."""
     if change.live is None or change.intent is not None:
         return False
     parent = _above(change.address, kind)
@@ -79,7 +80,7 @@ def _above(address: Address, kind: Kind) -> Address | None:
 
 
 def refusals(found: list[Tally], view: View, registry: Registry) -> Iterator[tuple[Address, Verdict]]:
-    """One for everything that goes where too much does, and for what would go with it."""
+    """One for everything that would be destroyed of a kind with too much, and for what would be deleted with it."""
     refused = {change.address: tally for tally in found if tally.is_too_much for change in tally.going}
     yield from ((address, _refusal(view.changes[address], tally)) for address, tally in refused.items())
     for address, change in view.changes.items():
@@ -90,9 +91,9 @@ def refusals(found: list[Tally], view: View, registry: Registry) -> Iterator[tup
 
 
 def unowned_losses(view: View, verdicts: Mapping[Address, Sequence[Verdict]]) -> Iterator[tuple[Address, Verdict]]:
-    """Consent in a file is for what is this topology's: a change that takes messages or a position from something that
-    it never applied is no way to adopt it, and who has not consented yet hears that at once. Where nobody can read who owns
-    what, that is not known of anything."""
+    """Refusals for lossy changes of what this topology does not own. Consent in a file covers only what the topology
+    owns: a change that deletes messages or loses a position is no way to adopt something. The user hears that before
+    giving any consent. If nobody can read who owns what, this holds for everything."""
     for address, found in verdicts.items():
         change = view.changes[address]
         if change.owned or change.live is None or change.action is not Action.UPDATE:
@@ -102,7 +103,7 @@ def unowned_losses(view: View, verdicts: Mapping[Address, Sequence[Verdict]]) ->
             yield address, _unowned(change, lossy, ledger_known=view.ledger_known)
 
 
-UNREADABLE = "who owns it cannot be read (no access to bucket reconciler)"
+UNREADABLE = "its owner could not be read (no access to bucket reconciler)"
 READ_FIRST = "plan and apply as a user who may use bucket reconciler"
 
 
@@ -112,21 +113,22 @@ def _unowned(change: Change, lossy: Verdict, *, ledger_known: bool) -> Verdict:
         why, fix = UNREADABLE, READ_FIRST
     return Verdict(
         code="XX104", name="removal-of-unowned", outcome=Outcome.REFUSED, address=str(change.address), path=lossy.path,
-        span=lossy.span, message=f"{why}, and from what is not ours nothing is taken ({lossy.code})", fix=fix,
+        span=lossy.span, fix=fix,
+        message=f"{why}, and apply deletes no messages or positions of what a topology does not own ({lossy.code})",
     )  # fmt: skip
 
 
 def _refusal(change: Change, tally: Tally) -> Verdict:
     number, upto = len(tally.going), tally.guard.upto if tally.guard else tally.usual
-    many = f"{number:_} of {tally.owned:_} owned resources of kind {tally.kind} would go at once"
+    many = f"this would delete or replace {number:_} of {tally.owned:_} owned resources of kind {tally.kind} at once"
     wrong = "check the path, the branch and the account"
     entry = f"  guards: [{{kind: {tally.kind}, upto: {number}, reason: …}}]"
     if tally.declares:
-        code, name, why = "XX108", "mass-change", f"{many}, and {upto:_} may"
+        code, name, why = "XX108", "mass-change", f"{many}, and {upto:_} {'is' if upto == 1 else 'are'} allowed"
         first = f"{wrong}, or take fewer in each run with --only"
     else:
         code, name = "XX109", "nothing-declared"
-        why = f"nothing is declared here any more, and what declares nothing deletes nothing: {many}"
+        why = f"the files declare nothing any more, and files that declare nothing may delete nothing: {many}"
         first = wrong
     return Verdict(
         code=code, name=name, outcome=Outcome.REFUSED, message=why, address=str(change.address), span=change.where(""),
@@ -135,15 +137,15 @@ def _refusal(change: Change, tally: Tally) -> Verdict:
 
 
 def leftovers(found: list[Tally], view: View, today: date) -> Iterator[Diagnostic]:
-    """An entry that has ended, or that nothing here needs and no day ends, is a door left open."""
+    """Warnings about guards that have ended, and about guards without an end that nothing here needs."""
     needed = {tally.kind for tally in found if len(tally.going) > tally.usual}
     for one in view.guards:
         if _is_over(one, today):
-            yield _leftover(
-                one, "XX301", "consent-expired", f"the guard of kind {one.kind} was for the time until {one.until}"
-            )
+            yield _leftover(one, "XX301", "consent-expired", f"the guard of kind {one.kind} ended on {one.until}")
         elif one.kind not in needed and one.until is None:
-            message = f"the guard of kind {one.kind} allows {one.upto:_} to go, and no more go here than usual"
+            message = (
+                f"the guard of kind {one.kind} allows {one.upto:_} at once, and this plan destroys no more than usual"
+            )
             yield _leftover(one, "XX302", "consent-unused", message)
 
 

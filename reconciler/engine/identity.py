@@ -1,12 +1,13 @@
-"""Which object it was: told from one that was deleted and made anew under the same name, perhaps in the same words.
+"""Which object is it? This tells an object from one that was deleted and recreated under the same name, perhaps with
+the same settings.
 
-A record of ours holds when the object was created and how far it had come. The first moves with restarts of servers before
-2.15, the second goes back only with a new object. So before 2.15 both must say so, or the server that holds the object must
-not have been started again since: its id tells, where one server holds everything. A stream that was made anew took its
-consumers with it, however far they had come.
+A record holds when the object was created and how far it had come. Before 2.15 the creation time moves with restarts of
+the server, while the state goes back only with a new object. So before 2.15 both must differ, or the server that holds
+the object must not have restarted since; its id tells, if one server holds everything. A recreated stream has lost its
+consumers, however far they had come.
 
-What no server before 2.15 reveals: in a cluster, or after a restart, that something was made anew which has come as far as
-the old one had when it was last applied; a consumer that was new then has always come as far.
+What no server before 2.15 reveals, in a cluster or after a restart: a recreated object that has come as far as the old
+one had when it was last applied. A consumer that was new then has always come as far.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ from reconciler.model.wire.steps import Step
 from reconciler.model.wire.version import Version
 
 STABLE_CREATED = Version(2, 15)
-"""From here on `created` changes only with the object itself; before, a restart may move it."""
+"""From this version on, `created` changes only with the object itself; before, a restart may move it."""
 SHORT = 12
-"""As many letters of a server's id tell one start of it from others."""
+"""How many letters of a server's id tell one start of it from others."""
 nothing_known: Mapping[Address, Owned] = MappingProxyType({})
 
 
 def seen_in(snapshot: Snapshot, raw: Raw) -> Config:
-    """What tells this object from others; empty where it is not there."""
+    """What tells this object from others; empty if it does not exist."""
     if raw.type == "entry":
         bucket, key = raw.on
         entry = snapshot.entries.get(bucket, {}).get(key)
@@ -40,12 +41,12 @@ def seen_in(snapshot: Snapshot, raw: Raw) -> Config:
 
 
 def entry_seen(revision: int) -> Config:
-    """Of a record in a bucket: its revision goes back only with the bucket."""
+    """The same for a record in a bucket: its revision goes back only with the bucket."""
     return {"at": revision}
 
 
 def echoed(echo: Mapping[str, Json], target: Target) -> Config:
-    """The same from the answer to a create or update; empty where that does not tell."""
+    """The same from the answer to a create or update; empty if the answer does not tell."""
     if not echo.get("created"):
         return {}
     process = (
@@ -57,7 +58,7 @@ def echoed(echo: Mapping[str, Json], target: Target) -> Config:
 
 
 def _holds(info: Mapping[str, Json]) -> Config:
-    """What would go with it, as far as there is something to lose."""
+    """What would be lost with the object, as far as there is something to lose."""
     if "delivered" in info:
         goes_on = after_ack_floor({"config": {}, **info})
         return {"next": goes_on} if goes_on and goes_on > 1 else {}
@@ -66,8 +67,8 @@ def _holds(info: Mapping[str, Json]) -> Config:
 
 
 def is_another(was: Config, now: Config, *, keeps: bool) -> bool:
-    """Is what is live surely another object than the one remembered? `keeps`: it outlives a restart of its server;
-    what lives in memory starts again from nothing."""
+    """Is the live object certainly not the remembered one? `keeps`: it outlives a restart of its server; what lives in
+    memory starts again from nothing."""
     if not was or not now or not _are_numbers(was.get("at"), now.get("at")):
         return False
     went_back = now["at"] < was["at"]
@@ -79,14 +80,14 @@ def is_another(was: Config, now: Config, *, keeps: bool) -> bool:
 
 
 def _was_running(was: Config, now: Config) -> bool:
-    """All the time since then."""
+    """The same server process has been running since then."""
     return bool(was.get("process")) and was["process"] == now.get("process")
 
 
 def made_anew(
     owned: Owned, address: Address, kind: Kind, snapshot: Snapshot, ledger: Mapping[Address, Owned] = nothing_known
 ) -> bool:
-    """Is what is live now surely another object than the one the record is about? `ledger` tells of its stream."""
+    """Is the live object certainly not the one the record is about? `ledger` tells about its stream."""
     raw = kind.primary(address)
     if _is_another_in(owned, raw, snapshot):
         return True
@@ -104,7 +105,7 @@ def _is_another_in(owned: Owned, raw: Raw, snapshot: Snapshot) -> bool:
 
 
 def _moved(owned: Owned, raw: Raw, snapshot: Snapshot) -> bool:
-    """It says otherwise of when it was created."""
+    """Its creation time is another one."""
     was, now = owned.seen.get("created"), seen_in(snapshot, raw).get("created")
     return bool(was and now and was != now)
 
@@ -134,13 +135,13 @@ Seen = Mapping[str, Mapping[str, Json]]
 
 
 def seen(steps: Iterable[Step], snapshot: Snapshot) -> dict[str, Mapping[str, Json]]:
-    """What the steps touch, as far as it is live."""
+    """Everything that the steps touch, as far as it is live."""
     touched = dict.fromkeys(on for step in steps for on in _objects(step))
     return {"/".join(on): found for on in sorted(touched) if (found := standing(on, snapshot))}
 
 
 def _objects(step: Step) -> Iterator[tuple[str, ...]]:
-    """The stream, and the consumer; of an entry, the stream behind its bucket."""
+    """The stream, and the consumer; for an entry, the stream behind its bucket."""
     if step.call.value.startswith("entry."):
         yield (f"KV_{step.on[0]}",)
         return
@@ -150,25 +151,25 @@ def _objects(step: Step) -> Iterator[tuple[str, ...]]:
 
 
 def standing(on: tuple[str, ...], snapshot: Snapshot) -> Mapping[str, Json] | None:
-    """When this stream or consumer was created, and how far it has come; None: it is not there."""
+    """When this stream or consumer was created, and how far it has come; None: it does not exist."""
     info = found_in(on, snapshot)
     return stands(info) if info else None
 
 
 def found_in(on: tuple[str, ...], snapshot: Snapshot) -> Mapping[str, Json] | None:
-    """What the server said of this stream or consumer; None: it is not there."""
+    """What the server said of this stream or consumer; None: it does not exist."""
     return snapshot.streams.get(on[0]) if len(on) == 1 else snapshot.consumers.get(on[0], {}).get(on[1])
 
 
 def stands(info: Mapping[str, Json]) -> Mapping[str, Json]:
-    """The same of an INFO reply."""
+    """The same from an INFO reply."""
     part, how_far = ("delivered", "consumer_seq") if "delivered" in info else ("state", "last_seq")
     return {"created": info.get("created"), "at": (info.get(part) or {}).get(how_far, 0)}
 
 
 def recreated(step: Step, then: Seen, now: Seen, version: Version) -> str | None:
-    """The object of this step that was deleted and made anew since: created at another time, and its state went
-    backwards. An account bucket of ours is told by its id."""
+    """The object of this step that was deleted and recreated since: created at another time, and its state went
+    backwards. A bucket of reconciler's own is told by its id."""
     for on in _objects(step):
         name = "/".join(on)
         was, is_ = then.get(name), now.get(name)

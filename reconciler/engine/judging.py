@@ -1,4 +1,5 @@
-"""Changes → verdicts: every rule that concerns a change has its say, and those of a replacement where one comes of it."""
+"""Changes → verdicts: every rule that concerns a change judges it. If the change becomes a replacement, the rules for
+that judge it too."""
 
 from __future__ import annotations
 

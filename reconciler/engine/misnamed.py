@@ -1,8 +1,9 @@
-"""`removed:`, `forget:` and `moved:` that name nothing: most often work that is done, sometimes a name that is misspelt.
+"""Entries of `removed:`, `forget:` and `moved:` that name nothing: usually their work is done, sometimes a name is
+misspelt.
 
-Such an entry stays in the file after it was applied. Bucket `reconciler` tells the two apart: the record of what was
-removed, let go or moved away leaves a deletion marker. An account that never had the object has neither, so a name is
-only called misspelt where something is live that it may have been meant for.
+Such an entry stays in the file after it was applied. Bucket `reconciler` tells the two apart, since the record of a
+removed, forgotten or moved object leaves a deletion marker. An account that never had the object has neither. So a name
+is only called misspelt if something is live that it may mean.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from reconciler.model.wire.snapshot import Snapshot
 
 
 class _Named(NamedTuple):
-    """An address that an entry names, under which key, and where."""
+    """An address that an entry names, the key of the entry, and its place."""
 
     address: Address
     key: str
@@ -31,7 +32,7 @@ class _Named(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownNames:
-    """What there is to name."""
+    """Names that exist."""
 
     live: Set[Address]
     ledger: Mapping[Address, Owned]
@@ -42,7 +43,7 @@ class KnownNames:
 
 
 def misnamed(topology: Topology, known: KnownNames, registry: Registry, today: date) -> Iterator[Diagnostic]:
-    """One for each entry that names nothing and resembles something. An error where that is this topology's own."""
+    """One for each entry that names nothing and resembles something; an error if that is this topology's own."""
     named = list(_named(topology, today))
     yield from _resembling(named, topology, known, registry) if named else ()
     yield from _owners(topology, known, today)
@@ -66,12 +67,12 @@ def _resembling(
 
 
 def let_go(topology: Topology) -> set[Address]:
-    """What its entries say is gone, or no longer managed, by that name."""
+    """What its entries say is removed, forgotten or renamed."""
     return {one.address for one in _named(topology, date.min)}
 
 
 def _named(topology: Topology, today: date) -> Iterator[_Named]:
-    """What has ended does nothing any more, whatever it names."""
+    """Entries that have ended do nothing any more, whatever they name."""
     for removed in topology.removed:
         if not (removed.until and today > removed.until):
             yield _Named(removed.address, "removed", removed.where("address"))
@@ -83,7 +84,7 @@ def _named(topology: Topology, today: date) -> Iterator[_Named]:
 
 
 def _likeness(address: Address, other: Address) -> float:
-    """A slip in the names, or another kind of the same name."""
+    """A typo in the names, or another kind with the same name."""
     if address.kind == other.kind:
         return likeness(address.names, other.names)
     return float(address.names == other.names)
@@ -91,16 +92,17 @@ def _likeness(address: Address, other: Address) -> float:
 
 def _told(one: _Named, near: Address, *, is_ours: bool, ledger_known: bool) -> Diagnostic:
     never = "and nothing of that name was ever applied here" if ledger_known else "as far as this user may read"
-    whose = "" if is_ours else ", which is live and not known to be ours"
+    whose = "" if is_ours else ", which is live and not known to be this topology's own"
     return Diagnostic(
         severity=Severity.ERROR if is_ours else Severity.WARNING, code="XX916", name="names-nothing",
-        message=f"`{one.key}` names `{one.address}`, which is not there, {never}; did you mean `{near}`{whose}?",
-        address=str(one.address), span=one.span, fix=f"write {near}, or take the entry out",
+        message=f"`{one.key}` names `{one.address}`, which does not exist, {never}; did you mean `{near}`{whose}?",
+        address=str(one.address), span=one.span, fix=f"write {near}, or remove the entry",
     )  # fmt: skip
 
 
 def _owners(topology: Topology, known: KnownNames, today: date) -> Iterator[Diagnostic]:
-    """A former name that owns nothing. After the move it owns nothing either, so nobody can tell a slip from that."""
+    """Former topology names that own nothing. They own nothing after the move either, so nobody can tell a typo from
+    that."""
     owners = {owned.topology for owned in known.ledger.values()} - {topology.name}
     for one in topology.moved:
         is_over = one.until is not None and today > one.until
@@ -109,5 +111,5 @@ def _owners(topology: Topology, known: KnownNames, today: date) -> Iterator[Diag
             yield Diagnostic(
                 severity=Severity.WARNING, code="XX916", name="names-nothing", address=str(one.origin),
                 message=f"`moved` names topology `{one.origin.name}`, which owns nothing; did you mean `{near}`?",
-                span=one.where("from"), fix=f"write topology/{near}, or take the entry out if the move is done",
+                span=one.where("from"), fix=f"write topology/{near}, or remove the entry if the move is done",
             )  # fmt: skip

@@ -1,7 +1,8 @@
-"""What goes by another name than before: made anew where it stood, where a kind can do that; else left, with a way out.
+"""Resources with a new name: recreated at their position if their kind can do that; otherwise left alone, with
+instructions.
 
-Servers rename nothing. A kind that `renames` is replaced: the change then has the old object as `live`, and is carried
-out, cut off and finished as every replacement. The reason of the entry is the consent.
+Servers rename nothing. A kind that `renames` is replaced: the change has the old object as `live`, and is carried out,
+interrupted and finished like every replacement. The reason of the entry is the consent.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from reconciler.model.topology import Moved, Topology
 from reconciler.model.wire.snapshot import Snapshot
 
 RENAMING = "330"
-"""Number of the rule by which a kind judges it, after the letters of its family."""
+"""Number of the rule by which a kind judges a rename, after the letters of its family."""
 
 
 def moved(
@@ -31,7 +32,7 @@ def moved(
     registry: Registry,
     snapshot: Snapshot,
 ) -> Iterator[tuple[Address, Change]]:
-    """The changes that become others."""
+    """The changes that an entry in `moved` turns into others."""
     for entry in topology.moved:
         change = changes.get(entry.address)
         if entry.is_of_topology or change is None or change.desired is None or change.action is Action.UNKNOWN:
@@ -46,7 +47,7 @@ def moved(
         elif entry.origin in live and change.live is None:
             yield from _arriving(entry, change, live[entry.origin], ledger.get(entry.origin), kind)
         elif entry.origin not in live and (owned := ledger.get(entry.origin)) and owned.topology == topology.name:
-            reason = f"it is {entry.address} now"
+            reason = f"it is now {entry.address}"
             yield (
                 entry.origin,
                 Change(address=entry.origin, action=Action.FORGET, owned=owned, where=entry.where, reason=reason),
@@ -69,15 +70,18 @@ def _arriving(
             intent=intent,
             origin=entry.origin,
             allow=_consent(entry, kind),
-            reason=unfinished.RESUMED if change.intent else f"it goes on where {entry.origin} stands, which goes",
+            reason=unfinished.RESUMED
+            if change.intent
+            else f"it continues at the position of {entry.origin}, which is deleted",
         ),
     )
-    # Part of that one change: neither an orphan, nor there any more for whoever looks at what will be.
+    # It is part of that one change: no orphan, and gone for every rule that reads what will exist.
     yield entry.origin, Change(address=entry.origin, action=Action.ABSENT)
 
 
 def left_behind(changes: Mapping[Address, Change], registry: Registry) -> Iterator[tuple[Address, Change]]:
-    """Orphans beside something new that is declared alike, with the entry in `moved` that tells a new name from a new object."""
+    """Orphans beside something new that is declared alike, with the entry in `moved` that says it is the same
+    object."""
     orphans = [one for one in changes.values() if one.action is Action.ORPHAN and registry.of(one.address).renames]
     made: dict[object, list[Address]] = {}
     for new in changes.values() if orphans else ():
@@ -87,12 +91,14 @@ def left_behind(changes: Mapping[Address, Change], registry: Registry) -> Iterat
         alike = made.get(_likeness(orphan.live), ()) if orphan.live else ()
         if len(alike) == 1 and not orphan.reason:
             entry = f"moved: [{{from: {orphan.address}, to: {alike[0]}, reason: …}}]"
-            reason = f"{alike[0]} is new and declared alike. If it is this one by another name, let it go on from here: {entry}"
+            reason = (
+                f"{alike[0]} is new and declared alike. If it is this one under a new name, keep its position: {entry}"
+            )
             yield orphan.address, replace(orphan, reason=reason)
 
 
 def _likeness(one: Resource) -> object:
-    """Equal of two resources that stand side by side and are configured the same."""
+    """Equal for two resources under the same parent that are configured the same."""
     return one.address.kind, one.address.names[:-1], json.dumps(one.config, sort_keys=True)
 
 

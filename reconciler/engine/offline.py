@@ -1,7 +1,8 @@
-"""Judging without an account: configurations are known; messages, positions, clients, limits and answers are unseen.
+"""Judging without an account: configurations are known, but messages, positions, clients, limits and answers are not.
 
-No rule says which of those it looks at; it is watched instead. What a rule finds before it reaches for something unseen
-stands, and whoever reached is named, so that nobody takes silence for consent.
+No rule declares which of those it reads, so it is watched instead. A finding that a rule makes before it reads
+something unknown appears. Rules that tried to read something unknown are named, so that nobody takes their silence for
+approval.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ VOLATILE = frozenset({"state", "created", "ts"})
 
 
 class Unseen(Exception):
-    """Somebody wants to know what only a server can tell."""
+    """A rule asks for something that only a server can tell."""
 
 
 class PartlyKnown(Mapping[str, Json]):
@@ -50,14 +51,14 @@ NOTHING: Mapping[Any, Any] = PartlyKnown({})
 
 @dataclass(slots=True)
 class Watched:
-    """Judges as `judged` does, and notes which rules wanted to see more."""
+    """Judges as `judged` does, and notes which rules wanted to know more."""
 
     calm: View
-    """As if next to nothing had ever happened in this account: what a rule objects to even there, it objects to anywhere."""
+    """The account as if next to nothing had ever happened in it. A rule that objects even there objects anywhere."""
     left: dict[str, set[Address]] = field(default_factory=dict)
-    """Code → addresses on which its rule could not have its say."""
+    """Code → addresses that its rule could not judge."""
     uncounted: set[tuple[str, str]] = field(default_factory=set)
-    """(code, address) of verdicts that hold, whatever the quantities in them are."""
+    """(code, address) of verdicts that hold whatever their quantities are."""
 
     def __call__(self, rules: Sequence[Rule], change: Change, view: View) -> list[Verdict]:
         return [verdict for one in rules for verdict in self._one(one, change, view)]
@@ -74,17 +75,18 @@ class Watched:
             return at_least
 
     def told(self, verdict: Verdict, page: str) -> Verdict:
-        """Its own words may count what nobody has seen; the page of its rule speaks of the pattern alone."""
+        """The verdict. If its own words may count something nobody has read, the words of its rule's page about the
+        pattern."""
         if (verdict.code, verdict.address) not in self.uncounted:
             return verdict
         pattern = " ".join(page.partition("\n\n")[0].split())
         return replace(
-            verdict, message=f"{pattern} What that costs here, only the account can tell.", quantities={}, bounds={}
+            verdict, message=f"{pattern} Only the account can tell what that costs here.", quantities={}, bounds={}
         )
 
 
 def unseen(view: View) -> View:
-    """The same, without anything that only a server can tell."""
+    """The same view, without anything that only a server can tell."""
     changes = {address: replace(one, live=_config_only(one.live)) for address, one in view.changes.items()}
     live = {address: _known(one) for address, one in view.live.items()}
     return replace(view, facts=NOTHING, snapshot=_snapshot(view.snapshot), live=live, changes=changes)

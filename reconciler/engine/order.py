@@ -1,5 +1,5 @@
-"""The order of changes: what a resource needs comes before it, deletions run in reverse, what cannot be done in one step
-is done in two stages, and what is blocked stops whatever depends on it."""
+"""The order of changes: what a resource needs comes before it, and deletions run in reverse. What cannot be done in one
+step is done in two stages. A blocked change stops everything that depends on it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Changes = Mapping[Address, Change]
 
 
 class ChangeStage(IntEnum):
-    """A change in one step is only ever DONE."""
+    """A change in one step has only the stage DONE."""
 
     OPENED = 0
     DONE = 1
@@ -33,14 +33,14 @@ Node = tuple[Address, ChangeStage]
 
 @dataclass(kw_only=True)
 class Graph:
-    """Ties between changes that write, and the changes that are made in two stages."""
+    """Ties between changes that write, and changes that are made in two stages."""
 
     writing: tuple[Address, ...]
     ties: list[Tie]
     openings: dict[Address, Opening] = field(default_factory=dict)
 
     def before(self) -> dict[Node, dict[Node, Tie | None]]:
-        """Each stage with those that must be done before it, and why. None: the first stage of the same change."""
+        """Each stage with the stages that must be done before it, and why. None: the first stage of the same change."""
         found: dict[Node, dict[Node, Tie | None]] = {(address, ChangeStage.DONE): {} for address in self.writing}
         for address in self.openings:
             found[address, ChangeStage.OPENED] = {}
@@ -61,7 +61,8 @@ class Graph:
 
 
 def graph(changes: Changes, registry: Registry, view: View) -> Graph:
-    """The ties between all changes that write. Of a ring, a weak tie is dropped or a change is made in two stages."""
+    """The ties between all changes that write. To break a ring, a weak tie is dropped or a change is made in two
+    stages."""
     writing = {address: change for address, change in changes.items() if change.action.writes}
     if not writing:
         return Graph(writing=(), ties=[])
@@ -88,12 +89,12 @@ def graph(changes: Changes, registry: Registry, view: View) -> Graph:
             _, address, found = min(ways, key=lambda way: way[:2])
             edges.openings[address] = found
         else:
-            edges.ties.remove(ring[0])  # nobody knows how; it only must not stop everything else
+            edges.ties.remove(ring[0])  # nobody knows a way; this must not stop everything else
     return edges
 
 
 def _existence(writing: Changes, registry: Registry) -> Iterator[Tie]:
-    """Parents are there before their children and go after them; origins are best there before what copies them."""
+    """Parents exist before their children and are deleted after them. Origins should exist before their copies."""
     for address, change in writing.items():
         for parent in _parents(address, registry):
             above = writing.get(parent)
@@ -106,18 +107,18 @@ def _existence(writing: Changes, registry: Registry) -> Iterator[Tie]:
 
 
 def _needed(address: Address, resource: Resource | None, registry: Registry) -> Iterator[Address]:
-    """Whatever the streams may be declared as that must be there first."""
+    """All addresses under which the streams may be declared that must exist first."""
     for stream in registry.of(address).needs(resource) if resource else ():
         yield from registry.backed_by(stream)
 
 
 def _parents(address: Address, registry: Registry) -> tuple[Address, ...]:
-    within = registry.of(address).place.within
-    return (Address(within, address.names[:-1]),) if within else ()
+    """Whatever the stream may be declared as that it hangs on."""
+    return tuple(registry.backed_by(address.stream)) if registry.of(address).place.within else ()
 
 
 def _ring(edges: Graph) -> list[Tie]:
-    """The ties of one ring, if any is left."""
+    """The ties of one ring, if there is one."""
     before = edges.before()
     try:
         TopologicalSorter(before).prepare()
@@ -128,7 +129,7 @@ def _ring(edges: Graph) -> list[Tie]:
 
 
 def blocked_by(edges: Graph, changes: Changes, blocked: set[Address], registry: Registry) -> dict[Address, Address]:
-    """Changes that cannot go ahead because something before them is blocked → the culprit."""
+    """Changes that cannot be made because something before them is blocked → the blocked address."""
     following: dict[Address, list[Tie]] = {}
     for tie in (*edges.ties, *_on_unknown(changes, registry)):
         if tie.first != tie.then:
@@ -146,7 +147,8 @@ def blocked_by(edges: Graph, changes: Changes, blocked: set[Address], registry: 
 
 
 def _on_unknown(changes: Changes, registry: Registry) -> Iterator[Tie]:
-    """What is to stand on something, or to copy it, that nobody can see; what does so already goes on."""
+    """A change cannot newly depend on, or copy, something that could not be read. Changes that already do so may
+    continue."""
     for address, change in changes.items():
         if change.desired is None or not change.action.writes:
             continue
@@ -158,8 +160,8 @@ def _on_unknown(changes: Changes, registry: Registry) -> Iterator[Tie]:
 
 
 def _goes_on(tie: Tie, changes: Changes, registry: Registry) -> bool:
-    """A blocked update of something live does not stop what merely needs it to be there; what inherits from the very
-    fields that stay as they are would be planned anew for ever."""
+    """A blocked update of a live resource does not stop changes that only need it to exist. A change that inherits the
+    blocked fields is stopped: it would be planned again forever."""
     first, then = changes[tie.first], changes[tie.then]
     if tie.gives or first.action is not Action.UPDATE or first.live is None:
         return False
@@ -169,7 +171,8 @@ def _goes_on(tie: Tie, changes: Changes, registry: Registry) -> bool:
 
 
 def ordered_steps(edges: Graph, made: Mapping[Node, tuple[Step, ...]]) -> tuple[Step, ...]:
-    """All steps as one graph. Steps that several changes share (the bucket of the groups) have one id and stand once."""
+    """All steps as one graph. Steps that several changes share (the bucket of the groups) have one id and appear
+    once."""
     ids = {step.id for steps in made.values() for step in steps}
     linked: dict[str, Step] = {}
     for node in TopologicalSorter(edges.stages).static_order():
@@ -181,7 +184,7 @@ def ordered_steps(edges: Graph, made: Mapping[Node, tuple[Step, ...]]) -> tuple[
 
 
 def _last_ids(nodes: Iterable[Node], edges: Graph, made: Mapping[Node, tuple[Step, ...]]) -> Iterator[str]:
-    """What the steps of these stages are called; of a stage without steps, those before it."""
+    """Ids of the steps of these stages; for a stage without steps, those of the stages before it."""
     for node in nodes:
         if steps := made.get(node, ()):
             yield from (step.id for step in steps if step.undoes is None)

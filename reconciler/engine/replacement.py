@@ -1,7 +1,7 @@
-"""Replacing what no update can change: an intent first, then the old object goes and the new one takes its place.
+"""Replaces what no update can change: first an intent, then the old object is deleted and the new one takes its place.
 
-The order makes every cut harmless: what is needed to go on is in the intent before anything is deleted, and the intent
-goes when the new object is remembered as ours. The kinds say what is done in between.
+The order makes every interruption harmless. The intent holds everything needed to continue before anything is deleted,
+and it is deleted once the new object is recorded as owned. The kinds say what happens in between.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from reconciler.model.wire.steps import Call, Step
 
 
 def replaces(verdicts: Iterable[Verdict]) -> bool:
-    """No update makes this change: a verdict says that the object is made anew."""
+    """No update makes this change: a verdict says that the object is recreated."""
     return any(verdict.outcome is Outcome.REPLACES for verdict in verdicts)
 
 
@@ -36,7 +36,7 @@ def in_its_manner(change: Change, verdicts: Sequence[Verdict]) -> Change:
 
 
 def begun(change: Change, verdicts: Sequence[Verdict], given: Iterable[Consent], record: Owned, view: View) -> Intent:
-    """What is noted before anything happens, but for the position."""
+    """What is noted before anything happens, except the position."""
     live = change.live or view.live[change.origin or change.address]
     paths = (verdict.path for verdict in verdicts if verdict.outcome is Outcome.REPLACES)
     tops = (path.partition(".")[0] for path in paths if path)  # a name is no field
@@ -69,7 +69,7 @@ def carried_out(change: Change, intent: Intent, kind: Kind, view: View, record: 
 
 
 def finished(change: Change, kind: Kind, view: View, record: Owned | None) -> tuple[Step, ...]:
-    """What is left to do of a replacement that was cut off, or to clear away where it is not wanted any more."""
+    """What is left to do of an interrupted replacement, or to clean up if it is no longer wanted."""
     if change.intent and change.desired and record and change.live is None and kind.stands(change, view):
         wanted = replace(change.intent, wanted=change.desired.config)
         return carried_out(change, wanted, kind, view, record)
@@ -85,13 +85,14 @@ def finished(change: Change, kind: Kind, view: View, record: Owned | None) -> tu
 
 
 def _noted_anew(change: Change, start: Config, view: View) -> Iterator[Step]:
-    """Where it goes on elsewhere than was noted, so that whoever comes next after a cut knows the new one."""
+    """A note of the new position if it differs from the noted one, so that a run after another interruption knows
+    it."""
     if change.intent and change.live is None and start and start != change.intent.start:
         yield _note(change, replace(change.intent, start=start), view, {}, "anew")
 
 
 def _learning(steps: Sequence[Step], change: Change) -> tuple[list[Step], dict[str, str]]:
-    """The steps, and what of the record only the one that makes the new object knows: what the server fills in."""
+    """The steps, and the part of the record that only the creating step knows: what the server fills in."""
     made = next((step for step in reversed(steps) if step.call is Call.CONSUMER_CREATE), None)
     if made is None or change.desired is None or not change.desired.filled:
         return [*steps], {}
@@ -99,12 +100,13 @@ def _learning(steps: Sequence[Step], change: Change) -> tuple[list[Step], dict[s
 
 
 def _starts(change: Change, start: Config, view: View) -> bool:
-    """Also the old object does, when it was made again after the server had refused the new one."""
+    """The live object starts like this. So does the old object if it was recreated after the server had refused the new
+    one."""
     return bool(start) and change.address in view.live and says(view.live[change.address].config, start)
 
 
 def alone(change: Change) -> Change:
-    """What there is to do about the object itself, whatever else is left of a replacement."""
+    """What to do about the object itself, whatever else is left of a replacement."""
     if change.action is Action.REPLACE and change.live is None:
         return replace(change, action=Action.CREATE)
     if change.action in (Action.REPLACE, Action.UPDATE):
@@ -114,7 +116,7 @@ def alone(change: Change) -> Change:
 
 
 def started(resource: Resource, start: Config) -> Resource:
-    """The resource with this start instead of its own words."""
+    """The resource with this start instead of its own."""
     config = {**resource.config, **start}
     return replace(resource, config={name: value for name, value in config.items() if value is not None})
 
@@ -127,7 +129,7 @@ def _in_a_row(steps: Iterable[Step]) -> tuple[Step, ...]:
 
 
 def _note(change: Change, intent: Intent, view: View, uses: Mapping[str, str], reached: str) -> Step:
-    what = "where it stands" if uses else "from what, into what and with whose consent"
+    what = "its position" if uses else "the old and the new configuration, and the consent"
     return replace(
         _put(change, view, intent_key(change.address), encode_intent(intent), uses),
         id=f"note {change.address} {reached}",
@@ -139,7 +141,7 @@ def _remember(change: Change, record: Owned, view: View, uses: Mapping[str, str]
     return replace(
         _put(change, view, encode_key(change.address), encode_owned(record), uses),
         id=f"remember {change.address}",
-        effect=f"remember {change.address} as applied, and where it had to start",
+        effect=f"record {change.address} as applied, with its start",
     )
 
 
@@ -152,7 +154,7 @@ def _forgotten(change: Change, view: View) -> Iterator[Step]:
             on=(BUCKET, key),
             address=str(change.address),
             revision=revision,
-            effect=f"forget {change.origin}, which is {change.address} now",
+            effect=f"forget {change.origin}, which is now {change.address}",
         )
 
 
@@ -185,6 +187,6 @@ def _text(record: Json) -> str:
 
 
 def _revision(snapshot: Snapshot, key: str) -> int:
-    """What a compare-and-set must expect; markers of deleted entries count too."""
+    """The revision that a compare-and-set must expect; markers of deleted entries count too."""
     entry = snapshot.entries.get(BUCKET, {}).get(key)
     return entry.revision if entry else 0

@@ -1,8 +1,8 @@
-"""Whose it becomes: records of another owner that this topology takes over, since its file or the person applying says so.
+"""New owners: records of another owner that this topology takes over, because its file or the user says so.
 
-`--take-over FROM` is about what is declared or removed here, and FROM is who owns it. `moved:` with `topology/OLD` is
-about all that OLD owns: the owner has another name now. Nothing is written on the objects, so both are free. What a
-topology of the same run gives up before is nobody's by then.
+`--take-over FROM` is about what is declared or removed here, and FROM is its owner. `moved:` with `topology/OLD` is
+about everything that OLD owns: the owner has a new name. Nothing is written on the objects, so both cost nothing. What
+another topology of the same run gives up first then has no owner.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Ledger = Mapping[Address, Owned]
 
 
 def taken_over(topology: Topology, ledger: Ledger, options: RunOptions) -> dict[Address, Owned]:
-    """The records as they are once everything that is to change hands has."""
+    """The records after everything has changed owners that shall."""
     take_over, today = options.take_over, options.day
     wanted = {one.address for one in topology.resources} | {one.address for one in topology.removed}
     renamed = {
@@ -44,13 +44,13 @@ def taken_over(topology: Topology, ledger: Ledger, options: RunOptions) -> dict[
 
 
 def _taken_from(owned: Owned, topology: str, take_over: Collection[str]) -> str | None:
-    """The owner that was named: a topology, or for one of our own name the repository it came from."""
+    """The named owner: a topology, or, for a topology of the same name, the repository it came from."""
     owner = owned.source if owned.topology == topology else owned.topology
     return owner if owner in take_over else None
 
 
 def remembered_anew(changes: Mapping[Address, Change]) -> Iterator[tuple[Address, Change]]:
-    """What changes hands and is otherwise as wanted needs a record all the same."""
+    """A resource that changes owners needs a new record, even if it is already as wanted."""
     for address, change in changes.items():
         if change.owned is not None and change.owned.taken_from:
             reason = f"taken over from {change.owned.taken_from}"
@@ -59,7 +59,7 @@ def remembered_anew(changes: Mapping[Address, Change]) -> Iterator[tuple[Address
 
 
 def given_up(changes: Mapping[Address, Change], options: RunOptions) -> Iterator[tuple[Address, Change]]:
-    """Says who gives up what this topology finds free."""
+    """Says which topology gives up a resource that this topology finds free."""
     for address, owner in options.given_up:
         change = changes.get(address)
         if change is not None and change.desired is not None and not change.reason:
@@ -67,12 +67,13 @@ def given_up(changes: Mapping[Address, Change], options: RunOptions) -> Iterator
 
 
 def idle(take_over: Iterable[str], ledger: Ledger) -> Iterator[Diagnostic]:
-    """A misspelt owner must not pass for a plan that took something over."""
+    """Warnings about owners that own nothing here: a misspelt owner must not pass for a plan that took something
+    over."""
     taken = {owned.taken_from for owned in ledger.values()} - {""}
     for owner in take_over:
         if owner not in taken:
             yield Diagnostic(
                 severity=Severity.WARNING, code="XX915", name="takes-nothing-over",
-                message=f"--take-over {shlex.quote(owner)} names nobody who owns anything that is declared or removed here",
+                message=f"--take-over {shlex.quote(owner)} takes over nothing: {owner} owns nothing that is declared or removed here",
                 fix="leave it out, or name the owner as the refusal (XX101, XX102) does",
             )  # fmt: skip

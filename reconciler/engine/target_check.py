@@ -1,4 +1,4 @@
-"""Is this the account that the files are for? Where it is another one, nothing is compared at all."""
+"""Is this the account that the files are for? If it is another one, nothing is compared at all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from reconciler.model.wire.version import Version
 
 
 def check_place(topology: Topology, target: Target) -> None:
-    """Refuse to work against the wrong account or cluster before anything is compared."""
+    """Refuses to work against the wrong account or cluster before anything is compared."""
     if wrong := wrong_place(topology.expect, target):
         raise CannotContinue(
             *(

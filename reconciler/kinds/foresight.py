@@ -1,5 +1,5 @@
-"""What a plan foretells of clients, by the table of fields alone: on which sides each code of a change speaks, and which
-changes take nothing from anybody."""
+"""What a plan foretells of clients, by the table of fields alone: which sides each code of a change is about, and which
+changes cost nobody anything."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from reconciler.kinds.stream_config.stream_config import FIELDS
 from reconciler.model.resource import Address
 
 ITSELF = frozenset({"609"})
-"""Of effects that no rule repeats, since the field says it: a pause is a step of the plan. The field stands for a code."""
+"""Effects that no rule repeats, since the field itself says it: a pause is a step of the plan. The field stands for a
+code."""
 SIGNS: Mapping[str, str] = {
     "CO601": "headers only", "CO602": "409 Exceeded", "ST303": "nothing listens", "ST601": "refused 100", "ST602": "answer",
     "ST605": "nothing listens", "ST606": "refused 10",
 }  # fmt: skip
-"""How an experience ends that one code, among several about its side, foretells."""
+"""How an experience ends that one of several codes about a side foretells."""
 
 
 def foretold(change: PlannedChange) -> dict[str, frozenset[Side]]:
@@ -36,35 +37,35 @@ def foretold(change: PlannedChange) -> dict[str, frozenset[Side]]:
 
 
 def telling(change: PlannedChange, side: Side) -> Iterator[str]:
-    """Codes of a change that speak of this side. A replacement speaks of all of them."""
+    """Codes of a change that are about this side. A replacement is about all sides."""
     replacing = [verdict.code for verdict in change.verdicts if verdict.outcome is Outcome.REPLACES]
     yield from dict.fromkeys([*replacing, *(code for code, sides in foretold(change).items() if side in sides)])
 
 
 def narrowed(codes: Sequence[str], after: str) -> tuple[str, ...]:
-    """Those that foretell just this experience, where any does; otherwise those that have no such sign."""
+    """The codes that foretell exactly this experience, if there are any; otherwise the codes without such a sign."""
     signs = {code: SIGNS.get(stream_code(code), "") for code in codes}
     exact = [code for code, sign in signs.items() if sign and sign in after]
     return tuple(exact or [code for code, sign in signs.items() if not sign] or codes)
 
 
 def excuse(change: PlannedChange, side: Side) -> str:
-    """Why a difference on this side takes nothing from anybody; empty where it may."""
+    """Why a difference on this side costs nobody anything; empty if it may."""
     return next((one.sentence for _, one in gains(change) if side in one.sides), "")
 
 
 def gains(change: PlannedChange) -> Iterator[tuple[str, Felt]]:
-    """What nobody loses anything by, with the field."""
+    """Effects that cost nobody anything, each with its field."""
     return ((item.top, one) for item in change.fields for one in felt(change, item) if one.is_gain)
 
 
 def stream_code(code: str) -> str:
-    """Buckets and stores have the numbers of streams."""
+    """Buckets and object stores use the numbers of streams."""
     return f"ST{code[2:]}" if code[:2] in ("KV", "OB") else code
 
 
 def _spoken_of(change: PlannedChange, code: str) -> frozenset[Side]:
-    """Of the fields that change here and of which this code speaks; else of all of which it may speak."""
+    """Sides of the changed fields that this code is about; or else of all fields that it may be about."""
     here = [one for item in change.fields for one in felt(change, item) if one.rule == code[2:]]
     return _sides(here) or _sides(one for _, one in effects_of(_kind(change)) if one.rule == code[2:])
 
@@ -78,7 +79,7 @@ def _kind(change: PlannedChange) -> str:
 
 
 def felt(change: PlannedChange, item: FieldChange) -> Iterator[Felt]:
-    """Effects of a field that moves like this."""
+    """Effects of a field that changes in this way."""
     moves = _way(item)
     yield from (one for name, one in effects_of(_kind(change)) if name == item.top and moves in one.ways)
 
@@ -92,7 +93,7 @@ def _way(item: FieldChange) -> Way:
 
 @cache
 def effects_of(kind: str) -> tuple[tuple[str, Felt], ...]:
-    """By the name that a file gives the field."""
+    """Effects by the name that a file gives the field."""
     found = REGISTRY[kind]
     is_stream = found.backing is not None
     fields = {found.own_name(name): about for name, about in FIELDS.items()} if is_stream else known(found.spec)

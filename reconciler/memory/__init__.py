@@ -1,1 +1,1 @@
-"""What we remember in the account, as data: who owns what, leases, and the journal of runs."""
+"""What reconciler remembers in the account, as data: who owns what, leases, and the journal of runs."""

@@ -1,7 +1,7 @@
-"""What is written down of every apply: who, from where, how much, and what became of each step; as plain data.
+"""What is recorded of every apply, as plain data: who, from where, how much, and the result of each step.
 
-Four sorts of keys make up a run: `begun` and, in chunks, `changes` when it starts; `steps` in chunks and last of all
-`ended`. Times are the server's own, of when it stored them.
+Four sorts of keys make up a run: `begun` and, in chunks, `changes` when it starts; then `steps` in chunks, and `ended`
+last. Times are the server's own, from when it stored the entries.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ PREFIX = "journal"
 CHUNK = 256 << 10
 """Bytes of one entry at most."""
 KEPT = 50
-"""Runs of one topology that are remembered."""
+"""How many runs of one topology are remembered."""
 ALL = 500
-"""Runs of all topologies together: those that live for a day have names of their own."""
+"""How many runs of all topologies together are remembered: short-lived topologies have names of their own."""
 MOST = 16
-"""Chunks of changes that are kept of one run; of more than that it is said that they are not."""
+"""How many chunks of changes are kept of one run. If there are more, the journal says that they are not kept."""
 NAMED = 20_000
-"""Steps of one outcome that are named; of more than that the number is kept. Failures are never left out."""
+"""How many steps with the same result are named; beyond that only the number is kept. Failures are never left out."""
 
 OUTCOMES = ("done", "failed", "in_doubt", "skipped", "not_started", "left_alone")
-"""Of steps, and of changes that have none."""
+"""Results of steps, and of changes without steps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """One apply as the journal tells it."""
+    """One apply as the journal records it."""
 
     number: int
     begun: Mapping[str, Json]
@@ -48,18 +48,18 @@ class Run:
     is_running: bool = False
     """It has no end yet, and still holds its lease."""
     steps: Mapping[str, Json] = field(default_factory=dict)
-    """What became of them; only where one run is looked at."""
+    """The results of its steps; read only for a single run."""
     changes: Mapping[str, Json] | None = None
-    """What it was to change, by address; None: that is not kept, or was not looked at."""
+    """What it was to change, by address; None: that is not kept, or was not read."""
 
     @property
     def topology(self) -> str:
-        """The topology that was applied; empty where the entry does not name it."""
+        """The topology that was applied; empty if the entry does not name it."""
         return str(self.begun.get("topology", ""))
 
     @property
     def later_format(self) -> int | None:
-        """Of who wrote it, where that is not ours: what it says may mean something else."""
+        """The format of the writer, if it is not this version's: its words may mean something else."""
         found: int = self.begun.get("format", FORMAT)
         return found if found != FORMAT else None
 
@@ -83,12 +83,12 @@ def begun_key(number: int) -> str:
 
 
 def ended_key(number: int) -> str:
-    """Key of the entry that a run writes last; while there is none, the run goes on or was cut off."""
+    """Key of the entry that a run writes last; while it does not exist, the run is still going or was interrupted."""
     return f"{PREFIX}.{number}.ended"
 
 
 def steps_key(number: int, at: int) -> str:
-    """Key of one chunk of what became of a run's steps, counted from 0."""
+    """Key of one chunk of the results of a run's steps, counted from 0."""
     return f"{PREFIX}.{number}.steps.{at}"
 
 
@@ -117,7 +117,8 @@ def outdated(keys: Iterable[str], topologies: Mapping[int, str], kept: int = KEP
 
 
 def begun(holder: Holder, plan: Plan, changes: int | None = None) -> dict[str, Json]:
-    """`changes`: in how many chunks they are kept; None: there were too many."""
+    """The entry written when a run starts. `changes`: how many chunks of changes are kept; None: there were too
+    many."""
     counts = {name: count for name, count in plan.summary.items() if count}
     said = {name: value for name, value in asdict(holder).items() if value}
     steps = sum(step.undoes is None for step in plan.steps)
@@ -126,13 +127,13 @@ def begun(holder: Holder, plan: Plan, changes: int | None = None) -> dict[str, J
 
 
 def ended(finished: Finished, chunks: int) -> dict[str, Json]:
-    """How many steps had which outcome, and why the run stopped early; `chunks`: in how many its steps are kept."""
+    """How many steps had which result, and why the run stopped early; `chunks`: how many chunks hold its steps."""
     counts = {name: len(settled) for name in OUTCOMES if (settled := getattr(finished, name))}
     return {"format": FORMAT, "counts": counts, "stopped": finished.stopped, "chunks": chunks}
 
 
 def steps(finished: Finished) -> dict[str, Json]:
-    """What became of each step: names by outcome and call, what failed in full."""
+    """The result of each step: names by result and call, and failures in full."""
     told: dict[str, Json] = {
         "done": _by_call(finished.done),
         "failed": [_failure(one) for one in finished.failed],
@@ -173,18 +174,19 @@ def encoded(said: Mapping[str, Json]) -> bytes:
 
 
 def chunked(value: bytes, size: int = CHUNK) -> list[bytes]:
-    """Parts of at most `size` bytes. A character may lie in two of them, so only all together are text."""
+    """Parts of at most `size` bytes. A character may be split between two, so only all parts together are text."""
     return [value[start : start + size] for start in range(0, len(value), size)]
 
 
 _TEXTS = ("topology", "run", "user", "account_user", "host", "since", "git_revision", "source", "tool", "stopped")
 _NUMBERS = ("pid", "left_out", "steps", "changes", "chunks")
 LONGEST = 1_024
-"""Chunks that are read of one run, whatever its entry says: a quarter of a gigabyte."""
+"""How many chunks are read of one run, whatever its entry says: a quarter of a gigabyte."""
 
 
 def told(value: bytes) -> dict[str, Json]:
-    """A `begun` or `ended`: what is not of the kind it has to be is left out, as of a later format or written by hand."""
+    """A `begun` or `ended` entry, without values of the wrong type: a later format, or somebody by hand, may have
+    written them."""
     said = decoded(value)
     shapes = {"format": int, "counts": dict, **dict.fromkeys(_TEXTS, str), **dict.fromkeys(_NUMBERS, int)}
     fits = {name: one for name, one in said.items() if isinstance(one, shapes.get(name, object))}
@@ -198,7 +200,7 @@ def _failures(said: Json) -> Json:
 
 
 def _calls(said: Json) -> Json:
-    """`{"stream.create": ["A"]}`; a number stands for names that were too many."""
+    """`{"stream.create": ["A"]}`; a number replaces names that were too many."""
     return {call: names for call, names in said.items() if are_texts(names) or is_number(names)}
 
 
@@ -211,7 +213,7 @@ _STEPS: Mapping[str, tuple[type, Callable[[Json], Json]]] = {
 
 
 def steps_told(value: bytes) -> dict[str, Json]:
-    """What became of the steps, as `steps` writes it; what is not of that shape is left out."""
+    """The results of the steps, as `steps` writes them, without values of another shape."""
     said = decoded(value)
     fits = {name: (one, *_STEPS.get(name, (object, lambda same: same))) for name, one in said.items()}
     return {name: part(one) for name, (one, shape, part) in fits.items() if isinstance(one, shape)}
@@ -229,12 +231,12 @@ def _change_told(said: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def chunks_of(said: Mapping[str, Json] | None, name: str) -> range:
-    """Numbers of the chunks that an entry counts under `name`, at most LONGEST; none where it counts nothing."""
+    """Numbers of the chunks that an entry counts under `name`, at most LONGEST; none if it counts none."""
     return range(min((said or {}).get(name) or 0, LONGEST))
 
 
 def decoded(value: bytes) -> dict[str, Json]:
-    """Empty where it cannot be read: the rest of the journal can."""
+    """The entry as an object; empty if it cannot be read, so that the rest of the journal still can."""
     try:
         return json_object(value)
     except Unusable:

@@ -1,4 +1,4 @@
-"""One apply at a time for each topology: who holds its lease, and what an entry found under `lease.<topology>` means."""
+"""One apply at a time for each topology: who holds its lease, and what an entry under `lease.<topology>` means."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ PREFIX = "lease"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """Who works, as others are told; never a secret."""
+    """Who is working, as others see it; never a secret."""
 
     topology: str
     run: str
     """A random word that tells this run from every other one."""
     user: str = ""
-    """Whoever started it: the actor a CI names, else the user of the machine."""
+    """Who started it: the actor that a CI system names, else the user of the machine."""
     account_user: str = ""
-    """As the server knows them."""
+    """The user as the server knows it."""
     host: str = ""
     pid: int = 0
     since: str = ""
@@ -41,10 +41,10 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class Free:
-    """Nobody has it: never taken, expired, or given back."""
+    """Nobody holds it: it was never taken, has expired, or was given back."""
 
     revision: int
-    """The one to expect when taking it: 0, or that of the marker left by whoever gave it back."""
+    """The revision to expect when taking it: 0, or that of the marker left when it was given back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ Found = Free | Held | Ours
 
 
 def found(entry: Entry | None, topology: str, run: str = "") -> Found:
-    """What `run` finds. The server's clock alone decides what has expired: that is not there any more."""
+    """What `run` finds. Only the server's clock decides what has expired: an expired lease does not exist any more."""
     if entry is None or entry.deleted:
         return Free(entry.revision if entry else 0)
     holder = decode_holder(entry.value, topology)
@@ -70,12 +70,12 @@ def found(entry: Entry | None, topology: str, run: str = "") -> Found:
 
 
 def lease_key(topology: str) -> str:
-    """Where whoever applies this topology is noted, so that nobody else does at the same time."""
+    """The key that holds who is applying this topology, so that nobody else applies it at the same time."""
     return f"{PREFIX}.{escaped(topology)}"
 
 
 def topology_of(key: str) -> str | None:
-    """Whose lease a key is; None: it is none."""
+    """The topology whose lease a key is; None: it is no lease."""
     prefix, _, token = key.partition(".")
     try:
         topology = unescaped(token)
@@ -85,13 +85,13 @@ def topology_of(key: str) -> str | None:
 
 
 def encode_holder(holder: Holder) -> bytes:
-    """As it is stored; what is empty is left out."""
+    """The holder as it is stored, without empty values."""
     said = {name: value for name, value in asdict(holder).items() if value}
     return json.dumps({"format": FORMAT, **said}, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def decode_holder(value: bytes, topology: str) -> Holder:
-    """Whatever stands there holds the lease, also where it does not say who that is."""
+    """Whatever is stored there holds the lease, even if it does not say who it is."""
     try:
         said = json_object(value)
     except Unusable:

@@ -1,4 +1,4 @@
-"""What a snapshot says we remember: the records of bucket `reconciler`, by the address each is about."""
+"""What a snapshot says that reconciler remembers: the records of bucket `reconciler`, by address."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reconciler.model.records import BUCKET, Owned, decode_key, decode_owned
 from reconciler.model.resource import Address
 from reconciler.model.wire.snapshot import Snapshot
 
-_UNHEARD = "this version knows no such kind"
+_UNHEARD = "this version does not know that kind"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +20,7 @@ class Memory:
     """What is remembered of an account."""
 
     records: Mapping[Address, Owned] = field(default_factory=dict)
-    """Who owns what, whatever topology."""
+    """Who owns what, in any topology."""
     problems: tuple[Diagnostic, ...] = ()
     """Entries that cannot be understood; they are left alone."""
     is_known: bool = True
@@ -28,7 +28,7 @@ class Memory:
 
 
 def read(snapshot: Snapshot, registry: Registry) -> Memory:
-    """Every readable record by address. In a missing bucket nothing is remembered."""
+    """Every readable record by address; none if the bucket does not exist."""
     records: dict[Address, Owned] = {}
     problems = []
     for key, one in snapshot.entries.get(BUCKET, {}).items():
@@ -47,19 +47,20 @@ def read(snapshot: Snapshot, registry: Registry) -> Memory:
 
 
 def unread(snapshot: Snapshot) -> Diagnostic | None:
-    """Without what was applied before, a half-made replacement looks like something to make, and what is another's like
-    nobody's. Who may not read it has to live with that; anybody else looks again."""
+    """A warning or an error that the records could not be read. Without them, a half-made replacement looks like
+    something to create, and another owner's resource looks unowned. A user who may not read them has to live with that;
+    any other user must try again."""
     if (why := snapshot.unknown_bucket(BUCKET)) is None:
         return None
     if snapshot.denied_bucket(BUCKET):
         return Diagnostic(
             severity=Severity.WARNING, code="LE105", name="ledger-unreadable",
-            message=f"planned without bucket {BUCKET} ({why}): whose something is, and whether a run was cut off, nobody knows",
+            message=f"planned without bucket {BUCKET} ({why}), so owners and interrupted runs are unknown",
             fix="let this user read it: reconciler permissions plan PATHS",
         )  # fmt: skip
     return Diagnostic(
         severity=Severity.ERROR, code="LE105", name="ledger-unreadable",
-        message=f"What was applied before could not be read: bucket {BUCKET} ({why}). Nothing was changed.",
+        message=f"Bucket {BUCKET}, which records what was applied before, could not be read ({why}). Nothing was changed.",
         fix=f"Try again when its leader answers: nats stream info KV_{BUCKET}",
     )  # fmt: skip
 
@@ -71,15 +72,15 @@ def _lost_intents(snapshot: Snapshot, registry: Registry) -> Iterator[Diagnostic
             key = intent_key(address)
             yield Diagnostic(
                 severity=Severity.WARNING, code="LE104", name="replacement-unreadable", address=str(address),
-                message=f"a run began to replace it, and what bucket {BUCKET} says of that under {key} cannot be used: {why}; "
-                "it is left alone",
-                fix=f"apply with the version that began it; otherwise look whether it is as it should be, and delete {key}",
+                message=f"a run began to replace it, but the entry {key} about that in bucket {BUCKET} cannot be used: {why}. "
+                "Apply leaves it alone",
+                fix=f"apply with the version that began it; otherwise check whether the object is as it should be, and delete {key}",
             )  # fmt: skip
 
 
 def _unreadable(address: Address, key: str, why: str) -> Diagnostic:
     return Diagnostic(
         severity=Severity.WARNING, code="LE101", name="record-unreadable", address=str(address),
-        message=f"what bucket {BUCKET} remembers under {key} cannot be used: {why}; it counts as not remembered",
-        fix="a newer version of this tool may have written it; otherwise delete that key",
+        message=f"the record {key} in bucket {BUCKET} cannot be used: {why}. The resource counts as not recorded",
+        fix="a newer version of reconciler may have written it: use that version; otherwise delete that key",
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What runs changed, field by field: as the journal keeps it, and summed up from one run to another."""
+"""What runs changed, field by field: as the journal keeps it, and added up from one run to another."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from reconciler.model.fields import FieldInfo, of_units
 from reconciler.model.resource import Json
 
 LONG = 8 << 10
-"""Characters of one value that are kept; a longer one is only said to have changed."""
+"""How many characters of one value are kept; for a longer one the journal only says that it changed."""
 
 
 def changes(plan: Plan) -> dict[str, Json]:
-    """What a plan changes of each resource. What is made or goes is named; configurations stand in the ledger."""
+    """What a plan changes of each resource. Created and deleted ones are only named, since the ledger holds their
+    configuration."""
     acting = (one for one in plan.changes if one.action.writes and not one.is_blocked)
     return {one.address: _kept(one) for one in acting}
 
@@ -41,7 +42,7 @@ def _sides(one: FieldChange) -> dict[str, Json]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Differs:
-    """One resource after the later run beside the same one after the earlier."""
+    """One resource after the later run, compared with the same one after the earlier run."""
 
     address: str
     became: str
@@ -53,26 +54,26 @@ class Differs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangesBetween:
-    """All that runs of one topology changed after `first`, up to and with `last`."""
+    """Everything that runs of one topology changed after `first`, up to and including `last`."""
 
     first: Run
     last: Run
     resources: tuple[Differs, ...] = ()
     unsure: tuple[int, ...] = ()
-    """Runs between them of which nobody knows how much they did: they were cut off, or go on."""
+    """Runs between them that were interrupted or are still going: nobody knows how much they did."""
     untold: tuple[int, ...] = ()
     """Runs whose changes are not in the journal."""
 
 
 @dataclass(slots=True)
 class _Course:
-    """What became of one resource, run by run."""
+    """What happened to one resource, run by run."""
 
     was_there: bool
     is_there: bool = True
     made_anew: bool = False
     fields: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=dict)
-    """Path → as the first run says, as the last one does."""
+    """Path → what the first run says, and what the last one says."""
 
     def follow(self, change: Mapping[str, Any]) -> None:
         action = change.get("action")
@@ -84,7 +85,7 @@ class _Course:
 
 
 def difference(first: Run, last: Run, between: Iterable[Run]) -> ChangesBetween:
-    """`between`: the runs after `first` up to and with `last`, in any order."""
+    """`between`: the runs after `first` up to and including `last`, in any order."""
     runs = sorted(between, key=lambda run: run.number)
     courses: dict[str, _Course] = {}
     for run in runs:
@@ -100,7 +101,7 @@ def difference(first: Run, last: Run, between: Iterable[Run]) -> ChangesBetween:
 
 
 def _done(run: Run) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Without what the run says it did not finish."""
+    """Changes of a run, without those that it says it did not finish."""
     unfinished = set(run.steps.get("unfinished", ()))
     for address, change in (run.changes or {}).items():
         if address not in unfinished:

@@ -30,6 +30,12 @@ class FieldInfo:
     """What absence means, in words, where `default` says it badly or not at all: `no limit`."""
     nested: Mapping[str, FieldInfo] = field(default_factory=dict, compare=False)
     """Fields of the mapping, or of each mapping in the list, that this field holds."""
+    updatability: str = field(default="", compare=False)
+    """What restricts updates of an existing object, in words: `fixed at creation`. Empty: nothing does."""
+    rules: tuple[str, ...] = field(default=(), compare=False)
+    """Numbers of the rules that say what a change costs: `301` stands for ST301 of a stream, and KV301 of a bucket."""
+    values_since: Mapping[Json, Version] = field(default_factory=dict, compare=False)
+    """Values younger than the field, with the first server version that knows them."""
 
     def inside(self, path: Iterable[str | int]) -> FieldInfo:
         """About a value inside this one; the items of a list are as the list says."""

@@ -15,7 +15,7 @@ from typing import Annotated, Any, NamedTuple, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from reconciler.model.diagnostic import SourceSpan
-from reconciler.model.units import parse_bytes, parse_count
+from reconciler.model.units import BYTES_PATTERN, number_or, parse_bytes, parse_count
 
 Json = Any
 """A JSON value as `json.loads` gives it."""
@@ -95,32 +95,35 @@ class Consent(Spec):
     """Permission for one harmful change, written where a reviewer sees it."""
 
     code: str = Field(pattern=r"^[A-Z]{2}\d{3}$")
-    """The rule this consents to, for example `ST101`."""
+    """The rule that this consents to, for example `ST101`."""
     to: Json = None
-    """The value consented to, so that an old consent never covers a new change."""
+    """The value that this consents to, so that an old consent never covers a new change. Left out: none, for rules
+    about something else than a value."""
     reason: str = Field(min_length=1)
-    """Why this is right, in words a reviewer can judge."""
+    """Why this is right, in words that a reviewer can judge."""
     until: date | None = None
-    """The last day on which this consent counts: in UTC, by the clock of the server."""
+    """The last day on which this consent counts, in UTC by the clock of the server. Left out: it never ends."""
     upto: Annotated[
-        dict[str, int], BeforeValidator(_bounds), WithJsonSchema({"type": "object", "additionalProperties": {"anyOf": [
-            {"type": "integer"}, {"type": "string", "pattern": r"^[0-9][0-9_]*$|^[0-9]+(\.[0-9]+)? ?([KMGT]?i?B|[KMGT])$"}
-        ]}}),
-    ] = Field(default_factory=dict)  # fmt: skip
-    """Bounds on what may be lost, for example `{messages: 1_000, bytes: 20GiB}`."""
+        dict[str, int],
+        BeforeValidator(_bounds),
+        WithJsonSchema({"type": "object", "additionalProperties": number_or(rf"^[0-9][0-9_]*$|{BYTES_PATTERN}")}),
+    ] = Field(default_factory=dict)
+    """How much may be lost at most, for example `{messages: 1_000, bytes: 20GiB}`. Left out: twice what the plan
+    says."""
 
 
 class Terms(Spec):
     """What every resource may say about itself that is ours alone and never sent to a server."""
 
     protect: bool = False
-    """Never delete or replace this, whatever consent says."""
+    """Never delete or replace this, whatever consent says. Never sent to a server."""
     labels: dict[str, str] = Field(default_factory=dict)
-    """For policies, selection and fleets; never sent to the server."""
+    """Key-value pairs to select by, to consent by, and to report by. Never sent to a server. Left out: none."""
     unmanaged: tuple[str, ...] = ()
-    """Paths left as found: not sent, not compared, not remembered."""
+    """Paths of fields to leave as found: not compared, not remembered, not sent to a server."""
     allow: tuple[Consent, ...] = ()
-    """Consent to harmful changes of this resource, by rule code and value; for many at once it stands at the top of the files."""
+    """Consent to harmful changes of this resource, by rule and value. Consent for many stands at the top of the
+    file. Never sent to a server."""
 
 
 @cache

@@ -25,15 +25,16 @@ class Expect(Spec):
     """Refuse to work against the wrong place."""
 
     cluster: str | None = None
-    """Name of the cluster the account must live in."""
+    """Name of the cluster that the account must be in. Left out: any."""
     domain: str | None = None
-    """JetStream domain that must answer."""
+    """JetStream domain that must answer. Left out: any."""
     account: str | None = None
-    """Account name or public key that must answer."""
+    """Name or public key of the account that must answer. Left out: any."""
     min_server: Annotated[str, AfterValidator(_version), text_like(VERSION, 'for example 2.12.8 or "2.12"')] | None = (
         None
     )
-    """Oldest server version this topology is written for, for example `2.12`; offline checks judge for it."""
+    """Oldest version of nats-server that this topology is written for, for example `2.12`; checks without a server
+    judge for it. Left out: the newest that is known."""
 
 
 ADDRESS, HOW_TO_ADDRESS = "^[^/]+(/[^/]+)+$", "kind/name, for example stream/ORDERS"
@@ -45,37 +46,38 @@ class Removal(Spec):
     """A deletion, written down so that a reviewer sees it."""
 
     address: AddressText
-    """What goes, for example `stream/OLD`."""
+    """What to delete, for example `stream/OLD`."""
     reason: str = Field(min_length=1)
-    """Why, in words a reviewer can judge."""
+    """Why, in words that a reviewer can judge."""
     until: date | None = None
-    """The last day on which this still deletes anything."""
+    """The last day on which this deletes anything. Left out: it never ends."""
 
 
 class Guard(Spec):
     """More of one kind may go at once than usual, written down so that a reviewer sees it."""
 
     kind: str
-    """Of what, for example `stream`."""
+    """The kind of resource, for example `stream`."""
     upto: int = Field(ge=1)
     """How many of them one apply may delete or replace."""
     reason: str = Field(min_length=1)
-    """Why, in words a reviewer can judge."""
+    """Why, in words that a reviewer can judge."""
     until: date | None = None
-    """The last day on which this counts."""
+    """The last day on which this counts. Left out: it never ends."""
 
 
 class Move(Spec):
     """Something goes by another name than before."""
 
     from_: AddressText = Field(alias="from")
-    """Its address until now, for example `consumer/ORDERS/old`, or `topology/OLD` for all of them."""
+    """The address until now, for example `consumer/ORDERS/old`, or `topology/OLD` for everything that topology owns."""
     to: AddressText
-    """Its address from now on."""
+    """The address from now on."""
     reason: str | None = Field(default=None, min_length=1)
-    """Why, in words a reviewer can judge; where a server cannot rename, this is the consent to make it anew."""
+    """Why, in words that a reviewer can judge. Where no server can rename, it is the consent to make the object
+    anew. Left out: no such consent."""
     until: date | None = None
-    """The last day on which this still moves anything."""
+    """The last day on which this moves anything. Left out: it never ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,13 +102,13 @@ class Ignored(Spec):
     """Drift that is nobody's business here, written down so that a reviewer sees it."""
 
     address: str
-    """Where: an address or a pattern of some, for example `stream/ORDERS` or `stream/*`."""
+    """An address, or a pattern of addresses, for example `stream/ORDERS` or `stream/*`."""
     path: str | None = None
     """Which field, for example `placement` or `metadata.team`. Left out: everything about the object."""
     reason: str = Field(min_length=1)
-    """Why, in words a reviewer can judge."""
+    """Why, in words that a reviewer can judge."""
     until: date | None = None
-    """The last day on which this is ignored."""
+    """The last day on which this is ignored. Left out: it never ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +159,8 @@ class Allowance(Consent):
     on: Annotated[
         str, text_like("[/=]", "an address, for example stream/TENANT-*, or a label, for example team=orders")
     ]
-    """Of which: addresses that fit a pattern, for example `stream/TENANT-*`, or a label, for example `team=orders`."""
+    """Of which resources: a pattern of addresses, for example `stream/TENANT-*`, or a label, for example
+    `team=orders`."""
 
     def allowed(self, where: Where = nowhere) -> Allowed:
         """The consent with the place of its entry; `on` stands beside it, not in it."""

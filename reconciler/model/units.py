@@ -32,6 +32,13 @@ def _refuse(kind: str, value: Any, advice: str) -> PydanticCustomError:
                                {"value": shown, "kind": kind, "advice": advice})  # fmt: skip
 
 
+DURATION_PATTERN = r"^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h|d|w|y))+$"
+BYTES_PATTERN = r"^[0-9]+(\.[0-9]+)? ?([KMGT]?i?B|[KMGT])$"
+HOW_TO_WRITE = {
+    DURATION_PATTERN: "7d, 36h, 90s or nanoseconds",
+    BYTES_PATTERN: "20GiB, 512MB or a number of bytes",
+}
+"""By the pattern that a schema has for it."""
 LONGEST = 40
 """Characters of a number beyond which nothing sensible is meant, and Python's conversions fail in ways of their own."""
 
@@ -57,7 +64,7 @@ def parse_duration(value: Any) -> int:
         return _within(raw, "a duration", value)
     parts = _DURATION_PART.findall(value) if isinstance(value, str) and len(value) <= LONGEST else []
     if not parts or "".join(number + unit for number, unit in parts) != value:
-        raise _refuse("a duration", value, "7d, 36h, 90s or nanoseconds")
+        raise _refuse("a duration", value, HOW_TO_WRITE[DURATION_PATTERN])
     return _within(round(sum(_scaled(number, NANOSECONDS[unit]) for number, unit in parts)), "a duration", value)
 
 
@@ -80,7 +87,7 @@ def parse_bytes(value: Any) -> int:
         return _within(raw, "a size", value)
     match = _BYTES.fullmatch(value) if isinstance(value, str) and len(value) <= LONGEST else None
     if not match or match[2] not in BYTES:
-        raise _refuse("a size", value, "20GiB, 512MB, 1024B or a number of bytes")
+        raise _refuse("a size", value, HOW_TO_WRITE[BYTES_PATTERN])
     return _within(round(_scaled(match[1], BYTES[match[2]])), "a size", value)
 
 
@@ -135,16 +142,21 @@ def show_quantity(name: str, number: int) -> str:
     return shown if shown.endswith("B") else f"{shown} {name}"
 
 
+def number_or(pattern: str) -> dict[str, Any]:
+    """The schema of a number that may also be a text like this: no union, whose parts editors would show one by one."""
+    return {"type": ["integer", "string"], "pattern": pattern}
+
+
 Duration = Annotated[
     int,
     BeforeValidator(written_duration),
-    WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "string", "pattern": r"^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h|d|w|y))+$"}]}),
-]  # fmt: skip
+    WithJsonSchema(number_or(DURATION_PATTERN)),
+]
 Bytes = Annotated[
     int,
     BeforeValidator(parse_bytes),
-    WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)? ?([KMGT]?i?B|[KMGT])$"}]}),
-]  # fmt: skip
-_NUMBER = WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "string", "pattern": r"^[+-]?[0-9][0-9_]*$"}]})
+    WithJsonSchema(number_or(BYTES_PATTERN)),
+]
+_NUMBER = WithJsonSchema(number_or(r"^[+-]?[0-9][0-9_]*$"))
 Count = Annotated[int, BeforeValidator(parse_count), _NUMBER]
 SequenceNumber = Annotated[int, BeforeValidator(parse_sequence), _NUMBER]

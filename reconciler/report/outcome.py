@@ -13,9 +13,10 @@ from reconciler.report.words import diagnostics
 from reconciler.report.words.commands import CommandLines, of_plan
 from reconciler.report.words.names import named
 from reconciler.report.words.paper import Paper
+from reconciler.report.words.status import cut
 from reconciler.report.words.table import table
 from reconciler.report.words.values import counted, show_seconds, show_side
-from reconciler.report.words.visible import columns, inert, visible
+from reconciler.report.words.visible import inert, visible
 
 _DEEDS = {
     Call.STREAM_CREATE: "create stream {}", Call.STREAM_UPDATE: "update stream {}",
@@ -73,16 +74,18 @@ def outcome_text(
 
 
 def progress(done: int, total: int, step: Step, width: int) -> str:
-    """Return one line for a terminal, never wider than it."""
-    return waiting(done, total, deed(step), width)
+    """One line for a terminal, never wider than it. What a gate waits for is said by itself."""
+    return so_far(done, total) if step.call.waits else cut(f"{so_far(done, total)}  {deed(step)}", width)
 
 
-def waiting(done: int, total: int, what: str, width: int) -> str:
-    """Return such a line about what a gate waits for."""
-    line = f"{done:_} of {total:_} steps  {visible(what)}"[:width]
-    while columns(line) >= width:
-        line = line[:-2] + "…"
-    return line
+def begun(total: int) -> str:
+    """Before the first step, when leases and the bucket are seen to; of records alone there are no steps."""
+    return so_far(0, total) if total else "writing down what is ours …"
+
+
+def so_far(done: int, total: int) -> str:
+    """`3 of 10 steps`"""
+    return f"{done:_} of {total:_} steps"
 
 
 def deed(step: Step) -> str:

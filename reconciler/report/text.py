@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from reconciler.changes.plan import Plan
 from reconciler.report.document.blocks import block
 from reconciler.report.document.document import Document
-from reconciler.report.document.entries import entries
+from reconciler.report.document.entries import ChangeEntry, entries
 from reconciler.report.document.headline import heading, headline, sums, what_next
+from reconciler.report.document.long import once_more, shortened
 from reconciler.report.words import diagnostics
 from reconciler.report.words.names import named
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.values import counted
 from reconciler.report.words.visible import inert, lines_visible, visible
+
+QUESTION = 3
+"""Rows that a question takes, with the empty one above it and the answer."""
 
 
 def render(document: Document) -> str:
@@ -35,8 +39,18 @@ def _felt(document: Document) -> str:
 
 
 def joined(documents: Sequence[Document]) -> str:
-    """Join all reports with an empty line between them; a report with its own form keeps it."""
-    return "\n".join(document.told("text", render) for document in documents)
+    """All reports with an empty line between them; a report that has a form of its own is told in that one."""
+    told = [document.told("text", render) for document in documents]
+    paper = documents[-1].paper if documents else Paper()
+    is_long = len(told) > 1 and paper.height and paper.rows(told) >= paper.height
+    return "\n".join([*told, *(_stopped_above(documents[:-1]) if is_long else ())])
+
+
+def _stopped_above(documents: Sequence[Document]) -> Iterator[str]:
+    """The last screen shows the last topology alone."""
+    for one in documents:
+        if one.plan and (lines := once_more(one.plan, entries(one.plan.changes), one.paper, goes_on=False)):
+            yield inert("\n".join([heading(one), *lines]))
 
 
 def plan_text(plan: Plan, paper: Paper | None = None, **said: Any) -> str:
@@ -48,11 +62,25 @@ def _plan(document: Document, plan: Plan) -> str:
     paper, then = document.paper, what_next(document)
     if not (plan.changes or plan.diagnostics or plan.hidden or paper.verbose):
         return f"{_nothing_to_do(document, plan)}\n"
-    lines = [*headline(document), ""]
+    head, last, found = [*headline(document), ""], _last_lines(plan, paper, then), entries(plan.changes)
     if plan.diagnostics:
-        lines += [*diagnostics.lines(plan.diagnostics, paper), ""]
-    lines += _spaced(block(entry, paper) for entry in entries(plan.changes))
-    return inert("\n".join([*lines, *_last_lines(plan, paper, then)]) + "\n")
+        head += [*diagnostics.lines(plan.diagnostics, paper), ""]
+    lines = [*head, *_spaced(block(entry, paper) for entry in found)]
+    if paper.height and paper.rows([*lines, *last]) >= paper.height:
+        lines = [*head, *_long(document, plan, found, paper.height - paper.rows([*head, *last]))]
+    return inert("\n".join([*lines, *last]) + "\n")
+
+
+def _long(document: Document, plan: Plan, found: list[ChangeEntry], room: int) -> list[str]:
+    """The entries of a plan that is longer than the screen, of which `room` rows are left for them."""
+    paper, rest = document.paper, list[str]()
+    if document.is_asked_about and not paper.verbose:
+        room -= QUESTION
+        part = shortened(found, paper, room)
+        found, rest = part.shown, part.rest
+    lines = [*_spaced(block(entry, paper) for entry in found), *rest]
+    again = once_more(plan, found, paper, goes_on=document.goes_on) if paper.rows(lines) > room else []
+    return [*lines, *again]
 
 
 def _nothing_to_do(document: Document, plan: Plan) -> str:

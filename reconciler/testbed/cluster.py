@@ -14,6 +14,7 @@ import nats
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
+from reconciler.model.waits import waiting
 from reconciler.testbed.node import START_TIMEOUT, Node, Settings
 
 T = TypeVar("T")
@@ -90,10 +91,12 @@ class Cluster:
     def _wait_for(self, look: Callable[[], Awaitable[T | None]]) -> T:
         """Wait until there is something to see."""
         deadline = time.monotonic() + 3 * START_TIMEOUT
-        while not (seen := asyncio.run(_looked(look))):
-            if time.monotonic() > deadline:
-                raise RuntimeError("the cluster did not become ready:\n" + "\n".join(n.log[-2000:] for n in self.nodes))
-            time.sleep(0.05)  # the meta group announces nothing before it has a leader
+        with waiting(f"for {len(self.nodes)} throw-away nats-servers to agree on a leader", 3 * START_TIMEOUT):
+            while not (seen := asyncio.run(_looked(look))):
+                if time.monotonic() > deadline:
+                    logs = "\n".join(n.log[-2000:] for n in self.nodes)
+                    raise RuntimeError(f"the cluster did not become ready:\n{logs}")
+                time.sleep(0.05)  # the meta group announces nothing before it has a leader
         return seen
 
     async def _leader(self) -> str | None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.waits import waiting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +58,8 @@ class DevFolder:
     def alone(self) -> Iterator[None]:
         """Let starts, stops and looks happen one at a time; none takes longer than a start or a stop."""
         with self._starting.open() as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
+            with waiting(f"for another command that starts or stops the embedded server of {self.owner}"):
+                fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
     @contextlib.contextmanager

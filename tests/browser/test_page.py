@@ -12,8 +12,9 @@ from reconciler.report.document.document import Document
 from reconciler.report.formats import FORMATS
 from tests.browser.page import Page
 from tests.golden.test_formats import showcase
-from tests.golden.test_golden import FOLDER, folder
+from tests.golden.test_golden import folder
 from tests.report.hostile import TRICKS, hostile, many
+from tests.site.place import DOCS
 
 __all__ = ["folder"]
 
@@ -183,7 +184,7 @@ def test_the_pictures_in_the_repository_are_of_this_page(
 ) -> None:
     """Fonts differ from machine to machine, so both are compared as small as a stamp: where something is, and how dark."""
     page = opened(browser, showcase(folder), folder, height=1_500, dark=dark)
-    picture, path = page.picture(), FOLDER / "showcase" / ("dark.png" if dark else "light.png")
+    picture, path = page.picture(), DOCS / "images" / ("report-dark.png" if dark else "report.png")
     if update_golden:
         path.write_bytes(picture)
     blank = folder / "blank.html"  # the page itself allows no picture

@@ -105,7 +105,7 @@ class Runner:
         elif uses.startswith("actions/download-artifact@"):
             shutil.copytree(self.artifacts / given["name"], self.workspace / given["path"], dirs_exist_ok=True)
         else:
-            assert uses.startswith("actions/checkout@"), uses
+            assert uses.startswith(("actions/checkout@", "actions/setup-python@")), uses
             if "repository" in given:  # this project, instead of the one the workflow belongs to
                 shutil.copytree(ROOT / ".github", self.workspace / ".github", dirs_exist_ok=True)
         return 0, {}

@@ -46,12 +46,11 @@ def test_every_workflow_says_what_it_may_and_when_it_is_too_long(workflow: Path)
 
 
 def test_nobody_is_told_to_install_the_package_that_has_our_name_on_the_index() -> None:
-    """It is somebody else's: ours comes from where it is hosted."""
-    by_name = re.compile(r"\breconciler(\[\w| ?[=~<>!]=)|pip install[^\n]*[\"' ]reconciler(?! @)")
-    told = [
-        path for folder in ("examples", "reconciler", "schemas", ".github") for path in (ROOT / folder).rglob("*.*")
-    ]
-    texts = [path for path in (ROOT / "README.md", *told) if path.suffix in (".md", ".py", ".yml", ".yaml", ".json")]
+    """It is somebody else's: ours is called nats-reconciler there."""
+    by_name = re.compile(r"(?<![\w-])reconciler(\[\w| ?[=~<>!]=)|pip install[^\n]*[\"' ]reconciler(?! @)")
+    told = ("docs", "examples", "reconciler", "schemas", ".github")
+    paths = (ROOT / "README.md", *(path for folder in told for path in (ROOT / folder).rglob("*.*")))
+    texts = [path for path in paths if path.suffix in (".md", ".py", ".yml", ".yaml", ".json")]
     assert [str(path) for path in texts if by_name.search(path.read_text(encoding="utf-8"))] == []
 
 
@@ -61,13 +60,21 @@ def test_review_of_forks_has_no_secret_in_reach() -> None:
     assert "environment:" not in text
 
 
-def test_the_pre_commit_hook_runs_what_it_says(tmp_path: Path) -> None:
-    (hook,) = loaded(ROOT / "examples" / "ci" / "pre-commit-config.yaml")["repos"][0]["hooks"]
+HOOKS = loaded(ROOT / "examples" / "ci" / "pre-commit-config.yaml")["repos"][0]["hooks"]
+WRONG = {
+    "reconciler validate": ("subjectz", "reconciler: 1\ntopology: t\nstreams: {S: {subjectz: [s]}}\n"),
+    "reconciler fmt": ("-topology: t", "topology: t\nreconciler: 1\nstreams: {}\n"),
+}
+
+
+@pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook["name"])
+def test_the_pre_commit_hooks_run_what_they_say(hook: dict[str, str], tmp_path: Path) -> None:
+    said, text = WRONG[hook["name"]]
     (tmp_path / "streams").mkdir()
-    (tmp_path / "streams" / "o.yaml").write_text("reconciler: 1\ntopology: t\nstreams: {S: {subjectz: [s]}}\n")
+    (tmp_path / "streams" / "o.yaml").write_text(text)
     done = subprocess.run(
         [sys.executable, "-m", *hook["entry"].split()], cwd=tmp_path, env={"PYTHONPATH": str(ROOT)},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 1
-    assert "subjectz" in done.stdout + done.stderr
+    assert said in done.stdout + done.stderr

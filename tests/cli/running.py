@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
+import typer
+
+from reconciler.cli.app import app
+from reconciler.cli.shared import exits
 from tests.support.forked import forked
 
 ROOT = Path(__file__).parents[2]
@@ -60,7 +66,7 @@ class Shell:
             except TimeoutError:
                 running.kill()
                 raise
-            return Ran(code=code, out=_read(out), err=_read(err))
+            return _as_its_help_says(arguments, Ran(code=code, out=_read(out), err=_read(err)))
 
     def cold(self, *arguments: str, stdin: str | None = None, **env: str) -> Ran:
         """In a new interpreter."""
@@ -68,11 +74,30 @@ class Shell:
             command(*arguments), cwd=self.folder, env=environment(self.folder, **env), input=stdin or "",
             capture_output=True, text=True, timeout=PATIENCE, check=False,
         )  # fmt: skip
-        return Ran(code=done.returncode, out=done.stdout, err=done.stderr)
+        return _as_its_help_says(arguments, Ran(code=done.returncode, out=done.stdout, err=done.stderr))
 
     def write(self, text: str, name: str = "topology.yaml") -> str:
         (self.folder / name).write_text(text)
         return name
+
+
+def _as_its_help_says(arguments: Sequence[str], ran: Ran) -> Ran:
+    """A command ends with no code but those that its help names; one that is killed has none of its own."""
+    if ran.code >= 0:
+        assert ran.code in exit_codes(arguments), (
+            f"{arguments} ended with {ran.code}, which --help does not name: {ran.err}"
+        )
+    return ran
+
+
+def exit_codes(arguments: Sequence[str]) -> set[int]:
+    """The codes that the help of the command in this line names; of a line without a command, all there are."""
+    command: Any = typer.main.get_command(app)
+    for word in arguments:
+        if word in getattr(command, "commands", {}):
+            command = command.commands[word]
+    named = re.findall(r"(\d+) ", command.epilog or "")
+    return set(map(int, named)) or {*exits.MEANINGS}
 
 
 def _read(file: IO[str]) -> str:

@@ -93,6 +93,20 @@ def test_as_is_adopts_what_is_live_and_the_difference_is_pending_and_no_drift(sh
     assert shell("plan", file, "--exit-code", *target(made)).code == 2
 
 
+def test_as_is_says_of_none_that_differs_among_many_that_it_is_live_as_declared(shell: Shell, account: Account) -> None:
+    async def make(js: JetStream) -> None:
+        for name in "PQRS":
+            await make_stream(js, name, subjects=[name.lower()])
+
+    talk(account, make)
+    one, *others = (f"  {name}: {{subjects: [{name.lower()}]}}\n" for name in "PQRS")
+    file = shell.write(f"reconciler: 1\ntopology: t\nstreams:\n{one.replace('}', ', max_age: 7d}')}{''.join(others)}")
+    ran = shell("adopt", file, "--yes", "--as-is", *target(account))
+    differing, alike = ran.out.partition("= stream/P")[2], ran.out.partition("= 3 streams")[2]
+    assert "what the file says otherwise waits for an apply" in " ".join(differing.split()), ran
+    assert (alike.split("namely ")[1].split("\n")[0], "max_age" in alike.split("namely")[0]) == ("Q R S", False)
+
+
 def test_what_another_topology_owns_is_not_adopted(shell: Shell, made: Account) -> None:
     assert shell("adopt", shell.write(FILE), "--yes", *target(made)).code == 0
     theirs = shell.write(FILE.replace("topology: t", "topology: u"), "u.yaml")

@@ -1,4 +1,4 @@
-"""Commands that need no server: validate, explain, schema, completion."""
+"""Commands that need no server: validate, explain, schema."""
 
 from __future__ import annotations
 
@@ -79,15 +79,3 @@ def test_the_published_schemas_are_up_to_date(shell: Shell, tmp_path: Path) -> N
 def test_schema_prints_what_editors_read(shell: Shell) -> None:
     assert "streams" in json.loads(shell("schema").out)["properties"]
     assert "steps" in json.loads(shell("schema", "--plan").out)["properties"]
-
-
-@pytest.mark.parametrize("shell_name", ["bash", "zsh", "fish"])
-def test_completion_prints_a_script(shell: Shell, shell_name: str) -> None:
-    ran = shell.cold("completion", shell_name)
-    assert ran.code == 0
-    assert "_RECONCILER_COMPLETE" in ran.out
-
-
-def test_completion_knows_commands(shell: Shell) -> None:
-    ran = shell.cold(_RECONCILER_COMPLETE="complete_bash", COMP_WORDS="reconciler pl", COMP_CWORD="1")
-    assert ran.out.split() == ["plan"]

@@ -57,7 +57,7 @@ streams:
     discard: new
 """)
     doomed, refused = (shell("upgrade-check", file, "--server-version", version) for version in ("2.12.8", "2.14.6"))
-    later = "this server takes it, and the next version loses the stream"
+    later = "this server accepts both, and the next version loses the stream"
     told = [(ran.code, later in " ".join(ran.out.split())) for ran in (doomed, refused)]
     assert told == [(4, True), (4, False)]
     assert "Refused by nats-server 2.14.6" in refused.out
@@ -77,4 +77,4 @@ def test_a_version_that_is_none_is_wrong_usage(shell: Shell) -> None:
 def test_a_version_newer_than_what_is_known_is_judged_by_the_newest_rules_and_says_so(shell: Shell) -> None:
     file = shell.write("reconciler: 1\ntopology: t\nstreams: {S: {}}\n")
     ran = shell("upgrade-check", "--server-version", "9.1", file)
-    assert "nats-server 9.1 is newer than what is known here" in " ".join(ran.out.split())
+    assert "nats-server 9.1 is newer than the versions known here" in " ".join(ran.out.split())

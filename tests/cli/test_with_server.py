@@ -65,9 +65,9 @@ def test_consent_to_nothing_is_told_and_repeated_in_no_next_command(shell: Shell
     assert ran.err == ""
     told = " ".join(ran.out.split())
     assert "no consent covers SG101 static-group-change here" in told
-    assert "there is no rule ST999" in told
-    assert "nothing of ST301 was found at stream/B" in told
-    assert "nothing of CO310 was found at consumer/A/*" in told
+    assert "no rule has the code ST999" in told
+    assert "no verdict ST301 was found at stream/B" in told
+    assert "no verdict CO310 was found at consumer/A/*" in told
     assert [line for line in ran.out.splitlines() if "reconciler" in line and "--allow" in line] == []
     assert ran.code == 4
 
@@ -287,7 +287,7 @@ def test_a_misspelt_removal_is_told_from_one_that_is_done(shell: Shell, account:
     slip, done = (
         SMALL + f"removed: [{{address: stream/{name}, reason: over}}]\n" for name in ("ORDRES_OLD", "ORDERS_OLD")
     )
-    said = "topology.yaml:7:21 error XX916 stream/ORDRES_OLD: `removed` names `stream/ORDRES_OLD`, which is not there"
+    said = "topology.yaml:7:21 error XX916 stream/ORDRES_OLD: `removed` names `stream/ORDRES_OLD`, which does not exist"
     for looking in (("plan",), ("apply", "--yes"), ("drift",)):
         ran = shell(*looking, shell.write(slip), *target(account))
         assert (ran.code, said in ran.out + ran.err, "did you mean `stream/ORDERS_OLD`?" in ran.out + ran.err) == (

@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from reconciler.changes.diff import Action
+from reconciler.documents.write.form import in_form
+from reconciler.documents.write.order import document_order
 from reconciler.journeys.plan.files import load
+from reconciler.kinds import REGISTRY
 from tests.convergence.drawing import Case, drawn, merged, topology
 from tests.convergence.running import Real
 from tests.support.accounts import Account
@@ -17,10 +20,12 @@ CASES, TOGETHER = 300, 60
 
 @on_every_version
 def test_an_export_read_back_changes_nothing_and_adopts_all(account: Account, tmp_path: Path) -> None:
+    order = document_order(REGISTRY)
     with Real(account) as real:
         for batch in batches(drawn(CASES, real.version), TOGETHER):
             make(real, batch)
             text = real.export("again")
+            assert in_form("exported.yaml", text, order) == (text, [])
             file = tmp_path / "exported.yaml"
             file.write_text(text)
             loaded = load([file])

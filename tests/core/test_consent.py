@@ -76,8 +76,8 @@ def test_what_is_consented_blocks_no_longer() -> None:
 
 def test_consent_without_a_value_covers_no_change_to_a_value() -> None:
     assert left(consent(to=None), verdict()) == [
-        "XX303 consent to ST101 does not cover this change: it names no value (`to:`), and an old consent must never "
-        "cover a new change"
+        "XX303 consent to ST101 does not cover this change: it names no value (`to:`), without which an old consent "
+        "could cover a new change"
     ]
 
 
@@ -158,13 +158,13 @@ def test_consent_to_another_value_says_so() -> None:
 def test_consent_that_is_too_small_says_by_how_much() -> None:
     allow = consent(upto={"messages": 1000})
     assert left(allow, verdict(quantities={"messages": 2000})) == [
-        "XX303 consent to ST101 does not cover this change: 2_000 messages are lost, more than the 1_000 messages it allows"
+        "XX303 consent to ST101 does not cover this change: 2_000 messages are lost, and it allows 1_000 messages"
     ]
 
 
 def test_a_bound_on_what_was_not_counted_says_so() -> None:
     assert left(consent(upto={"messages": 1000}), verdict()) == [
-        "XX303 consent to ST101 does not cover this change: how many messages are lost was not counted"
+        "XX303 consent to ST101 does not cover this change: the messages lost were not counted"
     ]
 
 
@@ -205,7 +205,7 @@ def test_messages_are_not_bounded_by_a_size() -> None:
 
 def test_how_much_was_lost_is_told_as_it_was_bounded() -> None:
     assert left(consent(upto={"bytes": "1GB"}), verdict(quantities={"bytes": 1 << 30})) == [
-        "XX303 consent to ST101 does not cover this change: 1GiB are lost, more than the 1GB it allows"
+        "XX303 consent to ST101 does not cover this change: 1GiB are lost, and it allows 1GB"
     ]
 
 
@@ -226,7 +226,7 @@ def test_consent_for_many_that_falls_short_says_of_which() -> None:
     large = [verdict(quantities={"messages": 1001}, address=f"stream/{name}") for name in "AB"]
     assert left_at_once(consent(upto={"messages": 1000}), verdict(quantities={"messages": 1}), *large) == [
         "XX303 consent to ST101 on stream/* does not cover the change of stream/A and 1 more: 1_001 messages are lost, "
-        "more than the 1_000 messages it allows"
+        "and it allows 1_000 messages"
     ]
 
 
@@ -246,7 +246,7 @@ def test_consent_for_many_to_a_rule_that_was_not_judged_may_be_needed() -> None:
 
 
 REMOVE = "remove it, so that it never covers a change nobody thought of"
-RENEW = "judge the change anew, and write the consent for it"
+RENEW = "review the change again, and write a consent for it"
 LEFT_OVER = [
     (consent(until=date(2026, 5, 31)), (), ("XX301", "consent-expired", REMOVE)),
     (consent(), (), ("XX302", "consent-unused", REMOVE)),
@@ -315,11 +315,11 @@ def test_an_option_is_of_use_where_it_is_consent_to_something(option: tuple[str,
 @pytest.mark.parametrize(
     ("option", "why", "fix", "address"),
     [
-        (("ST102", "stream/*"), "nothing of ST102 was found at stream/*",
+        (("ST102", "stream/*"), "no verdict ST102 was found at stream/*",
          "leave it out, or write the code and the address as the plan shows them", None),
-        (("ST999", "stream/*"), "there is no rule ST999",
+        (("ST999", "stream/*"), "no rule has the code ST999",
          "leave it out, or write the code and the address as the plan shows them", None),
-        (("ST101", "stream/PAID"), "ST101 storage-change is a warning here, and stops nothing", "leave it out", "stream/PAID"),
+        (("ST101", "stream/PAID"), "ST101 storage-change is only a warning here and stops nothing", "leave it out", "stream/PAID"),
         (("ST101", "stream/KEPT"), "no consent covers ST101 storage-change here", "keep it", "stream/KEPT"),
     ],
     ids=["not found", "no rule", "a warning", "refused"],

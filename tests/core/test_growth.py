@@ -57,12 +57,12 @@ def test_messages_that_were_counted_and_cannot_be_any_more_stop_an_update(
         (
             {"messages": 5},
             {"messages": 11},
-            ["the plan said 5 messages (ST206), and by now it is 11, more than twice as many"],
+            ["the plan said 5 messages (ST206), and now it is 11, more than twice as many"],
         ),
         ({"messages": 5}, {"messages": 10}, []),
-        ({"messages": 0}, {"messages": 1}, ["the plan said 0 messages (ST206), and by now it is 1"]),
-        ({"consumers": 2}, {"consumers": 3}, ["the plan said 2 consumers (ST206), and by now it is 3"]),
-        ({"messages": 5}, {"messages": 5, "readers": 1}, ["the plan said 0 readers (ST206), and by now it is 1"]),
+        ({"messages": 0}, {"messages": 1}, ["the plan said 0 messages (ST206), and now it is 1"]),
+        ({"consumers": 2}, {"consumers": 3}, ["the plan said 2 consumers (ST206), and now it is 3"]),
+        ({"messages": 5}, {"messages": 5, "readers": 1}, ["the plan said 0 readers (ST206), and now it is 1"]),
         ({"waiting": 3}, {"waiting": 900}, []),
         ({}, {"messages": 7}, []),
     ],
@@ -77,7 +77,7 @@ def test_what_grew_beyond_what_was_agreed_to_is_said_with_both_numbers(
 def test_what_the_plan_did_not_judge_at_all_was_agreed_to_by_nobody() -> None:
     nothing = PlannedChange(address="stream/M", action=Action.DELETE)
     assert list(beyond(nothing, planned(Action.DELETE, messages=1), ())) == [
-        "the plan said 0 messages (ST206), and by now it is 1"
+        "the plan said 0 messages (ST206), and now it is 1"
     ]
 
 

@@ -102,7 +102,10 @@ def test_what_changes_hands_is_remembered_anew_though_it_is_as_wanted() -> None:
 def test_an_owner_that_owns_nothing_here_is_said() -> None:
     (said,) = idle(("other", "misspelt"), {A: owned("mine", taken_from="other"), B: owned("mine")})
     assert (said.code, said.name, said.severity) == ("XX915", "takes-nothing-over", Severity.WARNING)
-    assert said.message == "--take-over misspelt names nobody who owns anything that is declared or removed here"
+    assert (
+        said.message
+        == "--take-over misspelt takes over nothing: misspelt owns nothing that is declared or removed here"
+    )
     assert said.fix == "leave it out, or name the owner as the refusal (XX101, XX102) does"
 
 

@@ -30,7 +30,7 @@ def told(scene: Scene) -> list[tuple[str, str, str | None]]:
 
 
 def slip(entry: str, meant: str, at: str, key: str = "removed") -> list[tuple[str, str, str]]:
-    never = "which is not there, and nothing of that name was ever applied here"
+    never = "which does not exist, and nothing of that name was ever applied here"
     return [("error", f"`{key}` names `{entry}`, {never}; did you mean `{meant}`?", at)]
 
 
@@ -84,7 +84,7 @@ def test_in_an_account_that_never_had_it_an_entry_may_stay(compare: Compare, tex
 def test_what_may_not_be_ours_is_only_a_warning(compare: Compare) -> None:
     (only,) = told(compare(KEPT + "removed: [{address: stream/ODL, reason: r}]", LIVE, owner=None))
     assert only[0] == "warning"
-    assert only[1].endswith("did you mean `stream/OLD`, which is live and not known to be ours?")
+    assert only[1].endswith("did you mean `stream/OLD`, which is live and not known to be this topology's own?")
 
 
 def test_of_what_another_topology_owns_nothing_is_said(compare: Compare) -> None:

@@ -87,7 +87,7 @@ def test_half_an_exchange_is_not_begun(compare: Compare, only: str) -> None:
 def test_an_exchange_says_that_messages_of_a_moment_may_be_lost(compare: Compare) -> None:
     plan = compare(*SWAP).plan()
     said = {change.address: [one.message for one in change.consequences] for change in plan.changes}
-    assert "Publishers get no responders meanwhile" in said["stream/A"][0]
+    assert 'Publishers get "no responders" meanwhile' in said["stream/A"][0]
 
 
 def test_consumers_are_lowered_before_their_stream_and_raised_after_it(compare: Compare) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ SCHEMA = topology_schema(REGISTRY)
 GOOD = [
     HEAD,
     HEAD + "streams:\n  A:\n  B: {max_age: 7d, num_replicas: 3, subjects: }\nkv_buckets: {C: {history: 5}}\n",
+    HEAD + "streams: {A: {placement: , mirror: , metadata: }}\n",
     STREAM + "    consumers: {c: {ack_wait: 30s}}\n    groups: {g: {type: elastic, max_members: 2}}\n",
     HEAD + "removed: [{address: stream/OLD, reason: moved, until: 2026-12-31}]\nforget: [consumer/A/b]\n",
     STREAM + "    allow: [{code: ST101, to: memory, reason: cache, upto: {messages: 1000}}]\n",
@@ -31,6 +33,7 @@ BAD = [
     HEAD + "streams: {A: {storage: files}}\n",
     HEAD + "streams: {A: {storage: null}}\n",
     HEAD + "streams: {A: {sources: [{}]}}\n",
+    HEAD + "streams: {A: {sources: [null]}}\n",
     HEAD + "streams: {A: {groups: {g: {max_members: 1}}}}\n",
     HEAD + "streams: {A: {groups: {g: {type: static, partitioning_filters: []}}}}\n",
     HEAD + "streams: {a/b: {}}\n",
@@ -64,6 +67,11 @@ def test_what_is_refused_is_marked_in_an_editor(folder: Folder, text: str) -> No
 
 def test_fields_are_explained_by_their_docstrings() -> None:
     assert SCHEMA["$defs"]["stream"]["properties"]["subjects"]["description"] == "Subjects stored here."
+
+
+def test_no_key_hides_what_it_says_behind_a_union_with_nothing() -> None:
+    """Editors show the descriptions of the parts of a union, and not that of its key."""
+    assert '"anyOf"' not in json.dumps(topology_schema(REAL))
 
 
 def test_a_group_begins_with_its_type() -> None:

@@ -130,6 +130,41 @@ def test_writes_to_a_kv_bucket_leave_no_trace_of_who_made_them(owner: Owner) -> 
     assert (field.by.actor, field.by.unknown) == (None, "writes to KV buckets leave no audit event")
 
 
+def test_who_deleted_the_queue_of_a_group_is_named(owner: Owner) -> None:
+    owner.audited()
+    topology = owner.apply(GROUP)
+    owner.meddle(("alice", asking("STREAM.DELETE.S-g")))
+    assert authors(item(owner.drift(topology), "elastic_group/S/g")) == {"queue_stream": "alice"}
+
+
+def test_of_a_queue_that_is_gone_the_reason_for_naming_nobody_is_no_record(owner: Owner) -> None:
+    topology = owner.apply(GROUP)
+    owner.meddle(("alice", asking("STREAM.DELETE.S-g")))
+    (field,) = item(owner.drift(topology), "elastic_group/S/g").fields
+    assert field.by is not None
+    assert field.by.unknown == "no stream captures $JS.EVENT.ADVISORY.API"
+
+
+def test_who_paused_a_consumer_is_named_though_nobody_saw_it_made(owner: Owner) -> None:
+    topology = owner.apply(ORDERS)
+    owner.audited()
+    owner.meddle(
+        ("alice", asking("CONSUMER.PAUSE.ORDERS.west", {"pause_until": "2098-01-01T00:00:00Z"})),
+        ("bob", asking("CONSUMER.PAUSE.ORDERS.west", {"pause_until": "2099-01-01T00:00:00Z"})),
+    )
+    assert authors(item(owner.drift(topology), "consumer/ORDERS/west")) == {"pause_until": "bob"}
+
+
+def test_who_let_a_consumer_go_on_is_named_though_nobody_saw_it_made(owner: Owner) -> None:
+    topology = owner.apply(ORDERS.replace("{max_ack", "{pause_until: '2099-01-01T00:00:00Z', max_ack"))
+    owner.audited()
+    owner.meddle(
+        ("alice", asking("CONSUMER.PAUSE.ORDERS.west", {"pause_until": "2098-01-01T00:00:00Z"})),
+        ("bob", asking("CONSUMER.PAUSE.ORDERS.west", {})),
+    )
+    assert authors(item(owner.drift(topology), "consumer/ORDERS/west")) == {"pause_until": "bob"}
+
+
 def _as_today(record: dict[str, object]) -> dict[str, object]:
     filters = [{"filter": record["filter"], "partitioning_wildcards": record["partitioning_wildcards"]}]
     return {"max_members": 2, "partitioning_filters": filters, "members": record["members"]}

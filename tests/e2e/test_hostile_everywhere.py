@@ -35,21 +35,24 @@ TEXT = "<script>alert(1)</script> **x** ![x](http://evil.example/p.png)\n::error
 HUGE = 100_000
 """Characters that a server takes as metadata, and not as a description."""
 NAMES = {**TRICKS, "quote": "\"'`$(id)"}
-OFFLINE = frozenset({"validate", "explain", "schema", "completion", "permissions", "review", "import", "fleet"})
+OFFLINE = frozenset({"validate", "fmt", "explain", "schema", "completion", "permissions", "review", "import", "fleet"})
 """Take no login."""
 NOT_HERE = frozenset({"dev", "demo", "schema", "completion", "explain", "rehearse"})
 """Show nothing that others write, or start servers of their own."""
 
 LOOKING: dict[str, tuple[str, ...]] = {
-    "validate": ("t.yaml",), "plan": ("t.yaml", "--verbose"), "drift": ("t.yaml",), "history": (), "unlock": (),
+    "init": ("first", "--topology", "first"),
+    "validate": ("t.yaml",), "fmt": ("t.yaml", "--check"), "plan": ("t.yaml", "--verbose"), "drift": ("t.yaml",),
+    "history": (), "unlock": (),
     "export": (), "upgrade-check": ("--server-version", "2.14"), "groups": ("list",), "apply": ("t.yaml", "--yes"),
     "permissions": ("apply", "t.yaml"), "review": ("t.yaml", "--base", "HEAD"), "adopt": ("t.yaml", "--yes"),
     "import": ("t.json",), "fleet": ("plan", "fleet.yaml"), "unpin": (f"{TRICKS['clear']}/x",),
 }  # fmt: skip
 LAST = ("adopt", "apply")
 """After these there is less to look at."""
-SHOW_NOTHING = frozenset({"history", "unlock", "upgrade-check", "groups"})
-"""Runs and leases full of tricks come below; groups and their members can have no such name."""
+SHOW_NOTHING = frozenset({"init", "history", "unlock", "upgrade-check", "groups"})
+"""Runs and leases full of tricks come below; `init` writes what there is, and says how much; groups and their members can
+have no such name."""
 
 
 GROUP = """  JOBS:

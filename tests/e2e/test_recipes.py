@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from nats.aio.msg import Msg
 
 from reconciler.changes.events import Finished
 from reconciler.journeys.apply.apply import apply
@@ -99,6 +100,37 @@ def test_a_stream_gets_another_name_and_each_message_is_processed_once(account: 
         return line.each_once()
 
     assert talk(account, work)
+
+
+@on_every_version
+def test_a_stream_that_transforms_and_republishes_does_so_once_under_its_new_name_too(
+    account: Account, tmp_path: Path
+) -> None:
+    """Its own name is one of its subjects, and one that files hold in quotes."""
+    own = "subject_transform: {src: s.>, dest: s.x.>}, republish: {src: s.>, dest: out.>}"
+
+    async def work(js: JetStream) -> None:
+        line, heard = Pipeline(js, tmp_path), list[str]()
+
+        async def hear(message: Msg) -> None:
+            heard.append(message.data.decode())
+
+        await line.nc.subscribe("out.>", cb=hear)
+        await line.applied(f'streams: {{"on": {{subjects: [s.>, "on"], {own}}}}}')
+        await line.publish("s.a", 20)
+        await line.publish("on", 1)
+        copying = 'NEW: {sources: [{name: "on"}]}'
+        await line.applied(f'streams: {{"on": {{subjects: [s.>, "on"], {own}}}, {copying}}}')
+        await line.applied(f'streams: {{"on": {{subjects: [on.moved], {own}}}, {copying}}}')
+        await line.copied("NEW", 21)
+        await line.applied(f'streams: {{"on": {{subjects: [on.moved], {own}}}, NEW: {{subjects: [s.>, "on"], {own}}}}}')
+        await line.publish("s.a", 10)
+        await line.publish("on", 1)
+        stored = done(await js.request("STREAM.INFO.NEW", {"subjects_filter": ">"}))["state"]["subjects"]
+        assert stored == {"s.x.a": 30, "on": 2}
+        assert sorted(heard) == sorted(one for one in line.published if one.startswith("s.a"))
+
+    talk(account, work)
 
 
 @on_every_version

@@ -136,7 +136,11 @@ def buckets(draw: st.DrawFn, number: int, version: Version) -> list[Drawn]:
         body["subjects"] = [*subjects, f"also.{name}"]
     extra = {"subjects": st.sampled_from([subjects, [*subjects, f"more.{name}"]]), "allow_direct": flag,
              "allow_msg_ttl": flag}  # fmt: skip
-    return [Drawn((stream,), legal_stream(body, version), draw(_touches({**fields, **strange, **extra})))]
+    body = legal_stream(body, version)
+    found = [Drawn((stream,), body, draw(_touches({**fields, **strange, **extra})))]
+    if draw(st.integers(0, 3)) == 0:  # somebody follows it with a durable of their own
+        found.append(draw(_consumer(stream, "c0", 0, body, version)))
+    return found
 
 
 GROUP_BUCKET: Body = {

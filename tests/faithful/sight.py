@@ -75,7 +75,7 @@ def _looked_at(
     planned_fields = {one.address: {field.top for field in one.fields} for one in plan.changes}
     judged = {one.address for one in plan.changes if one.verdicts}
     drifted = {item.address: {one.change.top for one in item.fields if one.drifted} for item in drift.items}
-    left_as_found = {str(one.address): set(one.spec.unmanaged) for one in wanted.resources}
+    left_as_found = {str(one.address): set(one.spec.unmanaged) for one in wanted.resources if not one.external}
     addresses = left_as_found.keys()
     for on in before:
         changed = {*_changed(before[on], after.get(on, {}), on)}

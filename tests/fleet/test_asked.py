@@ -48,7 +48,7 @@ def test_members_are_numbers_one_after_the_other_or_names_together() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("o.* by 2", "there is no wildcard 2 in `o.*`"),
+        ("o.* by 2", "`o.*` has no wildcard 2"),
         ("o.* by 1,1", "wildcard 1 is listed twice"),
         ("o.* by x", "write the numbers"),
         ("o..*", "is not a subject"),

@@ -58,7 +58,7 @@ FELT = (
 )  # fmt: skip
 PROBE = Probe(
     operations=216, objects=(ORDERS, DISPATCH, "consumer/ORDERS/billing", CONFIG), messages=100, felt=FELT,
-    unshown=(Unshown(address=ORDERS, code="ST301", message="messages are removed when they are 3d old"),),
+    unshown=(Unshown(address=ORDERS, code="ST301", message="from then on the server deletes messages when they are 3d old"),),
     unplayed=(Missing("consumer/ORDERS/west", "it is new: no client uses it yet"),),
     consented=(DISPATCH,),
 )  # fmt: skip

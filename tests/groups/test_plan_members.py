@@ -57,7 +57,7 @@ def test_what_would_move_is_drawn_without_any_file(someone: Someone) -> None:
     assert "members  [a, b] → [a, b, c]" in ran.out
     assert "partition  0  1  2  3" in ran.out
     assert "3 of 4 partitions move" in ran.out
-    assert "2 in flight are delivered again" in " ".join(ran.out.split())
+    assert "2 in flight are redelivered" in " ".join(ran.out.split())
     assert [line.split() for line in ran.out.splitlines() if line.startswith("    c ")] == [["c", "none", "2"]]
 
 
@@ -128,8 +128,8 @@ async def stopped(js: JetStream) -> None:
 @pytest.mark.parametrize(
     ("wish", "said"),
     [
-        (["--add", "a"], "a is a member already"),
-        (["--drop", "z"], "z is no member"),
+        (["--add", "a"], "a is already a member"),
+        (["--drop", "z"], "z is not a member"),
         (["--drop", "a", "--drop", "b"], "no member would be left"),
     ],
 )

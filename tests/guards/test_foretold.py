@@ -37,29 +37,30 @@ class Hurts:
 
 HURTING = {
     "payloads withheld": Hurts(
-        code="CO601", consumer=("", ", headers_only: true"), says="where not acknowledged in time, then 10 pending"),
-    "pulls of many refused": Hurts(code="CO602", consumer=("", ", max_batch: 5"), says="for more than 5 messages are refused (409)"),
-    "long pulls refused": Hurts(code="CO602", consumer=("", ", max_expires: 2s"), says="wait for longer than 2s are refused (409)"),
-    "large pulls refused": Hurts(code="CO602", consumer=("", ", max_bytes: 1KiB"), says="for more than 1KiB are refused (409)"),
+        code="CO601", consumer=("", ", headers_only: true"), says="unless acknowledged in time, then 10 pending"),
+    "pulls of many refused": Hurts(code="CO602", consumer=("", ", max_batch: 5"), says="refuses pulls for more than 5 messages (409)"),
+    "long pulls refused": Hurts(code="CO602", consumer=("", ", max_expires: 2s"), says="refuses pulls that wait for longer than 2s (409)"),
+    "large pulls refused": Hurts(code="CO602", consumer=("", ", max_bytes: 1KiB"), says="refuses pulls for more than 1KiB (409)"),
     "full of messages": Hurts(
         code="ST601", stream=("discard: new, ", "discard: new, max_msgs: 10, "), quantities=(("over", 21),),
-        says="30 messages are stored, and max_msgs becomes 10 messages: every publish is refused (10077) until 21 messages are gone"),
+        says="30 messages are stored, and max_msgs becomes 10 messages: the server refuses every publish (10077) until 21 messages "
+        "are gone"),
     "full of bytes": Hurts(
-        code="ST601", stream=("discard: new, ", "discard: new, max_bytes: 100, "), says="every publish is refused (10077) until"),
+        code="ST601", stream=("discard: new, ", "discard: new, max_bytes: 100, "), says="the server refuses every publish (10077) until"),
     "too large": Hurts(
         code="ST601", stream=("", "max_msg_size: 100, "), size=500, quantities=(("larger", 30),),
         says="30 of the last 30 messages are larger than 100 bytes"),
     "no answer": Hurts(code="ST602", stream=("", "no_ack: true, "), says="publishers that wait for an answer get none"),
     "a queue that drops": Hurts(
         code="ST603", stream=(f"{QUEUE}discard: new, max_msgs: 30, ", f"{QUEUE}discard: old, max_msgs: 30, "),
-        says="30 messages are stored, and max_msgs is 30 messages: each publish removes the oldest message"),
+        says="30 messages are stored, and max_msgs is 30 messages: each publish deletes the oldest message"),
     "nobody gets them again": Hurts(
         code="CO603", stream=(QUEUE, QUEUE), consumer=("", ", max_deliver: 1"), quantities=(("messages", 20),),
-        says="20 of 20 messages in flight were delivered once already: unless acknowledged in time, they are never delivered "
-        "again, and stay stored for ever"),
+        says="20 of 20 messages in flight were already delivered once: unless clients acknowledge them in time, they are never "
+        "redelivered, and stay stored until somebody deletes them"),
     "a durable that vanishes": Hurts(
-        code="CO604", consumer=("", ", inactive_threshold: 5s"), says="without a client, or 35s while messages are in flight, the server"
-        " deletes this consumer with its position, and 30 messages lose their reader"),
+        code="CO604", consumer=("", ", inactive_threshold: 5s"), says="the server deletes this consumer with its position after 5s "
+        "without a client, or 35s while messages are in flight, and 30 messages lose their reader"),
     "one that vanishes by a limit it takes over": Hurts(
         code="CO604", consumer=("", ", max_ack_pending: 50"),
         stream=("", "consumer_limits: {inactive_threshold: 5s, max_ack_pending: 100}, "), says="after 5s (from consumer_limits)"),
@@ -67,11 +68,11 @@ HURTING = {
         code="ST604", stream=("duplicate_window: 2m, ", "duplicate_window: 1s, "),
         says="a message id that is repeated between 1s and 2m later is stored twice"),
     "direct gets refused": Hurts(
-        code="ST605", stream=("allow_direct: true, ", ""), says="direct gets get no answer: 30 stored messages"),
+        code="ST605", stream=("allow_direct: true, ", ""), says="direct gets get no answer: clients can then read 30 stored messages only"),
     "rollups refused": Hurts(
-        code="ST606", stream=("allow_rollup_hdrs: true, ", ""), says="a message with Nats-Rollup is refused"),
+        code="ST606", stream=("allow_rollup_hdrs: true, ", ""), says="from then on the server refuses messages with Nats-Rollup"),
     "everything twice": Hurts(
-        code="CO605", consumer=("", ", ack_wait: 1ms"), quantities=(("redelivered", 20),), says="20 messages in flight come again"),
+        code="CO605", consumer=("", ", ack_wait: 1ms"), quantities=(("redelivered", 20),), says="redelivers 20 of 20 messages in flight"),
     "nothing more": Hurts(
         code="CO606", consumer=("", ", max_ack_pending: 10"), quantities=(("over", 11),),
         says="20 messages are in flight: nothing new is delivered until 11 of them are acknowledged"),

@@ -118,7 +118,10 @@ def test_the_refusal_says_how_many_go_where_it_is_written_and_what_to_write(comp
     assert (first.code, first.name, first.address, first.quantities) == (
         "XX108", "mass-change", "stream/S3", {"going": 7, "owned": 10},
     )  # fmt: skip
-    assert first.message == "7 of 10 owned resources of kind stream would go at once, and 6 may"
+    assert (
+        first.message
+        == "this would delete or replace 7 of 10 owned resources of kind stream at once, and 6 are allowed"
+    )
     assert first.span is not None
     assert first.span.line == 7
     assert first.fix == (
@@ -130,7 +133,7 @@ def test_the_refusal_says_how_many_go_where_it_is_written_and_what_to_write(comp
 def test_the_refusal_of_files_that_declare_nothing_offers_no_selection(compare: Compare) -> None:
     (only,) = refusals(compare(without(1, 1), streams(1)).plan())
     assert (only.code, only.name) == ("XX109", "nothing-declared")
-    assert only.message.endswith("1 of 1 owned resources of kind stream would go at once")
+    assert only.message.endswith("this would delete or replace 1 of 1 owned resources of kind stream at once")
     assert only.fix == (
         "check the path, the branch and the account; if it is meant, write into the file\n"
         "  guards: [{kind: stream, upto: 1, reason: …}]"
@@ -153,10 +156,10 @@ def test_a_leftover_says_what_it_was_for_and_where_it_stands(compare: Compare) -
     (ended,) = compare(guard(6, until="2026-05-31") + streams(3), streams(3)).plan().diagnostics
     (unused,) = compare(guard(1_200) + streams(3), streams(3)).plan().diagnostics
     assert (ended.name, ended.message) == (
-        "consent-expired", "the guard of kind stream was for the time until 2026-05-31",
+        "consent-expired", "the guard of kind stream ended on 2026-05-31",
     )  # fmt: skip
     assert (unused.name, unused.message) == (
-        "consent-unused", "the guard of kind stream allows 1_200 to go, and no more go here than usual",
+        "consent-unused", "the guard of kind stream allows 1_200 at once, and this plan destroys no more than usual",
     )  # fmt: skip
     for one in (ended, unused):
         assert one.severity is Severity.WARNING
@@ -176,7 +179,9 @@ def test_consent_takes_nothing_from_what_is_not_ours(compare: Compare) -> None:
     assert (refused.code, refused.name, refused.address, refused.path) == (
         "XX104", "removal-of-unowned", "stream/S", "max_msgs",
     )  # fmt: skip
-    assert refused.message == "this topology does not own it, and from what is not ours nothing is taken (ST301)"
+    assert refused.message == (
+        "this topology does not own it, and apply deletes no messages or positions of what a topology does not own (ST301)"
+    )
     assert refused.fix == "declare it as it is and apply once to adopt it; then change it"
     assert refused.span is not None
     assert refusals(compare(LOSSY, live, raw=STORED).plan()) == []
@@ -186,7 +191,7 @@ def test_consent_takes_nothing_from_what_is_not_ours(compare: Compare) -> None:
 def test_where_nobody_can_read_who_owns_it_that_is_the_reason(compare: Compare) -> None:
     found = compare(LOSSY, "streams: {S: {subjects: [s]}}", raw=STORED, owner=None, ledger_known=False)
     (refused,) = refusals(found.plan())
-    assert refused.message.startswith("who owns it cannot be read (no access to bucket reconciler)")
+    assert refused.message.startswith("its owner could not be read (no access to bucket reconciler)")
     assert refused.fix == "plan and apply as a user who may use bucket reconciler"
 
 

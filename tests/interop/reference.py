@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-MODULE, VERSION = "github.com/synadia-io/orbit.go/pcgroups", "v0.2.1"
+MODULE, VERSION = "github.com/synadia-io/orbit.go/pcgroups", "v0.2.2"
 
 PROJECT = Path(__file__).parents[2]
 PLACE = PROJECT / ".cache" / "cg" / VERSION

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -13,6 +14,7 @@ import pytest
 from nats.aio.client import Client
 
 from reconciler.model.resource import Address
+from reconciler.model.wire.snapshot import Snapshot
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream, Refusal
 from tests.agreement.case import Case, Live
@@ -79,11 +81,20 @@ def _case(row: Row) -> Case:
     return Case(at=Address.of("stream", name), body=_body(*wanted), live=live, edits=name in row.live, room="alone")
 
 
+async def _seen(js: JetStream, streams: set[str]) -> Snapshot:
+    """The account once its list names them all; that of a busy cluster can lack one that has only just been made."""
+    while True:
+        snapshot = await observe(js)
+        if snapshot.streams.keys() >= streams:
+            return snapshot
+        await asyncio.sleep(0.1)  # nothing announces that a list is whole
+
+
 async def _said(js: JetStream, case: Case, folder: Path) -> tuple[int, set[int]]:
     """(the server's err_code, those our rules foretell); 0 is ok."""
     for one in case.live:
         await make_stream(js, one.on[0], **one.body)
-    snapshot = await observe(js)
+    snapshot = await _seen(js, {one.on[0] for one in case.live})
     ours = judged(case, snapshot, compared(case, snapshot, folder), {})
     answer = (await send(js, ours, snapshot)).answer
     assert isinstance(answer, Mapping | Refusal), answer

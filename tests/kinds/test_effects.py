@@ -226,17 +226,17 @@ def test_what_does_not_hurt_now_is_a_note_with_the_code_of_its_page(tmp_path: Pa
     assert [change.verdicts for change in plan.changes] == [(), ()]
     assert [[(one.code, one.message) for one in change.consequences] for change in plan.changes] == [
         [
-            ("CO603", "a message is delivered at most 3 times, and then never again (CO603)"),
-            ("CO605", "what takes clients longer than 5s is delivered again (CO605)"),
-            ("CO606", "at most 9 messages are in flight at once (CO606)"),
+            ("CO603", "from then on a message is delivered at most 3 times (CO603)"),
+            ("CO605", "a message that a client does not acknowledge within 5s is redelivered (CO605)"),
+            ("CO606", "from then on at most 9 messages are in flight at once (CO606)"),
         ],
         [
-            ("ST601", "once 50MB are stored, every publish is refused (ST601)"),
+            ("ST601", "once 50MB are stored, the server refuses every publish (ST601)"),
             (
                 "ST601",
-                "messages above 3KB are refused from then on; none that large was found among those stored (ST601)",
+                "from then on the server refuses messages above 3KB; none that large was found among those stored (ST601)",
             ),
-            ("ST601", "once 10 messages are stored, every publish is refused (ST601)"),
+            ("ST601", "once 10 messages are stored, the server refuses every publish (ST601)"),
         ],
     ]
 
@@ -247,7 +247,7 @@ def test_a_source_that_is_taken_off_is_copied_no_more(tmp_path: Path) -> None:
     (change,) = scene(tmp_path, desired, live).plan().changes
     assert change.verdicts == ()
     assert [one.message for one in change.consequences] == [
-        "what is stored in O from then on is copied no more (ST305)"
+        "from then on the stream does not copy new messages of O (ST305)"
     ]
 
 
@@ -276,7 +276,7 @@ def test_direct_gets_that_a_mirror_goes_on_answering_are_a_note(tmp_path: Path) 
         raw = {"streams": {"S": {"state": {"messages": 3}}, **more}}
         (change,) = scene(tmp_path, "streams: {S: {subjects: [s]}}", live, raw=raw).plan().changes
         said.append(([one.code for one in change.verdicts], [one.message for one in change.consequences]))
-    note = "direct gets are answered by M alone, with what is copied there (ST605)"
+    note = "from then on only M answers direct gets, with what is copied there (ST605)"
     assert said == [(["ST605"], []), ([], [note]), (["ST605"], [])]
 
 
@@ -300,7 +300,9 @@ def test_a_shorter_wait_brings_nothing_again_that_is_delivered_once(tmp_path: Pa
     raw = {"consumers": {"S": {"c": {"num_ack_pending": 3}}}}
     (change,) = scene(tmp_path, live.replace("1h", "5s"), live, raw=raw).plan().changes
     assert [one.code for one in change.verdicts] == []
-    assert [one.message for one in change.consequences] == ["what takes clients longer than 5s is given up (CO605)"]
+    assert [one.message for one in change.consequences] == [
+        "a message that a client does not acknowledge within 5s is never redelivered (CO605)"
+    ]
 
 
 PINNED = "{ack_policy: explicit, priority_groups: [a], priority_policy: pinned_client, priority_timeout: 1m}"
@@ -310,7 +312,7 @@ def test_another_time_until_a_pin_is_lost_is_a_note(tmp_path: Path) -> None:
     live = f"streams: {{S: {{subjects: [s], consumers: {{c: {PINNED}}}}}}}"
     (change,) = scene(tmp_path, live.replace("1m", "5s"), live).plan().changes
     assert [one.message for one in change.consequences] == [
-        "another client is pinned when the pinned one was silent for 5s (CO608)"
+        "the server pins another client once the pinned one has been silent for 5s (CO608)"
     ]
 
 
@@ -323,4 +325,6 @@ def test_a_first_limit_of_a_stream_that_nobody_has_used_says_nothing(tmp_path: P
 def test_a_limit_of_a_stream_that_was_used_is_a_note(tmp_path: Path) -> None:
     live, raw = "streams: {S: {subjects: [s]}}", {"streams": {"S": {"state": {"messages": 0, "last_seq": 7}}}}
     (change,) = scene(tmp_path, "streams: {S: {subjects: [s], max_age: 1h}}", live, raw=raw).plan().changes
-    assert [one.message for one in change.consequences] == ["messages are removed when they are 1h old (ST301)"]
+    assert [one.message for one in change.consequences] == [
+        "from then on the server deletes messages when they are 1h old (ST301)"
+    ]

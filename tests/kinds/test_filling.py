@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.topologies import scene
+from tests.support.topologies import NAME, scene
 
 GROUP = "type: elastic, partitioning_filters: [{filter: j.*, partitioning_wildcards: [1]}]"
 FILLED = {
@@ -20,10 +20,10 @@ BY_SIZE = "its buffer of 40KB, by the average size of its messages,"
 @pytest.mark.parametrize(
     ("limits", "said"),
     [
-        ("", "the queue grows without any limit"),
-        (", max_buffered_msg: 70", "its buffer of 70 messages is full about 1m after"),
-        (", max_buffered_bytes: 40000", f"{BY_SIZE} is full about 30s after"),
-        (", max_buffered_msg: 70, max_buffered_bytes: 40000", f"{BY_SIZE} is full about 30s after"),
+        ("", "the queue grows without limit"),
+        (", max_buffered_msg: 70", "its buffer of 70 messages is full after about 1m"),
+        (", max_buffered_bytes: 40000", f"{BY_SIZE} is full after about 30s"),
+        (", max_buffered_msg: 70, max_buffered_bytes: 40000", f"{BY_SIZE} is full after about 30s"),
     ],
 )
 def test_the_limit_that_is_reached_first_decides(limits: str, said: str, tmp_path: Path) -> None:
@@ -42,17 +42,40 @@ def test_the_limit_that_is_reached_first_decides(limits: str, said: str, tmp_pat
 def test_what_does_not_fit_into_a_smaller_buffer_waits_outside(limits: str, bound: str, tmp_path: Path) -> None:
     messages, costs = told(tmp_path, limits)
     said = (
-        f"begins with what is queued (10 now); it holds no more than {bound} at a time: the rest waits in S, as long as"
+        f"starts with what is queued (10 now); it holds no more than {bound} at a time: the rest waits in S, as long as"
     )
     assert said in costs
     assert any("is full at once" in one for one in messages), messages
 
 
-def told(folder: Path, limits: str) -> tuple[list[str], str]:
+@pytest.mark.parametrize("limits", [", max_buffered_msg: 70", ", max_buffered_bytes: 70000"])
+@pytest.mark.parametrize(
+    ("lag", "said"), [(59, "is full about 1s after"), (60, "is full at once"), (90, "is full at once")]
+)
+def test_what_its_source_holds_ready_counts_too(limits: str, lag: int, said: str, tmp_path: Path) -> None:
+    messages, _ = told(tmp_path, limits, lag=lag)
+    assert any(said in one for one in messages), messages
+
+
+def told(folder: Path, limits: str, lag: int = 0) -> tuple[list[str], str]:
     """What follows from making the group anew, of whose stream ten messages are queued, and what EG101 says it costs."""
-    queue = {"state": {"messages": 10, "bytes": 10_000, "last_seq": 101}}
+    queue = {"state": {"messages": 10, "bytes": 10_000, "last_seq": 101}, "sources": [{"name": "S", "lag": lag}]}
     text = "streams: {{S: {{subjects: [j.*], groups: {{g: {{{}, max_members: {}{}}}}}}}}}"
     before, after = text.format(GROUP, 4, limits), text.format(GROUP, 6, limits)
     plan = scene(folder, after, before, raw={"streams": {"S": {"state": FILLED}, "S-g": queue}}).plan()
     (change,) = (one for one in plan.changes if one.address == "elastic_group/S/g")
     return [one.message for one in change.consequences], change.verdicts[0].message
+
+
+@pytest.mark.parametrize(
+    ("owner", "done"), [(NAME, "also what its members have worked off"), (None, "whatever members")]
+)
+def test_a_queue_that_somebody_deleted_begins_with_all_that_its_source_holds(
+    owner: str | None, done: str, tmp_path: Path
+) -> None:
+    text = f"streams: {{S: {{subjects: [j.*], groups: {{g: {{{GROUP}, max_members: 4, max_buffered_msg: 70}}}}}}}}"
+    plan = scene(tmp_path, text, text, raw={"streams": {"S": {"state": FILLED}, "S-g": None}}, owner=owner).plan()
+    (change,) = (one for one in plan.changes if one.address == "elastic_group/S/g")
+    begins, waits = (one.message for one in change.consequences)
+    assert begins.startswith(f"Its queue begins with all that S holds: up to 101 messages, {done}")
+    assert waits.startswith("It holds no more than 70 messages at a time: the rest waits in S")

@@ -259,7 +259,7 @@ def test_people_and_scripts_are_told_that_a_removal_was_refused(account: Account
     code, said = asyncio.run(work())
     (failed,) = said["failed"]
     assert (code, said["exit_code"], failed["reason"]["code"]) == (4, 4, "AP202")
-    assert "The plan said 0 messages (ST310), and by now it is 3" in failed["reason"]["message"]
+    assert "The plan said 0 messages (ST310), and now it is 3" in failed["reason"]["message"]
 
 
 def test_who_planned_before_or_while_another_was_at_work_looks_again_though_nobody_was_waited_for(

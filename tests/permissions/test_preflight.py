@@ -136,7 +136,7 @@ NEEDED = "may not publish to $KV.reconciler.>, which this plan needs"
 
 
 @pytest.mark.parametrize(
-    ("role", "code", "said"), [("keyless", 1, NEEDED), ("blind", 4, "Who owns it cannot be read (no access to bucket")]
+    ("role", "code", "said"), [("keyless", 1, NEEDED), ("blind", 4, "Its owner could not be read (no access to bucket")]
 )
 def test_without_the_bucket_nothing_is_removed(people: People, role: str, code: int, said: str) -> None:
     people.admin.applied(AB)
@@ -145,7 +145,8 @@ def test_without_the_bucket_nothing_is_removed(people: People, role: str, code: 
 
 
 @pytest.mark.parametrize(
-    ("role", "code", "said"), [("keyless", 1, NEEDED), ("blind", 4, "Replacing it needs bucket reconciler")]
+    ("role", "code", "said"),
+    [("keyless", 1, NEEDED), ("blind", 4, "which an interrupted replacement needs, could not be read")],
 )
 def test_without_the_bucket_nothing_is_replaced(people: People, role: str, code: int, said: str) -> None:
     people.admin.applied(A)

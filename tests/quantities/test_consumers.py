@@ -88,8 +88,8 @@ def test_what_a_filter_turns_to_and_has_passed_is_never_delivered(account: Accou
     assert said.quantities == {"skipped": 2, "missed": 2}
     assert delivered == ["s.b"] * (5 - said.quantities["missed"])
     assert said.message == (
-        "after its position (sequence 5) it gets only what matches s.b. Not delivered any more: 2 of 2 pending messages, left "
-        "out by the new filter. Never delivered: 2 messages stored up to there and left out by the old filter"
+        "it gets only what matches s.b after its position (sequence 5). The new filter leaves out 2 of 2 pending messages, which "
+        "the server does not deliver any more. It never gets 2 messages stored up to its position that the old filter left out"
     )
 
 
@@ -110,7 +110,7 @@ def test_what_is_in_flight_comes_again_whatever_the_new_filter_but_on_an_interes
         return verdicts["CO301"].message, again or [str(await settled(js, "S", 0))]
 
     said, again = talk(account, work)
-    of_these = ("Delivered again until acknowledged: 3 of 3" in said, "up to 3 of 3 messages in flight" in said)
+    of_these = ("The server still redelivers 3 of 3" in said, "up to 3 of 3 messages in flight" in said)
     assert of_these == (retention == "limits", retention == "workqueue"), said
     assert "3 of 3 messages in flight" in said
     assert again == (["0"] if retention == "interest" else ["s.a"] * 3)
@@ -130,7 +130,10 @@ def test_on_a_work_queue_what_is_in_flight_when_a_consumer_turns_elsewhere_waits
         return verdicts["CO301"].message, got, info["num_pending"], (await state(js, "S"))["messages"]
 
     said, delivered, pending, stuck = talk(account, work)
-    assert "2 of 2 pending messages and up to 3 of 3 messages in flight, left out by the new filter: they stay" in said
+    assert (
+        "The new filter leaves out 2 of 2 pending messages and up to 3 of 3 messages in flight, which the server does not "
+        "deliver any more: they stay" in said
+    )
     assert (delivered, pending, stuck) == (["s.b"] * 5, 0, 5)
 
 
@@ -145,7 +148,7 @@ def test_on_a_work_queue_a_consumer_that_takes_more_starts_over(account: Account
 
     said, delivered = talk(account, work)
     assert said.startswith(
-        "it starts over, and gets only what matches s.b. Not delivered any more: 2 of 2 pending messages"
+        "it starts over and gets only what matches s.b. The new filter leaves out 2 of 2 pending messages"
     )
     assert delivered == ["s.b"] * 5
 
@@ -198,7 +201,7 @@ def test_whoever_is_declared_beside_a_deleted_consumer_gets_what_that_leaves(acc
         return verdicts["CO310"].message, done(await js.request("CONSUMER.INFO.S.d"))["num_pending"]
 
     said, pending = talk(account, work)
-    assert said.endswith("and up to 10 go at apply: those that no other consumer wants")
+    assert said.endswith("apply deletes up to 10 of them: those that no other consumer wants")
     assert pending == len(MIXED)
 
 
@@ -372,7 +375,7 @@ def test_a_pull_of_a_renamed_consumer_ends_with_409_and_later_ones_with_503(acco
 
     said, seen = talk(account, work)
     assert (
-        "The waiting pull ends with 409 Consumer Deleted, and later ones of old get 503: clients must use new" in said
+        "The waiting pull ends with 409 Consumer Deleted, and later pulls on old get 503: clients must use new" in said
     )
     assert seen == ["409", "503"]
 
@@ -388,5 +391,5 @@ def test_what_is_in_flight_when_payloads_go_comes_again_without(account: Account
         return verdicts["CO601"].message, [message.data for message in (*before, *after)]
 
     said, got = talk(account, work)
-    assert "the first are 2 messages in flight, where not acknowledged in time, then 1 pending message" in said
+    assert "first 2 messages in flight, unless acknowledged in time, then 1 pending message" in said
     assert got == [b"0123456789"] * 2 + [b""] * 3

@@ -62,10 +62,13 @@ def test_before_2_14_a_new_limit_per_subject_trims_each_subject_with_its_own_nex
 
     said, held = talk(account, work)
     if account.minor == "2.14":
-        assert "5 of 8 messages go at apply: 2 of 3 subjects hold more than 1" in said
+        assert "apply deletes 5 of 8 messages: 2 of 3 subjects hold more than 1" in said
         assert held == [3, 3, 3, 3]
     else:
-        assert "5 of 8 messages go, those of a subject with its own next message, and all at the next restart" in said
+        assert (
+            "the server deletes 5 of 8 messages, those of a subject with its own next message, and all at its next restart"
+            in said
+        )
         assert held == [8, 4, 4, 3]
 
 
@@ -119,8 +122,8 @@ def test_readers_of_what_goes_are_named_with_what_they_miss(account: Account, tm
         return verdicts["ST301"].message
 
     assert talk(account, work).endswith(
-        "behind has not processed 3 of them and west 1; it falls on consumer/S/behind (of no topology), "
-        "consumer/S/west (of no topology)"
+        "behind has not processed 3 of them and west 1; this affects consumer/S/behind (owned by no topology), "
+        "consumer/S/west (owned by no topology)"
     )
 
 
@@ -158,7 +161,7 @@ def test_the_queue_of_a_group_that_is_behind_is_named_too(account: Account, tmp_
         await filled_queue(js)
         return (await planned(js, tmp_path, file.replace("{}", "4")))["ST301"].message
 
-    assert talk(account, work).endswith("; stream S-g has not yet taken in all of S, and may miss some of them")
+    assert talk(account, work).endswith("; stream S-g has not yet copied all of S, and may miss some of them")
 
 
 async def filled_queue(js: JetStream) -> None:

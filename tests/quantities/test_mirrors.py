@@ -18,7 +18,7 @@ from tests.support.jetstream import talk
 from tests.support.topologies import read
 from tests.support.versions import on_every_version
 
-KEPT = "direct gets find what is gone in M, which answers in its place, now and then (ST301)"
+KEPT = "direct gets sometimes find deleted messages in M, which answers in its place (ST301)"
 
 
 @on_every_version

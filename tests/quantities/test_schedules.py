@@ -21,7 +21,7 @@ streams:
     consumers: {c: {ack_policy: explicit, filter_subject: jobs.x}}
 """
 NARROWED = BOTH.replace("later.>, jobs.>", "elsewhere")
-SAID = "go on: what they fire is still stored here, on these subjects too"
+SAID = "keep running: this stream still stores the messages they fire, on these subjects too"
 
 
 async def schedule(js: JetStream) -> None:

@@ -98,7 +98,7 @@ def test_what_a_source_copies_is_what_was_said(account: Account, tmp_path: Path,
 
     verdicts, notes, came = talk(account, work)
     assert came == scene.comes
-    assert notes == ([f"{came} messages that O stores are copied at once (ST304)"] if came else [])
+    assert notes == ([f"the server at once copies {came} messages that O stores (ST304)"] if came else [])
     assert _said(verdicts.get("ST304"), "messages") == scene.again
     assert _said(verdicts.get("ST305"), "left_out") == exactly(scene.left_out)
 
@@ -145,18 +145,20 @@ def test_what_goes_from_an_origin_in_the_same_plan_is_not_copied(
 
     notes, came = talk(account, work)
     assert came == comes and said.least <= came <= said.most
-    assert notes == [f"{amount(said, 'message')} that O stores are copied at once (ST304)"]
+    assert notes == [f"the server at once copies {amount(said, 'message')} that O stores (ST304)"]
 
 
 HIDDEN = {
-    "of another origin": ([OWN], "p.x", True, "10 messages that O stores are copied at once (ST304)"),
+    "of another origin": ([OWN], "p.x", True, "the server at once copies 10 messages that O stores (ST304)"),
     "through another filter": (
         [A], "o.a", True,
-        "up to 310 messages that O stores are copied at once: fewer, if it was there before, which was not found out (ST304)",
+        "the server at once copies up to 310 messages that O stores; fewer if it was a source before, which could not be "
+        "determined (ST304)",
     ),
     "of another origin, where the first one has lost some": (
         [OWN], "p.x", False,
-        "up to 9 messages that O stores are copied at once: fewer, if it was there before, which was not found out (ST304)",
+        "the server at once copies up to 9 messages that O stores; fewer if it was a source before, which could not be "
+        "determined (ST304)",
     ),
 }  # fmt: skip
 """What fills the stream before, on which subject, whether the origin keeps everything, and what is said then."""

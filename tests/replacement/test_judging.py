@@ -58,7 +58,7 @@ def test_without_consent_it_blocks_and_says_what_would_come_again(tmp_path: Path
     (verdict,) = change.verdicts
     assert (change.action, verdict.outcome, change.needs_consent) == (Action.REPLACE, Outcome.REPLACES, True)
     assert (
-        "at least 3 and at most 8 messages come again: 3 not yet acknowledged, the others acknowledged out of order"
+        "the server redelivers at least 3 and at most 8 messages, 3 not yet acknowledged and the others acknowledged out of order"
         in verdict.message
     )
     assert verdict.quantities == {"redelivered": 8, "unacknowledged": 3}
@@ -121,7 +121,7 @@ def test_a_stream_that_becomes_one_of_interest_has_its_placeholder_as_well(tmp_p
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "no acknowledgements": ({"first": "ack_policy: none", "then": "ack_policy: explicit"}, "nobody knows how far it got"),
+    "no acknowledgements": ({"first": "ack_policy: none", "then": "ack_policy: explicit"}, "no server knows what was processed"),
     "last per subject": (
         {"first": "ack_policy: explicit, deliver_policy: last_per_subject, filter_subject: s.a",
          "then": "ack_policy: all, deliver_policy: last_per_subject, filter_subject: s.a"},
@@ -132,7 +132,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
          "info": {"delivered": {"consumer_seq": 2, "stream_seq": 90}, "ack_floor": {"consumer_seq": 0, "stream_seq": 0}}},
         "until its first message is acknowledged",
     ),
-    "no access to what we remember": ({"then": "ack_policy: all", "ledger_known": False}, "needs bucket reconciler"),
+    "no access to what we remember": (
+        {"then": "ack_policy: all", "ledger_known": False},
+        "bucket reconciler, which an interrupted replacement needs, could not be read here",
+    ),
 }  # fmt: skip
 
 

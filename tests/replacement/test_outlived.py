@@ -141,7 +141,7 @@ def test_an_interest_stream_has_nothing_left_of_what_is_queued(account: Account,
         await source.until("S", lambda info: not info["state"]["messages"])
         (change,) = (await source.plan(source.file(6, "EG101", "EG302"))).plan.changes
         assert change.is_refused
-        assert "it drops what S-g has taken in" in change.verdicts[0].message
+        assert "it deletes what S-g has copied" in change.verdicts[0].message
 
     played(account, tmp_path, story, "retention: interest,")
 

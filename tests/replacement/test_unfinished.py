@@ -63,7 +63,7 @@ def test_not_wanted_any_more_before_the_deletion_it_is_taken_back(cut: Cut, afte
     async def then(work: Work) -> None:
         planned = await work.plan(cut.old)
         assert actions(planned.plan) == [("consumer/S/c", Action.UPDATE)]
-        assert "not wanted any more" in planned.plan.changes[0].reason
+        assert "nobody wants that change any more" in planned.plan.changes[0].reason
         before = (await work.info())["created"]
         assert (await work.apply(cut.old)).is_success
         info = await work.info()

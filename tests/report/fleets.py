@@ -92,7 +92,7 @@ def strayed() -> tuple[StrayedObject, ...]:
     at = "orders/orders.yaml:12"
     shorter = [
         StrayedObject(target=name, standing="changed", address="stream/ORDERS", topology="orders", team="orders", fields=(age,),
-                verdicts=(("ST301", "1.2 M of 3.4 M messages go at apply"),), place=at)
+                verdicts=(("ST301", "apply deletes 1.2 M of 3.4 M messages"),), place=at)
         for name in ("eu-1", "eu-2", "us-1", "us-2")
     ]  # fmt: skip
     return (

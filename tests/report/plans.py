@@ -67,7 +67,7 @@ def policy_switch() -> PlannedChange:
 
 def limit_lowered(address: str = "stream/ORDERS", messages: int = 1_200_000, **more: Any) -> PlannedChange:
     lowered = verdict(
-        "ST301", "limit-lowered", Outcome.NEEDS_CONSENT, f"{messages:_} messages go at apply.",
+        "ST301", "limit-lowered", Outcome.NEEDS_CONSENT, f"apply deletes {messages:_} messages.",
         address, path="max_age", span=at(8, 14), to=3 * DAY, consentable=True, quantities={"messages": messages},
     )  # fmt: skip
     return update(address, field("max_age", 7 * DAY, 3 * DAY, AGE), verdicts=(lowered,), span=at(7, 5), **more)

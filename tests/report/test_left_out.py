@@ -40,7 +40,7 @@ class Row(NamedTuple):
 NO_LIMIT, OFF = "no limit (default)", "false (default)"
 FLAG = Row("true", OFF)
 METADATA = Row("{team: billing}", NONE)
-SOURCE = "{name: PAYMENTS, opt_start_seq: 1_000, filter_subject: a.b}"
+SOURCE = "{name: PAYMENTS, filter_subject: a.b, opt_start_seq: 1_000}"
 REPUBLISH = Row('{src: ">", dest: r.x}', NONE)
 PLACEMENT = Row("{tags: [ssd]}", NONE)
 

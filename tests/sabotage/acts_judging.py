@@ -100,8 +100,8 @@ RULES = (
     Act(
         name="a limit per subject is said to trim at once where nobody counted",
         file="reconciler/kinds/effects/surplus.py",
-        before='"go at apply" if is_prompt else _later(change)',
-        after='"go at apply"',
+        before='("apply", "") if is_prompt else ("the server", _later(change))',
+        after='("apply", "")',
         seen_by=(says("ST301"),),
     ),
     Act(
@@ -114,8 +114,8 @@ RULES = (
     Act(
         name="what is in flight is said to keep its payload",
         file="reconciler/kinds/consumer/effects.py",
-        before='where not acknowledged in time"] if flying else []',
-        after='where not acknowledged in time"] if False else []',
+        before='unless acknowledged in time"] if flying else []',
+        after='unless acknowledged in time"] if False else []',
         seen_by=(says("CO601"),),
     ),
     Act(

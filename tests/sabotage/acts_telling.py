@@ -6,6 +6,62 @@ from tests.sabotage.act import Act
 
 FORMATS = (
     Act(
+        name="a gate does not say what it waits for",
+        file="reconciler/server/run/gates.py",
+        before="                    wait.what = seen.why",
+        after="                    wait.what = step.id",
+        seen_by=("tests/cli/test_status_line.py::test_a_gate_says_what_it_waits_for_and_until_when",),
+    ),
+    Act(
+        name="a log is told what only a terminal forgets",
+        file="reconciler/cli/shared/status_line.py",
+        before='line = status(self._doing, longest(now), now, width) if self.is_watched else ""',
+        after="line = status(self._doing, longest(now), now, width)",
+        seen_by=("tests/cli/test_status_line.py::test_where_nobody_watches_nothing_is_said",),
+    ),
+    Act(
+        name="the status line is written over a question",
+        file="reconciler/cli/shared/screen.py",
+        before="    with LINE.apart():\n        return typer.confirm(question, default=False, err=True)",
+        after="    return typer.confirm(question, default=False, err=True)",
+        seen_by=("tests/cli/test_status_line.py::test_a_question_is_not_written_over_by_what_is_waited_for",),
+    ),
+    Act(
+        name="a pipe waits for somebody to read in a pager",
+        file="reconciler/cli/shared/paging.py",
+        before="    if not (sys.stdin.isatty() and sys.stdout.isatty()) or paper.rows([text]) < (paper.height or 0):",
+        after="    if paper.rows([text]) < (paper.height or 0):",
+        seen_by=("tests/cli/test_paging.py::test_a_pipe_gets_the_plan_as_it_is",),
+    ),
+    Act(
+        name="CI waits for somebody to read in a pager",
+        file="reconciler/cli/shared/paging.py",
+        before='if environ.get("TERM", "") in ("", "dumb") or environ.get("CI"):',
+        after='if environ.get("TERM", "") in ("", "dumb"):',
+        seen_by=("tests/cli/test_paging.py::test_the_pager_is_what_somebody_chose_else_less",),
+    ),
+    Act(
+        name="a refusal scrolls away",
+        file="reconciler/report/document/long.py",
+        before="    titles = [_line(one, paper) for one in stops]",
+        after="    titles = [_line(one, paper) for one in stops[1:]]",
+        seen_by=("tests/cli/test_paging.py::test_every_refusal_has_a_line_on_the_last_screen_as_far_as_it_has_room",),
+    ),
+    Act(
+        name="what has consequences is counted away before a question",
+        file="reconciler/report/document/long.py",
+        before="    return one.section not in (*STOPS, *DESTROYS, Section.WAITS) and all(map(is_bare, one.changes))",
+        after="    return one.section not in (*STOPS, Section.WAITS)",
+        seen_by=("tests/cli/test_paging.py::test_what_an_apply_deletes_is_on_the_screen_below_which_it_asks",),
+    ),
+    Act(
+        name="a name that a shell would run is completed",
+        file="reconciler/cli/completing/line.py",
+        before="if one.word.startswith(it.begun) and _SAFE.fullmatch(one.word)]",
+        after="if one.word.startswith(it.begun)]",
+        seen_by=("tests/cli/test_completion.py::test_a_name_that_a_shell_would_not_take_for_itself_is_not_offered",),
+    ),
+    Act(
         name="an escape is removed: control characters reach the terminal",
         file="reconciler/report/words/visible.py",
         before="return text if text.isascii() and text.isprintable() else _OBEYED.sub(_written_out, text)",
@@ -284,4 +340,13 @@ DRIFT = (
     ),
 )
 
-ACTS = (*FORMATS, *SECRETS, *DRIFT)
+HELP = (
+    Act(
+        name="a command ends with a code that its help does not name",
+        file="reconciler/cli/account/adopt.py",
+        before='@app.command(name="adopt", epilog=exits.named(exits.REFUSED))',
+        after='@app.command(name="adopt")',
+        seen_by=("tests/cli/test_adopt.py",),
+    ),
+)
+ACTS = (*FORMATS, *SECRETS, *DRIFT, *HELP)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,13 @@ def test_contexts_are_found_where_xdg_says(tmp_path: Path) -> None:
 def test_contexts_are_found_in_the_home_folder(tmp_path: Path) -> None:
     write(tmp_path / ".config", "prod", url="prod")
     assert urls(resolve(Settings(context="prod"), {"HOME": str(tmp_path)})) == ["nats://prod:4222"]
+
+
+def test_a_user_without_a_home_has_no_contexts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container that runs as a number: neither `$HOME` nor the system knows a folder."""
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: 65532)
+    assert urls(resolve(Settings(), {})) == [DEFAULT_URL]
 
 
 def test_a_context_may_be_a_file(tmp_path: Path) -> None:

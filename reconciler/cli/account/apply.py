@@ -26,7 +26,7 @@ from reconciler.report.codec.json import json_list
 app = common.app()
 
 
-@app.command(name="apply")
+@app.command(name="apply", epilog=exits.named(exits.REFUSED))
 @takes(connection)
 @takes(selection)
 @takes(reports)
@@ -41,12 +41,12 @@ def apply_(
     ] = False,
     backup: Backup = None,
     format_: Annotated[
-        common.PlainFormat, typer.Option("--format", help="What was done, for people, or for tools.")
+        common.PlainFormat, typer.Option("--format", help="Tell what was done: text for people, json for tools.")
     ] = common.PlainFormat.TEXT,
     verbose: common.Verbose = False,
     no_color: common.NoColor = False,
 ) -> int:
-    """Show the plan, ask for confirmation, and make it so. PATHS may be one plan saved with `plan --out plan.json`."""
+    """Show the plan, ask for confirmation, and carry it out. PATHS may be one plan that `plan --out plan.json` saved."""
     if not yes and not sys.stdin.isatty():
         raise common.Misused(
             "There is no terminal to ask on. Look first with `reconciler plan "

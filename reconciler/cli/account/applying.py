@@ -8,11 +8,9 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-
-import typer
 
 from reconciler.changes.events import REFUSALS, Event, Finished, Started, Waiting
 from reconciler.changes.plan import Plan
@@ -20,7 +18,7 @@ from reconciler.cli.account.backups import backed_up, unused
 from reconciler.cli.account.planning import Made, Selection, making
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.reporting import Reports, carried_out
-from reconciler.cli.shared.screen import NobodyReads, Progress, paper, say, tell
+from reconciler.cli.shared.screen import NobodyReads, Progress, is_agreed, paper, say, tell
 from reconciler.cli.shared.several import stopped
 from reconciler.journeys.apply.apply import apply as run_plan
 from reconciler.journeys.plan.plan import Planned
@@ -30,7 +28,7 @@ from reconciler.report.codec.outcome_json import outcome_json
 from reconciler.report.document.document import Document
 from reconciler.report.document.headline import where
 from reconciler.report.formats import FORMATS
-from reconciler.report.outcome import outcome_text, progress, waiting
+from reconciler.report.outcome import begun, outcome_text, progress, so_far
 from reconciler.report.words.commands import of_plan
 from reconciler.report.words.diagnostics import report
 from reconciler.report.words.paper import Paper
@@ -66,7 +64,7 @@ class Manner:
         if self.format is common.PlainFormat.JSON:
             return True
         try:
-            say(FORMATS["text"](document))
+            say(FORMATS["text"](replace(document, is_asked_about=document.goes_on and not self.yes)))
         except NobodyReads:
             tell("The plan could not be shown, so it was not applied. Nothing was changed.\n")
             return False
@@ -191,9 +189,9 @@ def exit_of(finished: Finished, plan: Plan) -> int:
 
 
 def confirmed(plan: Plan) -> bool:
-    """Ask on the terminal whether to apply the plan; only an explicit yes makes it True."""
-    what = counted(len(plan.steps), "step") if plan.steps else "no step, only records of ownership"
-    return typer.confirm(f"\nApply this ({what}) to {where(plan.topology, plan.target)}?", default=False, err=True)
+    """Asks on the terminal whether to apply the plan; only an explicit yes makes it True."""
+    what = counted(len(plan.steps), "step") if plan.steps else "no step, only records of what is ours"
+    return is_agreed(f"\nApply this ({what}) to {where(plan.topology, plan.target)}?")
 
 
 async def followed(what: Planned | SavedReview, js: JetStream, *, backup: Path | None = None) -> Finished:
@@ -236,11 +234,12 @@ def _interruptible(stop: asyncio.Event) -> Iterator[None]:
 
 
 class _ProgressLine:
-    """Shows progress, at most twenty times a second."""
+    """Progress, at most twenty times a second; what is waited for stands beside it."""
 
     def __init__(self, total: int) -> None:
         self._progress, self._total, self._settled, self._next = Progress(), total, 0, 0.0
         self._told: set[str] = set()
+        self._progress.show(begun(total))
 
     def follow(self, event: Event) -> None:
         if isinstance(event, Finished):
@@ -257,7 +256,7 @@ class _ProgressLine:
     def _wait(self, event: Waiting) -> None:
         """Say once for each step what a run waits for, because readers of a log want to know what took so long."""
         if self._progress.is_watched:
-            self._progress.show(waiting(self._settled, self._total, event.text, self._progress.width))
+            self._progress.show(so_far(self._settled, self._total))
         elif event.step.id not in self._told:
             self._told.add(event.step.id)
             tell(f"{visible(event.text)} …\n")

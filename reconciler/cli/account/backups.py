@@ -30,7 +30,7 @@ Backup = Annotated[
     Path | None,
     typer.Option(
         "--backup", metavar="DIR", parser=_named,
-        help="First write down streams that lose something, as `nats` restores them.",
+        help="First back up each stream that loses something, as `nats stream restore` reads it.",
     ),
 ]  # fmt: skip
 

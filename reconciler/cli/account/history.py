@@ -30,18 +30,20 @@ def history_(
         typer.Argument(
             metavar="[RUN | diff [RUN] [RUN]]",
             show_default=False,
-            help="A number shows that run in full; diff shows what changed from one run to another: by default from the "
-            "one before to the newest, with one number since that.",
+            help="A number shows that run in full. `diff` shows what changed from one run to another: between two numbers, "
+            "since one number, or from the run before to the newest.",
         ),
     ] = None,
-    topology: Annotated[str | None, typer.Option("--topology", metavar="NAME", help="Only runs of this one.")] = None,
+    topology: Annotated[
+        str | None, typer.Option("--topology", metavar="NAME", help="Only runs of this topology.")
+    ] = None,
     format_: Annotated[
-        common.PlainFormat, typer.Option("--format", help="For people, or for tools.")
+        common.PlainFormat, typer.Option("--format", help=common.PLAIN_FORMAT_HELP)
     ] = common.PlainFormat.TEXT,
     verbose: common.Verbose = False,
     no_color: common.NoColor = False,
 ) -> int:
-    """Show who applied what to this account and when, and what became of it. The newest 50 runs of each topology are kept."""
+    """Show who applied what to this account and when, and how it ended. The newest 50 runs of each topology are kept."""
     words = what or []
     numbers = _numbers(words[1:] if words[:1] == ["diff"] else words, most=2 if words[:1] == ["diff"] else 1)
     if numbers and topology is not None:

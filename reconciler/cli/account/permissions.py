@@ -41,20 +41,20 @@ def permissions_(
     connection: Connection,
     values: Values,
     allow: common.Allow = None,
-    backup: Annotated[bool, typer.Option("--backup", help="Also for `apply --backup`.")] = False,
-    watch: Annotated[bool, typer.Option("--watch", help="Also for `drift --watch`.")] = False,
+    backup: Annotated[bool, typer.Option("--backup", help="Add what `apply --backup` needs.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Add what `drift --watch` needs.")] = False,
     format_: Annotated[
         PermissionsFormat,
-        typer.Option("--format", help="For nats-server's configuration, for tools, or as an nsc command."),
+        typer.Option("--format", help="text for nats-server's configuration, json for tools, nsc for an nsc command."),
     ] = PermissionsFormat.TEXT,
-    for_: Annotated[str, typer.Option("--name", metavar="USER", help="The user in the nsc command.")] = "ci",
+    for_: Annotated[str, typer.Option("--name", metavar="USER", help="Name of the user in the nsc command.")] = "ci",
 ) -> int:
-    """Print the least permissions of a user who plans, applies or watches this topology, in whatever state the account is.
+    """Print the least permissions of a user who plans, applies or looks for drift, whatever state the account is in.
 
-    What deletes or replaces is part of them only where `removed:`, `allow:` or --allow says so. Of drift they tell who did it
-    where the stream of audit events is declared here; one declared elsewhere takes $JS.API.DIRECT.GET.NAME too. Of the
-    connection only --js-domain, --js-api-prefix and --inbox-prefix matter, also as a context has them; no server is asked. A
-    server that is itself of the domain judges the plain subjects: leave out --js-domain for its users.
+    They let the user delete or replace only what `removed:`, `allow:` or --allow names. They let `drift` tell who changed
+    something if these files declare the stream of audit events; for a stream that is declared elsewhere, add
+    $JS.API.DIRECT.GET.NAME. No server is asked: of the connection, only --js-domain, --js-api-prefix and --inbox-prefix
+    matter, given as options or by the context. Leave out --js-domain for users whose server is itself of the domain.
     """
     from reconciler.journeys.permissions import permissions as asking  # noqa: PLC0415
     from reconciler.journeys.plan.files import load, topology_of  # noqa: PLC0415

@@ -23,7 +23,7 @@ from reconciler.server.connect.options import ConnectOptions
 app = common.app()
 
 
-@app.command(name="plan")
+@app.command(name="plan", epilog=exits.named(exits.PENDING, exits.REFUSED))
 @takes(connection)
 @takes(selection)
 @takes(reports)
@@ -34,13 +34,16 @@ def plan_(
     connection: Connection,
     format_: ChosenFormat = ReportFormat.TEXT,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE.json", help="Save it, to apply exactly this later.")
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE.json", help="Save the plan, so that `apply` carries out exactly this."
+        ),
     ] = None,
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit 2 when changes are pending.")] = False,
     verbose: common.Verbose = False,
     no_color: common.NoColor = False,
 ) -> int:
-    """Show what would be changed in the account, what is refused and why. Changes nothing."""
+    """Show what an apply would change in the account, what is refused, and why. Changes nothing."""
     if out is not None and out.suffix != ".json":
         raise common.Misused(
             f"--out {out}: write a name that ends in .json, because `apply` recognises a saved plan by that."

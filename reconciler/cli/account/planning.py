@@ -108,7 +108,9 @@ def selection(
     take_over: common.TakeOver = None,
     revision: Annotated[
         str | None,
-        typer.Option("--revision", metavar="OLD", help="To go back: PATHS as they were in this git revision."),
+        typer.Option(
+            "--revision", metavar="OLD", help="Read PATHS as they were in this git revision, to go back to it."
+        ),
     ] = None,
 ) -> Selection:
     """Declares --only, --exclude, --allow, --take-over and --revision. Raises Misused where a consent cannot be

@@ -38,7 +38,7 @@ from reconciler.testbed import programs
 app = common.app()
 
 
-@app.command()
+@app.command(epilog=exits.named(exits.REFUSED))
 @takes(connection)
 @takes(selection)
 @takes(reports)
@@ -49,30 +49,30 @@ def rehearse(
     connection: Connection,
     base: Annotated[
         str | None,
-        typer.Option("--base", metavar="REV", help="Start from this revision of the files; needs no account."),
+        typer.Option("--base", metavar="REV", help="Start from this git revision of the files, and ask no account."),
     ] = None,
     on: Annotated[
         str | None,
-        typer.Option("--on", metavar="VERSION", help="nats-server to rehearse on, if not the account's own."),
+        typer.Option("--on", metavar="VERSION", help="Version of nats-server to rehearse on. [the account's own]"),
     ] = None,
     server_version: Annotated[
         str | None,
         typer.Option(
-            "--server-version", metavar="VERSION", help="Then start this one on the same stores, and compare."
+            "--server-version", metavar="VERSION", help="Start this version on the same stores afterwards, and compare."
         ),
     ] = None,
     probe: Annotated[
         bool,
         typer.Option(
             "--probe",
-            help="Then let clients publish, read, get and delete there, with and without the changes, and compare what they feel.",
+            help="Let clients publish, read, get and delete there, with and without the changes, and compare.",
         ),
     ] = False,
     format_: ChosenFormat = ReportFormat.TEXT,
     verbose: common.Verbose = False,
     no_color: common.NoColor = False,
 ) -> int:
-    """Carry the plan out for real on throw-away servers, and say what they answered. The account is only read."""
+    """Carry the plan out on throw-away servers, and show what they answer. The account is only read."""
     progress = Progress()
     earlier = selection.earlier(paths)
     loaded = load(paths, selection.tree(earlier))
@@ -85,10 +85,9 @@ def rehearse(
         else:
             live = _on(asyncio.run(_look(connection.options(), progress.show)), wanted)
         fetch = partial(_program, tell=progress.show)
-        progress.show(f"rehearsing on nats-server {live.target.version} …")
         options = selection.options(earlier)
         try:
-            found = rehearse_(topology, live, options, fetch, str(then) if then else None)
+            found = rehearse_(topology, live, options, fetch, str(then) if then else None, progress.show)
             if probe:
                 progress.show("letting clients do the same before and after …")
                 found = _probed(found, topology, live, options, fetch)

@@ -12,7 +12,7 @@ import typer
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.option_groups import takes
-from reconciler.cli.shared.screen import say, tell
+from reconciler.cli.shared.screen import is_agreed, say, tell
 from reconciler.cli.shared.value_option import Values, values
 from reconciler.journeys.history import history as asking
 from reconciler.memory.lease import Held
@@ -28,12 +28,12 @@ def unlock(
     connection: Connection,
     values: Values,
     paths: Annotated[
-        list[Path] | None, typer.Argument(metavar="[PATHS]...", help="Files of the topology; left out: every lease.")
+        list[Path] | None, typer.Argument(metavar="[PATHS]...", help="Files of the topology. [every topology]")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> int:
-    """Show who holds the lease of a topology, and remove it after confirmation. Whoever applies under it still stops
-    writing when its next renewal fails, within 5 seconds."""
+    """Show who holds the lease of a topology, and remove it after confirmation. An apply that is still at work stops
+    writing within 5 seconds, when it cannot renew its lease."""
     values.need(paths)
     return asyncio.run(_unlock(connection, _topology(paths or [], values), yes=yes))
 
@@ -68,7 +68,7 @@ def _confirmed(one: Held) -> bool:
     if not sys.stdin.isatty():
         raise common.Misused("There is no terminal to ask on; add --yes to remove the lease without being asked.")
     try:
-        return typer.confirm(f"Remove the lease of topology {visible(one.holder.topology)}?", default=False, err=True)
+        return is_agreed(f"Remove the lease of topology {visible(one.holder.topology)}?")
     except typer.Abort:  # another one may be removed already
         tell("\n")
         return False

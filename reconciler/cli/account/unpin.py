@@ -21,10 +21,12 @@ app = common.app()
 @takes(connection)
 def unpin(
     connection: Connection,
-    consumer: Annotated[str, typer.Argument(metavar="STREAM/CONSUMER", help="For example ORDERS/dispatch.")],
+    consumer: Annotated[
+        str, typer.Argument(metavar="STREAM/CONSUMER", help="The consumer, for example ORDERS/dispatch.")
+    ],
 ) -> int:
-    """End the pin of a consumer's client, so that another one that pulls is served at once. Of members of a partitioned
-    group: `groups step-down`."""
+    """End the pin of a consumer's client, so that another client that pulls is served at once. For a member of a
+    partitioned group, use `groups step-down`."""
     named = consumer.removeprefix("consumer/")
     stream, _, name = named.partition("/")
     is_wrong = not (stream and name) or "/" in name

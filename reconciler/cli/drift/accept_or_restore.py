@@ -13,7 +13,7 @@ from reconciler.cli.account.applying import ApplyRun, Manner
 from reconciler.cli.account.planning import Made
 from reconciler.cli.shared import exits
 from reconciler.cli.shared.common import PlainFormat
-from reconciler.cli.shared.screen import paper, say, tell
+from reconciler.cli.shared.screen import Progress, paper, say, tell
 from reconciler.documents.read.files import Tree
 from reconciler.journeys.drift.accept import accept
 from reconciler.journeys.drift.accepted import accepted_json, accepted_text
@@ -60,7 +60,10 @@ async def _restored(
 ) -> int:  # fmt: skip
     """Apply the restoration: show it, ask, carry it out. What this topology may not put back stays drift."""
     began = time.monotonic()
+    progress = Progress()
+    progress.show("reading files and account …")
     async with both(paths, connecting, tree) as here:
+        progress.clear()
         found = look(here.topology, here.snapshot, options)
         theirs = [item for item in found.drift.drifted if not item.is_ours]
         if found.drift.is_partial or len(theirs) == len(found.drift.drifted):

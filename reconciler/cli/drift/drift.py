@@ -78,7 +78,7 @@ def part(
     return DriftScope(only=tuple(only or ()), exclude=tuple(exclude or ()), allow=tuple(allow or ()), values=values)
 
 
-@app.command(name="drift")
+@app.command(name="drift", epilog=exits.named(exits.DRIFT, exits.REFUSED))
 @takes(connection)
 @takes(part)
 @takes(reports)
@@ -88,32 +88,37 @@ def drift_(
     part: DriftScope,
     connection: Connection,
     accept: Annotated[
-        bool, typer.Option("--accept", help="Write the live values into the files; comments and layout stay.")
+        bool, typer.Option("--accept", help="Write the live values into the files. Comments and layout stay.")
     ] = False,
     restore: Annotated[
-        bool, typer.Option("--restore", help="Put back what strayed, and nothing else: a plan, asked about.")
+        bool,
+        typer.Option(
+            "--restore", help="Put back what drifted, and nothing else: show the plan, ask, and carry it out."
+        ),
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="With --restore: do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="With --restore, do not ask.")] = False,
     partial: Annotated[
-        bool, typer.Option("--partial", help="With --restore: put back what does not depend on anything refused.")
+        bool, typer.Option("--partial", help="With --restore, put back what does not depend on anything refused.")
     ] = False,
     watch: Annotated[
-        bool, typer.Option("--watch", help="Stay, and tell what changes as soon as it does. Ctrl-C ends it.")
+        bool, typer.Option("--watch", help="Stay, and tell of each change when it happens. Ctrl-C ends it.")
     ] = False,
     every: Annotated[
-        str | None, typer.Option("--every", metavar="TIME", help="While watching, look at everything this often. [15m]")
+        str | None, typer.Option("--every", metavar="TIME", help="With --watch, look at everything this often. [15m]")
     ] = None,
     metrics: Annotated[
         Path | None, typer.Option("--metrics", metavar="FILE.prom", help="Write Prometheus metrics into this file.")
     ] = None,
     listen: Annotated[
-        str | None, typer.Option("--listen", metavar="HOST:PORT", help="While watching, serve them under /metrics.")
+        str | None,
+        typer.Option("--listen", metavar="HOST:PORT", help="With --watch, serve the metrics under /metrics."),
     ] = None,
     format_: ChosenFormat = ReportFormat.TEXT,
     verbose: common.Verbose = False,
     no_color: common.NoColor = False,
 ) -> int:
-    """Show what is live and no longer as it was last applied: exit 3. What is merged and not applied yet is no drift."""
+    """Show what was changed since it was last applied, and who changed it; end with 3 if anything was. A change of the files
+    that is not applied yet is no drift."""
     in_words = format_ in (ReportFormat.TEXT, ReportFormat.JSON) and not reports.wanted
     common.never(
         (accept + restore + watch > 1, "--accept, --restore and --watch do different things; choose one of them."),

@@ -14,7 +14,7 @@ import typer
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.option_groups import takes
-from reconciler.cli.shared.screen import emit, paper, tell
+from reconciler.cli.shared.screen import doing, emit, paper, tell
 from reconciler.cli.shared.writing import Overwrite, write
 from reconciler.documents.write.new_files import strangers
 from reconciler.journeys.export.export import Exported, ExportedFolder, Layout, exported, exported_folder
@@ -34,25 +34,26 @@ def export_(
     connection: Connection,
     topology: Annotated[
         str | None,
-        typer.Option("--topology", metavar="NAME", help="Name of the topology in the file; left out: its only owner."),
+        typer.Option("--topology", metavar="NAME", help="Name of the topology in the file. [the only owner]"),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="A new file, instead of stdout.")
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write into this new file, not to stdout.")
     ] = None,
     into: Annotated[
-        Path | None, typer.Option("--into", metavar="DIR", help="A folder with a file for each owner or stream.")
+        Path | None,
+        typer.Option("--into", metavar="DIR", help="Write into this folder, a file for each owner or stream."),
     ] = None,
     layout: Annotated[
-        Layout | None, typer.Option("--layout", help="With --into: a file for each of these. [owner]")
+        Layout | None, typer.Option("--layout", help="With --into, what there is a file for. [owner]")
     ] = None,
     overwrite: Overwrite = False,
     only: common.Only = None,
     exclude: common.Exclude = None,
 ) -> int:
-    """Write what is live as YAML: only what differs from the server's defaults, in units people read.
+    """Write what is live as YAML: what differs from the server's defaults, in units that people read.
 
-    The same account gives the same bytes. Owners are the topologies that bucket `reconciler` remembers. Into a folder,
-    what nobody owns yet goes to --topology, else to `exported`; one file holds everything, whosever it is.
+    The same account gives the same bytes. The owners are those that bucket `reconciler` remembers. A single file holds
+    everything, whoever owns it. In a folder, what nobody owns goes to the topology that --topology names, or to `exported`.
     """
     common.never(
         (output is not None and into is not None, "--output names one file and --into a folder; give one of them."),
@@ -62,10 +63,12 @@ def export_(
     )  # fmt: skip
     wanted = _Wanted(connection.options(), topology, tuple(only or ()), tuple(exclude or ()))
     if into is not None:
-        folder = asyncio.run(wanted.folder(layout or Layout.OWNER))
+        with doing("reading the account …"):
+            folder = asyncio.run(wanted.folder(layout or Layout.OWNER))
         _write_folder(folder, into, connection, overwrite=overwrite)
         return _ended(folder.left_out)
-    found = asyncio.run(wanted.file())
+    with doing("reading the account …"):
+        found = asyncio.run(wanted.file())
     if output is None:
         emit(found.text)
     else:

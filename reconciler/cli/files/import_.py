@@ -25,14 +25,15 @@ def import_(
     ],
     topology: Annotated[str, typer.Option("--topology", metavar="NAME", help="Name of the topology.")] = "imported",
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="A new file, instead of stdout.")
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write into this new file, not to stdout.")
     ] = None,
     overwrite: Overwrite = False,
 ) -> int:
     """Write a topology from files of the `nats` CLI, of Terraform's JetStream provider, or of NACK.
 
-    Read are `nats stream info --json` and `nats consumer info --json`, backups (backup.json), a terraform.tfstate of
-    version 4, and manifests of jetstream.nats.io/v1beta2. What cannot be carried over is named with its place.
+    It reads the output of `nats stream info --json` and `nats consumer info --json`, backups (backup.json), a
+    terraform.tfstate of version 4, and manifests of jetstream.nats.io/v1beta2. It names what it cannot carry over, with
+    the place.
     """
     common.never(
         (overwrite and output is None, "--overwrite is about a file; name it with --output, or leave it out."),

@@ -14,7 +14,7 @@ import typer
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, document, reports
-from reconciler.cli.shared.screen import paper
+from reconciler.cli.shared.screen import doing, paper
 from reconciler.cli.shared.value_option import Values, values
 from reconciler.journeys.review.review import Review
 from reconciler.journeys.review.revisions import Reviewed, review_files
@@ -27,34 +27,42 @@ SHOWN = 12
 """How many characters of a commit are shown."""
 
 
-@app.command()
+@app.command(epilog=exits.named(exits.PENDING, exits.REFUSED))
 @takes(reports)
 @takes(values)
 def review(
     reports: Reports,
     values: Values,
     base: Annotated[
-        str, typer.Option("--base", metavar="REV", help="Compare with where this revision and yours parted.")
+        str, typer.Option("--base", metavar="REV", help="Compare with where this git revision and yours parted.")
     ],
     paths: Annotated[
         list[Path] | None,
         typer.Argument(metavar="[PATHS...]", help="Files and folders, of any number of topologies.", show_default="."),
     ] = None,
     head: Annotated[
-        str | None, typer.Option("--head", metavar="REV", help="A revision instead of the working tree.")
+        str | None, typer.Option("--head", metavar="REV", help="Compare this git revision, not the working tree.")
     ] = None,
     for_server: Annotated[
-        str | None, typer.Option("--for-server", metavar="VERSION", help="Judge for this nats-server version alone.")
+        str | None,
+        typer.Option(
+            "--for-server",
+            metavar="VERSION",
+            help="Judge for this version of nats-server alone. [expect.min_server, and the newest]",
+        ),
     ] = None,
     format_: ChosenFormat = ReportFormat.TEXT,
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit 2 when there are changes.")] = False,
     verbose: common.Verbose = False,
     no_color: common.NoColor = False,
 ) -> int:
-    """Show what changes to the files would do, judged without an account: for pull requests, also from forks."""
+    """Show what a change of the files would do, without an account: for pull requests, also from forks."""
     where = paths or [Path()]
     server = common.version(for_server)
-    found = review_files(where, base, head, today=datetime.now(UTC).date(), server=server, values=dict(values.given))
+    with doing("comparing revisions …"):
+        found = review_files(
+            where, base, head, today=datetime.now(UTC).date(), server=server, values=dict(values.given)
+        )
     look = paper(verbose=verbose, no_color=no_color)
     reports.say(format_, *_documents(found, where, values, head, look))
     return _code(found, pending=exit_code)

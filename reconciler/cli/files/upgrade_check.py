@@ -13,7 +13,7 @@ import typer
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.option_groups import takes
-from reconciler.cli.shared.screen import paper, say, tell
+from reconciler.cli.shared.screen import doing, paper, say, tell
 from reconciler.cli.shared.value_option import Values, values
 from reconciler.journeys.upgrade.check import Checked, check_account, check_files
 from reconciler.journeys.upgrade.text import head, upgrade_json, upgrade_text
@@ -31,27 +31,31 @@ class UpgradeFormat(StrEnum):
     JSON = "json"
 
 
-@app.command(name="upgrade-check")
+@app.command(name="upgrade-check", epilog=exits.named(instead={exits.REFUSED: "something would be lost or refused"}))
 @takes(connection)
 @takes(values)
 def upgrade_check(
     connection: Connection,
     values: Values,
     server_version: Annotated[
-        str, typer.Option("--server-version", metavar="VERSION", help="The nats-server to come, for example 2.14.6.")
+        str,
+        typer.Option(
+            "--server-version", metavar="VERSION", help="Version of nats-server to upgrade to, for example 2.14.6."
+        ),
     ],
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[PATHS...]", help="Files alone, without a server.", show_default=False),
+        typer.Argument(metavar="[PATHS...]", help="Files to check without a server. [the account]", show_default=False),
     ] = None,
-    format_: Annotated[UpgradeFormat, typer.Option("--format", help="For people, or for tools.")] = UpgradeFormat.TEXT,
+    format_: Annotated[UpgradeFormat, typer.Option("--format", help=common.PLAIN_FORMAT_HELP)] = UpgradeFormat.TEXT,
     verbose: common.Verbose = False,
     no_color: common.NoColor = False,
 ) -> int:
-    """Say what another server version would lose, refuse or rewrite of everything live, or of files."""
+    """Show what another server version would lose, refuse or rewrite: of everything live, or of files."""
     after = _version(server_version)
     values.need(paths)
-    found = check_files(paths, after, values.tree()) if paths else asyncio.run(_account(connection, after))
+    with doing("reading files …" if paths else "reading the account …"):
+        found = check_files(paths, after, values.tree()) if paths else asyncio.run(_account(connection, after))
     if found.diagnostics:
         tell(diagnostics.report(found.diagnostics))
     say(

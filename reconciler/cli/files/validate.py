@@ -9,7 +9,7 @@ import typer
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, document, reports
-from reconciler.cli.shared.screen import paper
+from reconciler.cli.shared.screen import doing, paper
 from reconciler.cli.shared.value_option import Values, values
 from reconciler.documents.read.load import Loaded
 from reconciler.journeys.plan.validate import checked_each, versions
@@ -30,14 +30,20 @@ def validate(
     reports: Reports,
     values: Values,
     for_server: Annotated[
-        str | None, typer.Option("--for-server", metavar="VERSION", help="Judge for this nats-server version alone.")
+        str | None,
+        typer.Option(
+            "--for-server",
+            metavar="VERSION",
+            help="Judge for this version of nats-server alone. [expect.min_server, and the newest]",
+        ),
     ] = None,
     format_: ChosenFormat = ReportFormat.TEXT,
     no_color: common.NoColor = False,
 ) -> int:
-    """Check files alone, without any server: every problem at once, each with its place and a way out."""
+    """Check files, without a server: every problem at once, each with its place and what to do about it."""
     server = common.version(for_server)
-    found = checked_each(paths, server, values.tree())
+    with doing("reading files …"):
+        found = checked_each(paths, server, values.tree())
     look = paper(no_color=no_color)
     reports.say(format_, *(_document(one, server, look) for one in found))
     return exits.FINE if all(map(_is_fine, found)) else exits.FAILED

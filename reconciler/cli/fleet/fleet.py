@@ -11,7 +11,7 @@ from reconciler.cli.fleet import plan as fleet_plan
 from reconciler.cli.fleet import questions as fleet_questions
 from reconciler.cli.fleet.options import As, FleetFormat, On, Which, on, which
 from reconciler.cli.fleet.running import Work, run
-from reconciler.cli.shared import common
+from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.reporting import Reports, reports
 from reconciler.cli.shared.screen import paper
@@ -26,7 +26,7 @@ app.add_typer(fleet_plan.app)
 
 @app.callback()
 def fleet() -> None:
-    """Many accounts at once: what each holds, what strayed, how it developed. Tables are kept between runs."""
+    """Look at many accounts at once: what each holds, what drifted, how that developed. Tables are kept between runs."""
 
 
 @app.command()
@@ -36,18 +36,18 @@ def fleet() -> None:
 def snapshot(
     which: Which, on: On, reports: Reports, format_: As = FleetFormat.TEXT, no_color: common.NoColor = False
 ) -> int:
-    """Read what every target holds, and keep it as this run's."""
+    """Read what every target holds, and keep it as this run."""
     return run(which, on, reports, format_, paper(no_color=no_color), _work("looking.snapshot"))
 
 
-@app.command()
+@app.command(epilog=exits.named(exits.DRIFT))
 @takes(which)
 @takes(on)
 @takes(reports)
 def drift(
     which: Which, on: On, reports: Reports, format_: As = FleetFormat.TEXT, no_color: common.NoColor = False
 ) -> int:
-    """Show what is live and no longer as it was applied, on every target: exit 3. Looks at them, and keeps this run."""
+    """Show what drifted on every target; end with 3 if anything did. Reads the targets, and keeps what it read as this run."""
     return run(which, on, reports, format_, paper(no_color=no_color), _work("looking.compare"))
 
 
@@ -58,7 +58,7 @@ def drift(
 def history(
     which: Which, on: On, reports: Reports, format_: As = FleetFormat.TEXT, no_color: common.NoColor = False
 ) -> int:
-    """Show how drift came and went over the runs that are kept, how long repairs took, and what will be full when."""
+    """Show how drift came and went over the runs that are kept, how long repairs took, and when streams will be full."""
     return run(which, on, reports, format_, paper(no_color=no_color), _work("past.history"))
 
 
@@ -75,24 +75,24 @@ def outliers(
         typer.Option(
             "--by",
             metavar="LABEL",
-            help="Targets with the same value of this label are peers. Repeatable. Default: all labels.",
+            help="Targets with the same value of this label are peers. Repeatable. [all labels]",
         ),
     ] = None,
     format_: As = FleetFormat.TEXT,
     no_color: common.NoColor = False,
 ) -> int:
-    """Show what is otherwise than at most targets with the same labels, whether declared or not."""
+    """Show where a target differs from most targets with the same labels, declared or not."""
     return run(which, on, reports, format_, paper(no_color=no_color), _work("past.unlike", by=tuple(by or ())))
 
 
-@app.command()
+@app.command(epilog=exits.named(exits.DRIFT))
 @takes(which)
 @takes(on)
 @takes(reports)
 def report(
     which: Which, on: On, reports: Reports, format_: As = FleetFormat.TEXT, no_color: common.NoColor = False
 ) -> int:
-    """Show all that is kept on one page: try --report html=fleet.html. Asks no target."""
+    """Show all that is kept on one page: try `--report html=fleet.html`. Reads no target."""
     return run(which, on, reports, format_, paper(no_color=no_color), _work("past.report"))
 
 

@@ -35,9 +35,15 @@ class FleetFormat(StrEnum):
     HTML = "html"
 
 
-As = Annotated[FleetFormat, typer.Option("--format", help="For people, for tools, for a comment, for a browser.")]
+As = Annotated[
+    FleetFormat,
+    typer.Option("--format", help="text for people, json for tools, markdown for a comment, html for a browser."),
+]
 File = Annotated[
-    Path, typer.Argument(metavar="FLEET.yaml", help="The accounts, and what each is to hold.", show_default=False)
+    Path,
+    typer.Argument(
+        metavar="FLEET.yaml", help="The file that names the accounts, and what each is to hold.", show_default=False
+    ),
 ]
 
 
@@ -78,7 +84,9 @@ def which(
     file: File,
     target: Annotated[
         list[str] | None,
-        typer.Option("--target", metavar="PATTERN", help="Only these targets, by name (eu-*) or label (env=prod)."),
+        typer.Option(
+            "--target", metavar="PATTERN", help="Only targets of this name (eu-*) or label (env=prod). Repeatable."
+        ),
     ] = None,
 ) -> Which:
     """Declares the argument FLEET.yaml and the option --target."""
@@ -122,19 +130,22 @@ def folder_of(fleet: str) -> str:
 
 def on(
     master: Annotated[
-        str | None, typer.Option("--master", metavar="URL", help="Spark's master; left out: this machine, all cores.")
+        str | None,
+        typer.Option("--master", metavar="URL", help="Master of the Spark cluster. [all cores of this machine]"),
     ] = None,
     store: Annotated[
         str | None,
         typer.Option(
             "--store",
             metavar="WHERE",
-            help="Folder of the tables, or table:CATALOG.SCHEMA. [fleet-data/NAME OF THE FLEET beside FLEET.yaml]",
+            help="Where the tables are kept: a folder, or table:CATALOG.SCHEMA. [fleet-data/NAME beside FLEET.yaml]",
         ),
     ] = None,
     run: Annotated[
         str | None,
-        typer.Option("--run", metavar="NAME", help="Name of this look; said again, it is replaced. [today, UTC]"),
+        typer.Option(
+            "--run", metavar="NAME", help="Name of this run. A run of the same name is replaced. [today, in UTC]"
+        ),
     ] = None,
 ) -> On:
     """Declares --master, --store and --run, for commands that read or write the fleet's tables."""

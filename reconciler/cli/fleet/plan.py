@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 app = common.app()
 
 
-@app.command()
+@app.command(epilog=exits.named(exits.PENDING, exits.REFUSED))
 @takes(which)
 @takes(reports)
 def plan(
@@ -35,12 +35,14 @@ def plan(
     only: common.Only = None,
     exclude: common.Exclude = None,
     allow: common.Allow = None,
-    at_once: Annotated[int, typer.Option("--at-once", min=1, max=64, help="So many targets side by side.")] = 8,
+    at_once: Annotated[
+        int, typer.Option("--at-once", min=1, max=64, help="How many targets to read at the same time.")
+    ] = 8,
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit 2 when changes are pending.")] = False,
     format_: As = FleetFormat.TEXT,
     no_color: common.NoColor = False,
 ) -> int:
-    """Plan every target's topology, several at a time. Changes nothing, needs no Spark; each is applied by itself."""
+    """Show the plan of every target. Changes nothing, and needs no Spark. Apply each target by itself."""
     from reconciler.fleet.plan import plans  # noqa: PLC0415 - `--help` needs none of it
     from reconciler.model.run_options import RunOptions  # noqa: PLC0415
 

@@ -35,29 +35,31 @@ def skew(
             "--filter",
             metavar="FILTER",
             show_default=False,
-            help="Candidate: 'orders.*.*' for every set of its `*`, 'orders.*.* by 2' for one, `;` between several filters of "
-            "a group. [the whole subject]",
+            help="A candidate: 'orders.*.*' tries every set of its `*`, 'orders.*.* by 2' one of them; `;` stands between the "
+            "filters of one group. Repeatable. [the whole subject]",
         ),
     ] = None,
     partitions: Annotated[
-        str, typer.Option("--partitions", metavar="N,…", help="How many, several to compare.")
+        str, typer.Option("--partitions", metavar="N,…", help="Numbers of partitions to compare.")
     ] = "6,12,24",
     members: Annotated[
         list[str] | None,
         typer.Option(
             "--members",
             metavar="N,… | NAME,…",
-            help="How many, or their names, in the order they follow one another. [3,4]",
+            help="Memberships to compare, each after the one before: numbers, or names. Repeatable. [3,4]",
         ),
     ] = None,
     keys: Annotated[
         str | None,
-        typer.Option("--keys", metavar="FILE", help="Keys from Parquet or CSV with a column `subject` instead."),
+        typer.Option(
+            "--keys", metavar="FILE", help="Take the keys from this Parquet or CSV file, which has a column `subject`."
+        ),
     ] = None,
     format_: As = FleetFormat.TEXT,
     no_color: common.NoColor = False,
 ) -> int:
-    """How evenly keys would fall on partitions and members, for every candidate, and what moves when members change."""
+    """Show how evenly keys would fall on partitions and members, for every candidate, and what moves when members change."""
     from reconciler.fleet.skew.candidate_patterns import Unclear, candidates  # noqa: PLC0415
 
     try:
@@ -93,12 +95,12 @@ def events(
     reports: Reports,
     stream: Annotated[
         str | None,
-        typer.Option("--stream", metavar="NAME", help="The stream that captures them. [every one that does]"),
+        typer.Option("--stream", metavar="NAME", help="The stream that captures events. [every stream that does]"),
     ] = None,
     format_: As = FleetFormat.TEXT,
     no_color: common.NoColor = False,
 ) -> int:
-    """Pins that change hands, acknowledgements that take long, and who changed what, as the servers told it."""
+    """Show pins that change hands, acknowledgements that take long, and who changed what, as servers told it."""
 
     def work(look: FleetRun) -> FleetFindings:
         from reconciler.fleet.runs.events import told  # noqa: PLC0415 - pyspark is for fleet commands alone

@@ -15,7 +15,7 @@ import typer
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.option_groups import takes
-from reconciler.cli.shared.screen import paper, say, tell
+from reconciler.cli.shared.screen import is_agreed, paper, say, tell
 from reconciler.cli.shared.value_option import Values, values
 from reconciler.documents.read.files import Tree
 from reconciler.journeys.files_and_account import both
@@ -40,7 +40,7 @@ class MembersFormat(StrEnum):
     JSON = "json"
 
 
-@app.command(name="plan-members")
+@app.command(name="plan-members", epilog=exits.named(exits.REFUSED))
 @takes(connection)
 @takes(values)
 def plan_members(
@@ -48,24 +48,33 @@ def plan_members(
     values: Values,
     group: Annotated[str, typer.Argument(metavar="GROUP", help="STREAM/GROUP, for example ORDERS/billing.")],
     paths: Annotated[
-        list[Path] | None, typer.Argument(metavar="PATHS...", help="Files that declare it; left out: as it is live.")
+        list[Path] | None,
+        typer.Argument(metavar="PATHS...", help="Files that declare the group. [the group as it is live]"),
     ] = None,
     add: Annotated[
-        list[str] | None, typer.Option("--add", metavar="NAME", help="Members that join, a,b or repeated.")
+        list[str] | None,
+        typer.Option("--add", metavar="NAME", help="Members that join, separated by commas. Repeatable."),
     ] = None,
-    drop: Annotated[list[str] | None, typer.Option("--drop", metavar="NAME", help="Members that leave.")] = None,
-    exactly: Annotated[list[str] | None, typer.Option("--set", metavar="NAMES", help="All members, a,b,c.")] = None,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option("--drop", metavar="NAME", help="Members that leave, separated by commas. Repeatable."),
+    ] = None,
+    exactly: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAMES", help="All members there shall be, separated by commas."),
+    ] = None,
     mapped: Annotated[
         bool | None,
-        typer.Option("--mappings/--members", help="Say who owns what so that least moves, or plain members. [as now]"),
+        typer.Option("--mappings/--members", help="Write mappings that move the least, or plain members. [as now]"),
     ] = None,
     offline: Annotated[
-        bool, typer.Option("--offline", help="From the files alone: as if the group lived as declared; asks no server.")
+        bool, typer.Option("--offline", help="Ask no server: take the group as the files declare it.")
     ] = False,
-    write_: Annotated[bool, typer.Option("--write", help="Edit the file; comments and layout stay.")] = False,
-    format_: Annotated[MembersFormat, typer.Option("--format", help="For people, or for tools.")] = MembersFormat.TEXT,
+    write_: Annotated[bool, typer.Option("--write", help="Edit the file. Comments and layout stay.")] = False,
+    format_: Annotated[MembersFormat, typer.Option("--format", help=common.PLAIN_FORMAT_HELP)] = MembersFormat.TEXT,
 ) -> int:
-    """What would move with other members: partitions, what is queued on them, what is delivered again. Sends nothing."""
+    """Show what would move with other members: partitions, what is queued on them, what is delivered again. Changes nothing
+    in the account."""
     wish = Wish(add=_names(add), drop=_names(drop), exactly=_names(exactly), mapped=mapped)
     _check(wish, write=write_, offline=offline, paths=paths, values=values)
     made: list[Preview] = []
@@ -122,20 +131,24 @@ def _show(made: Preview, format_: MembersFormat, *, offline: bool) -> None:
         say(members_text(made.change, paper(), **shown))
 
 
-@app.command(name="migrate")
+@app.command(name="migrate", epilog=exits.named(exits.REFUSED))
 @takes(connection)
 def migrate_(
     connection: Connection,
     wanted: Annotated[
-        list[str] | None, typer.Argument(metavar="GROUP...", help="STREAM/GROUP, or a pattern; left out: all.")
+        list[str] | None, typer.Argument(metavar="GROUP...", help="STREAM/GROUP, or a pattern. [all groups]")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     while_running: Annotated[
-        bool, typer.Option("--while-running", help="Also where instances run; they end when the record changes.")
+        bool,
+        typer.Option(
+            "--while-running",
+            help="Migrate groups whose instances run, too. The instances end when the record changes.",
+        ),
     ] = False,
-    format_: Annotated[MembersFormat, typer.Option("--format", help="For people, or for tools.")] = MembersFormat.TEXT,
+    format_: Annotated[MembersFormat, typer.Option("--format", help=common.PLAIN_FORMAT_HELP)] = MembersFormat.TEXT,
 ) -> int:
-    """Write records of earlier versions anew in today's form: shows each before and after, and asks."""
+    """Write records of earlier versions in today's form. Shows each before and after, and asks."""
 
     async def through() -> int:
         async with connection.open() as js:
@@ -171,4 +184,4 @@ def _confirmed(number: int) -> bool:
     if not sys.stdin.isatty():
         tell("There is no terminal to ask on; add --yes to migrate without being asked. ")
         return False
-    return typer.confirm(f"\nMigrate {counted(number, 'record')}?", default=False, err=True)
+    return is_agreed(f"\nMigrate {counted(number, 'record')}?")

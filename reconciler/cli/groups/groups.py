@@ -38,22 +38,23 @@ class GroupsFormat(StrEnum):
     JSON = "json"
 
 
-As = Annotated[GroupsFormat, typer.Option("--format", help="For people, or for tools.")]
+As = Annotated[GroupsFormat, typer.Option("--format", help=common.PLAIN_FORMAT_HELP)]
 Group = Annotated[str, typer.Argument(metavar="GROUP", help="STREAM/GROUP, for example ORDERS/billing.")]
 Groups = Annotated[
-    list[str] | None, typer.Argument(metavar="GROUP...", help="STREAM/GROUP, or a pattern; left out: all.")
+    list[str] | None, typer.Argument(metavar="GROUP...", help="STREAM/GROUP, or a pattern. [all groups]")
 ]
 
 
 @app.callback()
 def groups() -> None:
-    """Partitioned consumer groups: who works, where a key goes, what waits, what is wrong. Only step-down and migrate write."""
+    """Look at partitioned consumer groups: who works, where a key goes, what waits, what is wrong. Only step-down and migrate
+    change anything in the account."""
 
 
 @app.command(name="list")
 @takes(connection)
 def list_(connection: Connection, wanted: Groups = None, format_: As = GroupsFormat.TEXT) -> int:
-    """Every group: its partitions, members, and what is queued."""
+    """Show every group with its partitions, its members, and what is queued."""
     seen = _ask(connection, lambda js: asking.look(js, wanted or (), consumers=False))
     _print([data.summary(group) for group in seen.groups], format_, text.groups_text, seen.unread)
     return exits.FAILED if seen.unread else exits.FINE
@@ -62,7 +63,7 @@ def list_(connection: Connection, wanted: Groups = None, format_: As = GroupsFor
 @app.command()
 @takes(connection)
 def show(connection: Connection, group: Group, format_: As = GroupsFormat.TEXT) -> int:
-    """One group from all sides: record, queue, members and their clients, and what waits in each partition."""
+    """Show one group from all sides: its record, its queue, its members and their clients, and what waits in each partition."""
     found = _ask(connection, lambda js: asking.shown(js, [group]))
     _print(found, format_, lambda groups, paper: "\n".join(text.group_text(one, paper) for one in groups))
     return exits.FINE
@@ -71,7 +72,7 @@ def show(connection: Connection, group: Group, format_: As = GroupsFormat.TEXT) 
 @app.command()
 @takes(connection)
 def active(connection: Connection, wanted: Groups = None, format_: As = GroupsFormat.TEXT) -> int:
-    """Members with and without a client, and since when each client is pinned."""
+    """Show members with and without a client, and since when each client is pinned."""
     seen = _ask(connection, lambda js: asking.look(js, wanted or ()))
     _print([data.active(group) for group in seen.groups], format_, text.active_text, seen.unread)
     return exits.FAILED if seen.unread else exits.FINE
@@ -84,7 +85,7 @@ def step_down(
     group: Group,
     member: Annotated[str, typer.Argument(metavar="MEMBER", help="The member whose client gives way.")],
 ) -> int:
-    """End the pin of a member's client, so that another instance of it may take over at once."""
+    """End the pin of a member's client, so that another instance of the member takes over at once."""
     told = _ask(connection, lambda js: asking.step_down(js, group, member))
     was = f"client {told['was']} is no longer pinned" if "was" in told else "no client was pinned"
     say(f"{told['address']}: {was}; the next instance of {member} that pulls is served.\n")
@@ -95,20 +96,27 @@ def step_down(
 @takes(connection)
 def where(
     connection: Connection,
-    key: Annotated[str, typer.Argument(metavar="KEY", help="A subject, or the text of the tokens that decide.")],
+    key: Annotated[str, typer.Argument(metavar="KEY", help="A subject, or the tokens that decide.")],
     wanted: Groups = None,
     partitions: Annotated[
-        int | None, typer.Option("--partitions", min=1, metavar="N", help="Offline: how many.")
+        int | None,
+        typer.Option("--partitions", min=1, metavar="N", help="Compute without a server, for so many partitions."),
     ] = None,
     filter_: Annotated[
-        str | None, typer.Option("--filter", metavar="SUBJECT", help="Offline: which filter. [>]")
+        str | None, typer.Option("--filter", metavar="SUBJECT", help="With --partitions, the filter of the group. [>]")
     ] = None,
     wildcard: Annotated[
-        list[int] | None, typer.Option("--wildcard", min=1, metavar="K", help="Offline: which `*` decide, in order.")
+        list[int] | None,
+        typer.Option(
+            "--wildcard",
+            min=1,
+            metavar="K",
+            help="With --partitions, the `*` of the filter that decides, from 1. Repeatable, in order.",
+        ),
     ] = None,
     format_: As = GroupsFormat.TEXT,
 ) -> int:
-    """The partition of a key, and who works there. With --partitions it is computed without any server."""
+    """Show the partition of a key, and who works there. With --partitions, no server is asked."""
     common.never(
         (partitions is None and (filter_ or wildcard),
          ("--filter and --wildcard compute a partition without any server; give the number of partitions "
@@ -139,20 +147,20 @@ def _within(filter_: str, wildcards: Sequence[int]) -> tuple[int, ...]:
 @app.command()
 @takes(connection)
 def skew(connection: Connection, wanted: Groups = None, format_: As = GroupsFormat.TEXT) -> int:
-    """How evenly keys and messages spread over partitions: in the queue, and in what the stream retains."""
+    """Show how evenly keys and messages spread over partitions, in the queue and in the stream."""
     _print(_ask(connection, lambda js: asking.spread(js, wanted or ())), format_, text.spread_text)
     return exits.FINE
 
 
-@app.command(name="doctor")
+@app.command(name="doctor", epilog=exits.named(instead={exits.DRIFT: "something is wrong (with --exit-code)"}))
 @takes(connection)
 def doctor_(
     connection: Connection,
     wanted: Groups = None,
     format_: As = GroupsFormat.TEXT,
-    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit 3 when anything is wrong.")] = False,
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit 3 when something is wrong.")] = False,
 ) -> int:
-    """What is wrong with groups, and what to do about each: records, queues, transforms, replicas, consumers."""
+    """Show what is wrong with groups, and what to do: in records, queues, transforms, replicas and consumers."""
     seen, findings = _ask(connection, lambda js: asking.examined(js, wanted or ()))
     if format_ is GroupsFormat.JSON:
         say(json_text({"format": 1, "examined": len(seen.groups), "diagnostics": [*map(diagnostic_data, findings)]}))

@@ -1,4 +1,4 @@
-"""`reconciler completion`: a script that completes commands and options in a shell."""
+"""`reconciler completion`: a script that makes a shell complete commands, options and names."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from enum import StrEnum
 from typing import Annotated
 
 import typer
-from typer._completion_shared import get_completion_script  # the public module does not export it
 
+from reconciler.cli.completing.shells import SCRIPTS
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.screen import emit
 
@@ -21,8 +21,10 @@ class Shell(StrEnum):
 
 
 @app.command()
-def completion(shell: Annotated[Shell, typer.Argument(help="Which shell.", show_default=False)]) -> int:
-    """Print a completion script, for example: reconciler completion bash >> ~/.bashrc"""
-    script = get_completion_script(prog_name="reconciler", complete_var="_RECONCILER_COMPLETE", shell=shell.value)
-    emit(script + "\n")
+def completion(shell: Annotated[Shell, typer.Argument(help="The shell.", show_default=False)]) -> int:
+    """Print a completion script for a shell, for example: reconciler completion bash >> ~/.bashrc
+
+    It completes commands, options, codes, and the names that files declare. No server is asked.
+    """
+    emit(SCRIPTS[shell.value])
     return exits.FINE

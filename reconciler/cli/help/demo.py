@@ -32,14 +32,15 @@ PAUSE = 1.2
 @app.command()
 def demo(
     fleet: Annotated[
-        bool, typer.Option("--fleet", help="Many accounts instead: three nights of drift, on Spark, with the report.")
+        bool,
+        typer.Option("--fleet", help="Show many accounts instead: three nights of drift, on Spark, with the report."),
     ] = False,
     page: Annotated[
-        Path, typer.Option("--page", metavar="FILE.html", help="With --fleet: where its report is written.")
+        Path, typer.Option("--page", metavar="FILE.html", help="With --fleet, write its report here.")
     ] = Path("fleet-report.html"),
     no_color: common.NoColor = False,
 ) -> int:
-    """Watch the main job on a throw-away server: plan, apply, scale a group, and a refusal with its way out."""
+    """Watch the main job on a throw-away server: plan, apply, scale a group, and a refusal with the way out."""
     if no_color:
         os.environ["NO_COLOR"] = "1"  # the commands of the story look there too
     if fleet:
@@ -74,6 +75,7 @@ def _from_here(path: Path) -> str:
 def _theatre() -> Iterator[Path]:
     """Work in a temporary folder, and leave neither its server nor its data behind."""
     home = Path.cwd()
+    os.environ["RECONCILER_PAGER"] = ""  # the story goes on by itself
     with tempfile.TemporaryDirectory(prefix="reconciler-demo-") as name:
         folder = Path(name)
         stage(folder)

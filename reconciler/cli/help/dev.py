@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from reconciler.cli.shared import common, exits
-from reconciler.cli.shared.screen import say
+from reconciler.cli.shared.screen import is_agreed, say
 from reconciler.testbed import embedded
 
 app = common.app(invoke_without_command=True)
@@ -17,9 +17,9 @@ app = common.app(invoke_without_command=True)
 
 @app.callback()
 def dev(ctx: typer.Context) -> int:
-    """This folder's own embedded server: started if it does not run, and left running with its data.
+    """Start this folder's own embedded server, unless it runs already. It stays, with its data.
 
-    It listens on 127.0.0.1 only, on a free port, and keeps its data under .reconciler/ in this folder.
+    The server listens on a free port of 127.0.0.1, and keeps its data under .reconciler/ in this folder.
     """
     if ctx.invoked_subcommand is None:
         running = embedded.attach(Path.cwd())
@@ -29,15 +29,15 @@ def dev(ctx: typer.Context) -> int:
 
 @app.command()
 def start() -> int:
-    """Start it if it does not run."""
+    """Start the server, unless it runs already."""
     running = embedded.attach(Path.cwd())
     say(_described(running, "started" if running.started else "running"))
     return exits.FINE
 
 
-@app.command()
+@app.command(epilog=exits.named(instead={exits.FAILED: "the server does not run"}))
 def status() -> int:
-    """Say whether it runs, without starting it; exit 1 if it does not."""
+    """Show whether the server runs; end with 1 if it does not."""
     running = embedded.status(Path.cwd())
     if running is None:
         say("No embedded server runs for this folder. Start it: reconciler dev\n")
@@ -48,17 +48,17 @@ def status() -> int:
 
 @app.command()
 def stop() -> int:
-    """End it cleanly; its data stays."""
+    """Stop the server. Its data stays."""
     say("Stopped; its data stays.\n" if embedded.stop(Path.cwd()) else "It was not running.\n")
     return exits.FINE
 
 
 @app.command()
 def wipe(yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False) -> int:
-    """End it and remove everything it stored."""
+    """Stop the server, and remove everything it stored."""
     if not yes and not sys.stdin.isatty():
         raise common.Misused("There is no terminal to ask on; add --yes to remove the data without being asked.")
-    if not yes and not typer.confirm(f"Remove all data of the embedded server of {Path.cwd()}?", err=True):
+    if not yes and not is_agreed(f"Remove all data of the embedded server of {Path.cwd()}?"):
         return exits.FAILED
     say("Removed.\n" if embedded.wipe(Path.cwd()) else "There was nothing to remove.\n")
     return exits.FINE

@@ -28,12 +28,15 @@ class PageFormat(StrEnum):
 @app.command()
 def explain(
     code: Annotated[
-        str | None, typer.Argument(metavar="CODE", help="ST101, or a name such as storage-change; left out: all codes.")
+        str | None,
+        typer.Argument(
+            metavar="CODE", help="A code such as ST101, or a name such as storage-change. [a list of all codes]"
+        ),
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Every page.")] = False,
-    format_: Annotated[PageFormat, typer.Option("--format", help="Markdown is for --all.")] = PageFormat.TEXT,
+    everything: Annotated[bool, typer.Option("--all", help="Print every page.")] = False,
+    format_: Annotated[PageFormat, typer.Option("--format", help="text, or markdown with --all.")] = PageFormat.TEXT,
 ) -> int:
-    """Say what a code means, why the server cares, and what to do instead."""
+    """Explain a code: what it means, why the server cares, and what to do instead."""
     rules = sorted(REGISTRY.rules(), key=lambda rule: rule.code)
     if format_ is PageFormat.MARKDOWN and not everything:
         raise common.Misused("--format markdown writes all pages at once: add --all.")

@@ -12,7 +12,7 @@ import typer
 
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.screen import emit, tell
-from reconciler.documents.schema.topology import topology_schema
+from reconciler.documents.schema.topology import topology_text
 from reconciler.documents.write.whole import write_whole
 from reconciler.fleet.accounts.fleet_file import fleet_file_schema
 from reconciler.fleet.report.schema import COMMANDS, fleet_plan_schema, fleet_schema
@@ -29,24 +29,28 @@ ALONE = "--plan, --apply, --drift, --findings, --groups, --rehearse, --fleet-fil
 
 @app.command()
 def schema(
-    plan: Annotated[bool, typer.Option("--plan", help="The schema of `plan --format json`.")] = False,
-    apply: Annotated[bool, typer.Option("--apply", help="The schema of `apply --format json`.")] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Print the schema of `plan --format json`.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Print the schema of `apply --format json`.")] = False,
     findings: Annotated[
         bool,
-        typer.Option("--findings", help="The schema of what any command prints as JSON when it cannot do its work."),
+        typer.Option(
+            "--findings",
+            help="Print the schema of `validate --format json`, and of any command that cannot do its work.",
+        ),
     ] = False,
-    groups: Annotated[bool, typer.Option("--groups", help="The schema of `groups … --format json`.")] = False,
-    drift: Annotated[bool, typer.Option("--drift", help="The schema of `drift --format json`.")] = False,
-    rehearse: Annotated[bool, typer.Option("--rehearse", help="The schema of `rehearse --format json`.")] = False,
-    fleet_file: Annotated[bool, typer.Option("--fleet-file", help="The schema of fleet.yaml.")] = False,
+    groups: Annotated[bool, typer.Option("--groups", help="Print the schema of `groups … --format json`.")] = False,
+    drift: Annotated[bool, typer.Option("--drift", help="Print the schema of `drift --format json`.")] = False,
+    rehearse: Annotated[bool, typer.Option("--rehearse", help="Print the schema of `rehearse --format json`.")] = False,
+    fleet_file: Annotated[bool, typer.Option("--fleet-file", help="Print the schema of fleet.yaml.")] = False,
     fleet: Annotated[
-        str | None, typer.Option("--fleet", metavar="COMMAND", help="The schema of `fleet COMMAND --format json`.")
+        str | None,
+        typer.Option("--fleet", metavar="COMMAND", help="Print the schema of `fleet COMMAND --format json`."),
     ] = None,
     write: Annotated[
         Path | None, typer.Option("--write", metavar="FOLDER", help="Write all schemas into this folder.")
     ] = None,
 ) -> int:
-    """Print the JSON Schema of files, for editors, or of plans, outcomes, drift and answers about groups, for tools."""
+    """Print the JSON Schema of topology files, for editors, or of what a command prints, for tools."""
     said = {
         "plan": plan, "apply": apply, "drift": drift, "findings": findings, "groups": groups, "rehearse": rehearse,
         "fleet": fleet_file,
@@ -80,18 +84,13 @@ def _write(folder: Path) -> None:
     tell("".join(f"Wrote {path}\n" for path in files))
 
 
-def topology_text() -> str:
-    """The JSON Schema of topology files."""
-    return json.dumps(topology_schema(REGISTRY), indent=2, ensure_ascii=False) + "\n"
-
-
 def fleet_text() -> str:
     """The JSON Schema of fleet.yaml."""
     return json.dumps(fleet_file_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 SCHEMAS: dict[str, Callable[[], str]] = {
-    "topology": topology_text,
+    "topology": partial(topology_text, REGISTRY),
     "plan": plan_schema,
     "apply": outcome_schema,
     "drift": drift_schema,

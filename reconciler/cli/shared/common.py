@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from reconciler.cli.shared import exits
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.wire.version import Version
 
@@ -17,30 +19,44 @@ Paths = Annotated[
 ]
 AnyPaths = Annotated[
     list[Path],
-    typer.Argument(metavar="PATHS...", help="Files and folders, of any number of topologies.", show_default=False),
+    typer.Argument(metavar="PATHS...", help="Files and folders, of one topology or of several.", show_default=False),
 ]
-NoColor = Annotated[bool, typer.Option("--no-color", help="No colours, as with NO_COLOR set.")]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Name everything, also what is not managed.")]
+NoColor = Annotated[bool, typer.Option("--no-color", help="Write without colours, as with NO_COLOR set.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Name every object, also those that are not managed.")]
 Only = Annotated[
     list[str] | None,
-    typer.Option("--only", metavar="PATTERN", help="Only these addresses (stream/ORD*) or labels (team=billing)."),
+    typer.Option(
+        "--only",
+        metavar="PATTERN",
+        help="Only resources of this address (stream/ORD*) or label (team=billing). Repeatable.",
+    ),
 ]
 Exclude = Annotated[
-    list[str] | None, typer.Option("--exclude", metavar="PATTERN", help="Not these addresses or labels.")
+    list[str] | None,
+    typer.Option("--exclude", metavar="PATTERN", help="No resources of this address or label. Repeatable."),
 ]
 Allow = Annotated[
     list[str] | None,
-    typer.Option("--allow", metavar="CODE=ADDRESS", help="Consent for this run, for example ST301=stream/ORDERS."),
+    typer.Option(
+        "--allow",
+        metavar="CODE=ADDRESS",
+        help="Consent for this run alone, for example ST301=stream/ORDERS. Repeatable.",
+    ),
 ]
 
 TakeOver = Annotated[
     list[str] | None,
-    typer.Option("--take-over", metavar="FROM", help="Own what is declared here and topology FROM owns."),
+    typer.Option(
+        "--take-over", metavar="FROM", help="Take over what topology FROM owns and these files declare. Repeatable."
+    ),
 ]
 
 
 NOTHING_CHANGED = "Nothing was changed."
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+PLAIN_FORMAT_HELP = "text for people, json for tools."
 
 
 class PlainFormat(StrEnum):
@@ -95,6 +111,14 @@ def consents(allow: list[str] | None) -> tuple[tuple[str, str], ...]:
     return tuple((code.upper(), address) for code, _, address in pairs)
 
 
-def app(**more: object) -> typer.Typer:
-    """Return a command's own typer app, in plain style, so that its output can be copied and pasted."""
-    return typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, **more)  # type: ignore[arg-type]
+class App(typer.Typer):
+    """Commands whose help ends with the exit codes there are."""
+
+    def command(self, name: str | None = None, *, epilog: str | None = None, **more: Any) -> Callable[..., Any]:
+        """As typer has it; `epilog` is for commands that may end with more codes than every command does."""
+        return super().command(name, epilog=epilog or exits.named(), **more)
+
+
+def app(**more: Any) -> App:
+    """A command's own typer app, plain: what is said must copy and paste."""
+    return App(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, **more)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from reconciler.cli.shared import common
-from reconciler.cli.shared.screen import tell
+from reconciler.cli.shared.screen import doing, tell
 from reconciler.model.diagnostic import CannotContinue
 
 if TYPE_CHECKING:
@@ -28,6 +28,13 @@ class Connection:
 
     settings: Settings
     dev: bool
+
+    @property
+    def is_chosen(self) -> bool:
+        """A server is named, by an option, a variable or the selected context; else it is the one on this machine."""
+        from reconciler.server.connect.options import is_chosen  # noqa: PLC0415 - only who asks pays for it
+
+        return self.dev or is_chosen(self.settings, os.environ)
 
     def options(self) -> ConnectOptions:
         """Return where and how to dial. With --dev, this starts the embedded server of this folder unless it already
@@ -48,8 +55,10 @@ class Connection:
         """Connect to JetStream of the account for the time of the `async with`."""
         from reconciler.server.connect.session import session  # noqa: PLC0415
 
-        async with session(self.options()) as js:
-            yield js
+        options = self.options()
+        with doing("reading the account …"):
+            async with session(options) as js:
+                yield js
 
     def arguments(self, *others: str, options: Iterable[tuple[str, Iterable[str]]] = ()) -> str:
         """Return what to repeat in a next command line: paths, selection, target; never a login."""
@@ -75,35 +84,62 @@ PANEL = "Connection, as for the nats CLI"
 
 
 def connection(
-    context: Annotated[str | None, typer.Option("--context", metavar="NAME", help="Context of the nats CLI.")] = None,
-    no_context: Annotated[bool, typer.Option("--no-context", help="No context, not even the selected one.")] = False,
-    server: Annotated[str | None, typer.Option("--server", "-s", metavar="URL", help="Server URLs. [NATS_URL]")] = None,
-    creds: Annotated[str | None, typer.Option("--creds", metavar="FILE", help="Credentials. [NATS_CREDS]")] = None,
-    nkey: Annotated[str | None, typer.Option("--nkey", metavar="FILE", help="NKey seed. [NATS_NKEY]")] = None,
-    user: Annotated[str | None, typer.Option("--user", metavar="USER", help="User, or token. [NATS_USER]")] = None,
-    password: Annotated[str | None, typer.Option("--password", metavar="TEXT", help="[NATS_PASSWORD]")] = None,
-    token: Annotated[str | None, typer.Option("--token", metavar="TEXT", help="[NATS_TOKEN]")] = None,
-    tlscert: Annotated[
-        str | None, typer.Option("--tlscert", metavar="FILE", help="Our certificate. [NATS_CERT]")
+    context: Annotated[
+        str | None, typer.Option("--context", metavar="NAME", help="Context of the nats CLI. [NATS_CONTEXT]")
     ] = None,
-    tlskey: Annotated[str | None, typer.Option("--tlskey", metavar="FILE", help="Its key. [NATS_KEY]")] = None,
-    tlsca: Annotated[str | None, typer.Option("--tlsca", metavar="FILE", help="Trusted authority. [NATS_CA]")] = None,
-    tlsfirst: Annotated[
-        bool, typer.Option("--tlsfirst", "--tls-first", help="TLS handshake before the server's greeting.")
+    no_context: Annotated[
+        bool, typer.Option("--no-context", help="Use no context, not even the selected one.")
     ] = False,
-    js_domain: Annotated[str | None, typer.Option("--js-domain", metavar="NAME", help="JetStream domain.")] = None,
+    server: Annotated[
+        str | None,
+        typer.Option("--server", "-s", metavar="URL", help="URLs of the servers, separated by commas. [NATS_URL]"),
+    ] = None,
+    creds: Annotated[
+        str | None, typer.Option("--creds", metavar="FILE", help="File with credentials. [NATS_CREDS]")
+    ] = None,
+    nkey: Annotated[
+        str | None, typer.Option("--nkey", metavar="FILE", help="File with an NKey seed. [NATS_NKEY]")
+    ] = None,
+    user: Annotated[
+        str | None, typer.Option("--user", metavar="USER", help="Name of the user, or a token. [NATS_USER]")
+    ] = None,
+    password: Annotated[
+        str | None, typer.Option("--password", metavar="TEXT", help="Password of the user. [NATS_PASSWORD]")
+    ] = None,
+    token: Annotated[str | None, typer.Option("--token", metavar="TEXT", help="Token. [NATS_TOKEN]")] = None,
+    tlscert: Annotated[
+        str | None, typer.Option("--tlscert", metavar="FILE", help="Certificate of the client. [NATS_CERT]")
+    ] = None,
+    tlskey: Annotated[
+        str | None, typer.Option("--tlskey", metavar="FILE", help="Key of that certificate. [NATS_KEY]")
+    ] = None,
+    tlsca: Annotated[
+        str | None, typer.Option("--tlsca", metavar="FILE", help="Certificate authority to trust. [NATS_CA]")
+    ] = None,
+    tlsfirst: Annotated[
+        bool, typer.Option("--tlsfirst", "--tls-first", help="Do the TLS handshake before the server says anything.")
+    ] = False,
+    js_domain: Annotated[
+        str | None, typer.Option("--js-domain", metavar="NAME", help="JetStream domain to work in.")
+    ] = None,
     js_api_prefix: Annotated[
-        str | None, typer.Option("--js-api-prefix", metavar="SUBJECT", help="Prefix of an imported JetStream API.")
+        str | None,
+        typer.Option("--js-api-prefix", metavar="SUBJECT", help="Subject prefix of an imported JetStream API."),
     ] = None,
     inbox_prefix: Annotated[
         str | None, typer.Option("--inbox-prefix", metavar="SUBJECT", help="Prefix of reply subjects.")
     ] = None,
     timeout: Annotated[
-        str | None, typer.Option("--timeout", metavar="TIME", help="For connecting and each answer, 5s. [NATS_TIMEOUT]")
+        str | None,
+        typer.Option(
+            "--timeout",
+            metavar="TIME",
+            help="How long to wait for the connection, and for each answer. [5s] [NATS_TIMEOUT]",
+        ),
     ] = None,
-    dev: Annotated[bool, typer.Option("--dev", help="This folder's own embedded server.")] = False,
+    dev: Annotated[bool, typer.Option("--dev", help="Use this folder's own embedded server.")] = False,
 ) -> Connection:
-    """Declares these options once for all commands; square brackets name the variable with the same meaning."""
+    """One declaration for all commands; square brackets hold the default, and the variable that says the same."""
     from reconciler.server.connect.settings import Settings  # noqa: PLC0415 - `--help` needs none of it
 
     settings = Settings(

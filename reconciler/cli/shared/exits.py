@@ -2,22 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 FINE = 0
 FAILED = 1
-"""The command could not work: wrong files, no connection, a failed step, or a needed part of the account is unknown."""
+"""Could not do it: files wrong, connection, a step failed, a needed scope unknown."""
 PENDING = 2
 """Changes pending; only with --exit-code."""
 DRIFT = 3
-"""The live state is not as it should be; for groups only with --exit-code."""
+"""What is live is not as it should be; of groups only with --exit-code."""
 REFUSED = 4
 """Refused, or consent is missing."""
 USAGE = 64
 INTERRUPTED = 130
-_WORST = (INTERRUPTED, USAGE, FAILED, REFUSED, DRIFT, PENDING, FINE)
+WORST_FIRST = (INTERRUPTED, USAGE, FAILED, REFUSED, DRIFT, PENDING, FINE)
 
 
 def worst(codes: Iterable[int]) -> int:
-    """Return the exit code of a command that did several things."""
-    return min(codes, key=_WORST.index, default=FINE)
+    """That of a command which did several things."""
+    return min(codes, key=WORST_FIRST.index, default=FINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meaning:
+    """What a code says to people who write pipelines."""
+
+    name: str
+    """In a few words."""
+    about: str
+    """When a command ends with it."""
+    then: str
+    """What a pipeline should do."""
+
+
+MEANINGS: Mapping[int, Meaning] = {
+    FINE: Meaning(
+        name="fine",
+        about="The command did what it was asked to, or there was nothing to do. Changes may be pending.",
+        then="Go on.",
+    ),
+    FAILED: Meaning(
+        name="could not do it",
+        about="A file is wrong, no server answers, a step failed, or something needed is unknown or left out by `--only`. "
+        "Of `fmt --check`: a file is not in form.",
+        then="Fail the job. The message says what to mend; run it again where a server did not answer.",
+    ),
+    PENDING: Meaning(
+        name="changes pending (with --exit-code)",
+        about="There is something to apply, and nothing stops it.",
+        then="Ask for a review, or go on to the apply.",
+    ),
+    DRIFT: Meaning(
+        name="drift",
+        about="What is live is no longer as it was applied. Of `groups doctor --exit-code`: something is wrong.",
+        then="Tell the owners, for example in an issue. They decide between `drift --accept` and `drift --restore`.",
+    ),
+    REFUSED: Meaning(
+        name="refused, or consent is missing",
+        about="A rule refuses a change, or asks for consent. Of `upgrade-check`: the upgrade would lose, refuse or stop "
+        "serving something.",
+        then="Fail the job, and show the report to the author of the change. Nothing was applied, unless `--partial` "
+        "was said.",
+    ),
+    USAGE: Meaning(
+        name="wrong usage",
+        about="The command line is wrong: an unknown option, or options that exclude each other.",
+        then="Fail the job, and mend its command line.",
+    ),
+    INTERRUPTED: Meaning(
+        name="interrupted",
+        about="Ctrl-C ended the command, or a signal.",
+        then="Run it again. The next apply finishes what this one began.",
+    ),
+}
+ALWAYS = (FINE, FAILED, USAGE, INTERRUPTED)
+"""Codes with which every command may end."""
+
+
+def named(*others: int, instead: Mapping[int, str] | None = None) -> str:
+    """The last line of a command's help: the codes with which it may end. `instead` names some in words of its own."""
+    names = {code: MEANINGS[code].name for code in (*ALWAYS, *others)} | dict(instead or {})
+    return "Exit codes: " + ", ".join(f"{code} {name}" for code, name in sorted(names.items())) + "."

@@ -13,6 +13,7 @@ import typer
 
 from reconciler import __version__
 from reconciler.cli.shared import common
+from reconciler.cli.shared.paging import read_in_pager
 from reconciler.cli.shared.screen import emit
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.formats import FORMATS
@@ -35,7 +36,9 @@ class ReportFormat(StrEnum):
     HTML = "html"
 
 
-FORMAT_HELP = "For people, for tools, for a comment, for CI, for a browser."
+FORMAT_HELP = (
+    "text for people, json for tools, markdown for a comment, github, sarif or junit for CI, html for a browser."
+)
 ChosenFormat = Annotated[ReportFormat, typer.Option("--format", help=FORMAT_HELP)]
 
 
@@ -44,6 +47,8 @@ class Reports:
     """Files to write beside the output."""
 
     wanted: tuple[tuple[str, Path], ...] = ()
+    is_paged: bool = False
+    """What is longer than the screen may be read in a pager."""
 
     def write(self, *documents: Document, so: str = "") -> None:
         """Write every file that can be written, then report those that could not, and the consequence."""
@@ -58,7 +63,9 @@ class Reports:
             self.write(*documents)
         except CannotContinue as found:
             problem = found
-        emit(FORMATS[format_].several(documents))
+        text = FORMATS[format_].several(documents)
+        if not (self.is_paged and format_ is ReportFormat.TEXT and read_in_pager(text, documents[-1].paper)):
+            emit(text)
         if problem:
             raise problem
 
@@ -91,12 +98,15 @@ def reports(
     report: Annotated[
         list[str] | None,
         typer.Option(
-            "--report", metavar="FORMAT=FILE", help="Write it in this format too; may be given several times."
+            "--report", metavar="FORMAT=FILE", help="Write the report into a file as well, in this format. Repeatable."
         ),
     ] = None,
+    no_pager: Annotated[
+        bool, typer.Option("--no-pager", help="Open no pager for what is longer than the screen.")
+    ] = False,
 ) -> Reports:
-    """Declares --report, which may be given several times."""
-    return Reports(wanted=tuple(map(wanted, report or ())))
+    """Declares --report, which may be given several times, and --no-pager."""
+    return Reports(wanted=tuple(map(wanted, report or ())), is_paged=not no_pager)
 
 
 def wanted(said: str) -> tuple[str, Path]:

@@ -5,18 +5,24 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TextIO
 
+import typer
+
+from reconciler.cli.shared.status_line import LINE
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.report.words.paper import WIDTH, Paper, coloured, plain
 from reconciler.report.words.visible import inert
 
 
 def paper(stream: TextIO | None = None, *, verbose: bool = False, no_color: bool = False) -> Paper:
-    """Return paper as wide as the terminal; COLUMNS overrides it everywhere."""
+    """As wide as the terminal, and as high; COLUMNS counts everywhere."""
     stream = stream or sys.stdout
     colours = not no_color and wants_colours(stream)
-    return Paper(width=width(stream), paint=coloured() if colours else plain, verbose=verbose)
+    high = shutil.get_terminal_size().lines if stream.isatty() else None
+    return Paper(width=width(stream), height=high, paint=coloured() if colours else plain, verbose=verbose)
 
 
 def width(stream: TextIO) -> int:
@@ -39,6 +45,11 @@ def has_begun() -> bool:
     return sys.stdout in _BEGUN
 
 
+def begun(stream: TextIO) -> None:
+    """Something of the command's product is about to be shown by other hands."""
+    _BEGUN.add(stream)
+
+
 class NobodyReads(Exception):
     """The reader of our output has closed it: `reconciler plan … | head`."""
 
@@ -52,8 +63,9 @@ def emit(text: str) -> None:
     """Print what others read or run, as it is: files, scripts, annotations. A formatted report is already safe."""
     _BEGUN.add(sys.stdout)
     try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        with LINE.apart():
+            sys.stdout.write(text)
+            sys.stdout.flush()
     except BrokenPipeError:
         _write_nowhere(sys.stdout)
         raise NobodyReads from None
@@ -76,28 +88,40 @@ def _unwritable(error: OSError) -> Diagnostic:
 def tell(text: str) -> None:
     """Print about the run itself on stderr; the run goes on where nobody reads that, or where it cannot be written."""
     try:
-        sys.stderr.write(inert(text))
-        sys.stderr.flush()
+        with LINE.apart():
+            sys.stderr.write(inert(text))
+            sys.stderr.flush()
     except OSError:
         _write_nowhere(sys.stderr)
 
 
+def is_agreed(question: str) -> bool:
+    """Asks on the terminal; only an explicit yes makes it True."""
+    with LINE.apart():
+        return typer.confirm(question, default=False, err=True)
+
+
 class Progress:
-    """Shows one line on stderr that is overwritten; nothing at all where nobody watches."""
+    """What is being done, on the status line of a terminal; nothing at all where nobody watches."""
 
     def __init__(self) -> None:
-        self._shown = False
-        self.is_watched = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self.is_watched = LINE.is_watched
         self.width = width(sys.stderr)
 
     def show(self, line: str) -> None:
-        """Write the line over the one before; do nothing where nobody watches."""
-        if self.is_watched:
-            tell(f"\r\x1b[K{line}")
-            self._shown = True
+        """Writes the line over the one before; does nothing where nobody watches."""
+        LINE.say(line)
 
     def clear(self) -> None:
-        """Remove the line, if one is shown."""
-        if self._shown:
-            tell("\r\x1b[K")
-            self._shown = False
+        """Removes the line, if one is shown."""
+        LINE.say("")
+
+
+@contextmanager
+def doing(what: str) -> Iterator[None]:
+    """Says so on the status line inside the block."""
+    LINE.say(what)
+    try:
+        yield
+    finally:
+        LINE.say("")

@@ -51,7 +51,7 @@ NO_VALUES = Values()
 def values(
     value: Annotated[
         list[str] | None,
-        typer.Option("--value", metavar="NAME=VALUE", help="What ${NAME} stands for in the files."),
+        typer.Option("--value", metavar="NAME=VALUE", help="What ${NAME} stands for in the files. Repeatable."),
     ] = None,
 ) -> Values:
     """Declares --value; where a name is given twice, the last value counts."""

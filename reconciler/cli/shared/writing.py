@@ -12,22 +12,24 @@ from reconciler.cli.shared import common
 from reconciler.documents.write.new_files import InTheWay, write_files
 from reconciler.model.diagnostic import CannotContinue
 
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Also where a file of that name exists already.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Write over files that exist already.")]
 
 
-def write(files: Mapping[Path, str], *, overwrite: bool) -> None:
-    """Write the files. Raises CannotContinue where one cannot be written, or exists already and `overwrite` is not
-    set."""
+ANOTHER = "Name a new file or folder, or say --overwrite."
+
+
+def write(files: Mapping[Path, str], *, overwrite: bool = False, fix: str = ANOTHER) -> None:
+    """Writes the files. Raises CannotContinue where one cannot be written, or exists already and `overwrite` is not set;
+    what to do then says `fix`."""
     try:
         write_files(files, overwrite=overwrite)
     except InTheWay as there:
-        raise _exists(str(there)) from None
+        raise exists(str(there), fix) from None
     except OSError as error:
         raise common.cannot_write(Path(error.filename or next(iter(files))), error) from None
 
 
-def _exists(paths: str) -> CannotContinue:
-    message = f"There is something already, and its contents might be lost: {paths}. Nothing was written."
-    return CannotContinue.because(
-        "XX902", "cannot-write", message, fix="Name a new file or folder, or say --overwrite."
-    )
+def exists(paths: str, fix: str) -> CannotContinue:
+    """What is in the way of a new file."""
+    message = f"There is something already, and what it says might be lost: {paths}. Nothing was written."
+    return CannotContinue.because("XX902", "cannot-write", message, fix=fix)

@@ -12,6 +12,7 @@ from reconciler.documents.read.complain import complain
 from reconciler.documents.read.files import ENDINGS
 from reconciler.documents.read.syntax import decode
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, SourceSpan
+from reconciler.model.waits import waiting
 
 PATIENCE = 60.0
 """Seconds for one question; a partial clone may have to fetch the answer."""
@@ -179,10 +180,11 @@ def _git(folder: Path, *question: str, given: str = "") -> bytes:
     environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
     environment |= {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
     try:
-        return subprocess.run(
-            ["git", "-C", str(folder), *question], capture_output=True, check=True, env=environment,
-            input=given.encode(), timeout=PATIENCE,
-        ).stdout  # fmt: skip
+        with waiting(f"for git {question[0]}", PATIENCE):
+            return subprocess.run(
+                ["git", "-C", str(folder), *question], capture_output=True, check=True, env=environment,
+                input=given.encode(), timeout=PATIENCE,
+            ).stdout  # fmt: skip
     except FileNotFoundError:
         raise CannotContinue(_problem("`git` reads revisions, but is not installed", "install git")) from None
     except subprocess.CalledProcessError as error:

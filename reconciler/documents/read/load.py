@@ -11,8 +11,8 @@ from reconciler.changes.kind import Registry
 from reconciler.documents.read.complain import complain, did_you_mean
 from reconciler.documents.read.files import DISK, Tree
 from reconciler.documents.read.header import KEYS, Header, top_level
-from reconciler.documents.read.nodes import Mapping, Scalar, shape_of, span
-from reconciler.documents.read.other_files import other_file
+from reconciler.documents.read.nodes import Mapping, Scalar, span
+from reconciler.documents.read.other_files import other_file, unfit
 from reconciler.documents.read.place import Place
 from reconciler.documents.read.resources import Collector, NamedSection
 from reconciler.documents.read.tree import read_tree
@@ -80,9 +80,8 @@ class _Loading:
             return
         if problems:
             root = None
-        elif root is None and not misread:
-            start = SourceSpan(file, 1, 1, 1, 1)
-            misread = [complain("XX512", "yaml-documents", "this file is empty; remove it or fill it", start)]
+        elif root is not None or not misread:
+            misread += unfit(file, root)
         self.problems += problems or misread
         if root is None and (said := _NAMED.search(text)):
             self.name = said[1]
@@ -90,9 +89,6 @@ class _Loading:
             self._sections(file, root)
         else:
             self.is_complete = False
-            if root is not None:
-                message = f"the document is {shape_of(root)}; write a mapping (`topology: NAME`, `streams:` …)"
-                self.problems.append(complain("XX504", "wrong-shape", message, span(file, root)))
 
     def _sections(self, file: str, root: Mapping) -> None:
         sections = self.collector.sections(None)

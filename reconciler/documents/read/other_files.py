@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Collection
 
 from reconciler.documents.read.complain import complain, listed
-from reconciler.documents.read.nodes import Mapping, Node, Scalar, Sequence, first_of, span
-from reconciler.model.diagnostic import Diagnostic
+from reconciler.documents.read.nodes import Mapping, Node, Scalar, Sequence, first_of, shape_of, span
+from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.spelling import meant
 
 NACK = "jetstream.nats.io/"
@@ -38,6 +38,17 @@ def other_file(file: str, root: Node | None, ours: Collection[str]) -> Diagnosti
         return None
     way = f"reconciler {fix} {shlex.quote(file)}" if fix else ELSEWHERE
     return complain("XX524", "other-file", f"this is {what}", span(file, first_of(document)), fix=way)
+
+
+def unfit(file: str, root: Node | None) -> list[Diagnostic]:
+    """Says so of a file that holds nothing, or something else than keys with their values."""
+    if root is None:
+        start = SourceSpan(file, 1, 1, 1, 1)
+        return [complain("XX512", "yaml-documents", "this file is empty; remove it or fill it", start)]
+    if isinstance(root, Mapping):
+        return []
+    message = f"the document is {shape_of(root)}; write a mapping (`topology: NAME`, `streams:` …)"
+    return [complain("XX504", "wrong-shape", message, span(file, root))]
 
 
 def _first(root: Node | None) -> Mapping | None:

@@ -17,7 +17,7 @@ from reconciler.documents.read.files import DISK, Tree
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 
 NAME = r"[A-Za-z_][A-Za-z0-9_.-]*"
-_MENTIONED = re.compile(rf"\$(?P<own>\$)?\{{(?P<name>{NAME})\}}")
+MENTIONED = re.compile(rf"\$(?P<own>\$)?\{{(?P<name>{NAME})\}}")
 _LITERAL = re.compile(rf"\$(?=\{{{NAME}\}})")
 _COMMENT = re.compile(r"""^(?:[^'"#]|(?<=\S)\#|'[^']*'|"(?:\\.|[^"\\])*")*?(?:^|\s)\#""")
 
@@ -63,7 +63,7 @@ class Filled:
 
 def mentions(text: str) -> set[str]:
     """Return the names in a text that stand for a value."""
-    found = _MENTIONED.finditer(text)
+    found = MENTIONED.finditer(text)
     return {one["name"] for one in found if not one["own"] and not _is_comment(text, one.start())}
 
 
@@ -83,7 +83,7 @@ def filled(file: str, text: str, values: Mapping[str, str]) -> tuple[str, list[D
             problems.append(complain("XX515", "no-value", said, _span(file, text, found)))
         return values[name]
 
-    whole = _MENTIONED.sub(value, text)
+    whole = MENTIONED.sub(value, text)
     return (text, problems) if problems else (whole, [])
 
 

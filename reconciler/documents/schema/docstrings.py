@@ -1,4 +1,4 @@
-"""Collects the sentence below each field of a model, which editors show while somebody types.
+"""The text below each field of a model: what editors show while somebody types.
 
 Pydantic can collect them itself, but reads the source again on every start to do so; only the schema needs them.
 """
@@ -7,14 +7,27 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import textwrap
 from itertools import pairwise
+from typing import NamedTuple
 
 from reconciler.model.resource import Spec
 
 
-def described_fields() -> dict[str, dict[str, str]]:
-    """Return the sentences by model and field; an inherited field has the sentence of the model it comes from."""
+class Said(NamedTuple):
+    """What stands below a field, in three parts; the last two only where nothing else tells them."""
+
+    about: str
+    """What it is, in a sentence or two."""
+    left_out: str = ""
+    """What leaving it out means: the part after `Left out:`."""
+    updates: str = ""
+    """What updates may do to it: the part after `Updates:`."""
+
+
+def described_fields() -> dict[str, dict[str, Said]]:
+    """By model and field; a field says what the model it was inherited from says."""
     return {model.__name__: _inherited(model) for model in _models(Spec)}
 
 
@@ -22,22 +35,34 @@ def _models(base: type[Spec]) -> list[type[Spec]]:
     return [base, *(model for below in base.__subclasses__() for model in _models(below))]
 
 
-def _inherited(model: type[Spec]) -> dict[str, str]:
-    said: dict[str, str] = {}
+def _inherited(model: type[Spec]) -> dict[str, Said]:
+    said: dict[str, Said] = {}
     for base in reversed(model.__mro__):
         if issubclass(base, Spec):
             said |= _own(base)
     return said
 
 
-def _own(model: type[Spec]) -> dict[str, str]:
+def _own(model: type[Spec]) -> dict[str, Said]:
     (definition,) = ast.parse(textwrap.dedent(inspect.getsource(model))).body
     assert isinstance(definition, ast.ClassDef)
-    return dict(filter(None, (_sentence(field, below) for field, below in pairwise(definition.body))))
+    return dict(filter(None, (_documented(field, below) for field, below in pairwise(definition.body))))
 
 
-def _sentence(field: ast.stmt, below: ast.stmt) -> tuple[str, str] | None:
+def _documented(field: ast.stmt, below: ast.stmt) -> tuple[str, Said] | None:
     match field, below:
         case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
-            return name, inspect.cleandoc(text)
+            return _key(name), said(" ".join(text.split()))
     return None
+
+
+def _key(name: str) -> str:
+    """`from` is a word of Python's own: the field is called `from_`."""
+    return name.removesuffix("_")
+
+
+def said(text: str) -> Said:
+    """`What it is. Left out: what stands for it. Updates: what they may do.`, in its parts."""
+    about, *parts = re.split(r" (?=Left out: |Updates: )", text)
+    found = dict(part.split(": ", 1) for part in parts)
+    return Said(about, *(found.get(word, "").removesuffix(".") for word in ("Left out", "Updates")))

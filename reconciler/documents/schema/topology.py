@@ -2,43 +2,48 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
-from typing import Any
+import json
+from collections.abc import Mapping
+from dataclasses import replace
 
+from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from reconciler.changes.kind import Kind, Registry
 from reconciler.documents.read.header import FORMAT
-from reconciler.documents.schema.docstrings import described_fields
-from reconciler.model.resource import Spec
+from reconciler.documents.schema.descriptions import INSIDE, Schema, explained
+from reconciler.documents.schema.docstrings import described_fields, said
+from reconciler.documents.schema.polish import polished
+from reconciler.model.fields import FieldInfo
+from reconciler.model.resource import Spec, model_in
 from reconciler.model.topology import Allowance, Expect, Guard, Ignored, Move, Removal
 
-Schema = dict[str, Any]
-
+NO_KINDS = Registry(kinds=())
 _NAME = {"type": "string", "pattern": "^[^/]+$"}
-_TOP_LEVEL: dict[str, Schema] = {
-    "reconciler": {"const": FORMAT, "description": "The version of this file format."},
-    "topology": {
-        "type": "string",
-        "minLength": 1,
-        "description": "The owner's name, the same in all of its files.",
-    },
-    "expect": {
-        "$ref": "#/$defs/Expect",
-        "description": "Where these files may be applied; everywhere else they are refused.",
-    },
-}
-_REMOVED = "Objects to delete, written here so that a reviewer sees it."
-_MOVED = "Objects or topologies that get a new name: nothing is destroyed where a server can rename."
-_ALLOW = "Consent to harmful changes of many resources at once, by rule code and value."
-_GUARDS = "How many resources of a kind one apply may delete or replace, where that is more than usual."
-_FORGET = "Addresses that are no longer managed here; the objects stay. For example `consumer/ORDERS/old`."
+_FORMAT = f"""Version of this file format, which is {FORMAT}. Left out: an error, unless another file of the folder says it."""
+_TOPOLOGY = """Name of this topology, the owner of what its files declare. Left out: an error, unless another file of the
+folder says it."""
+_EXPECT = """Where this topology belongs: plan and apply refuse to work anywhere else. Left out: any account will do."""
+_ALLOW = """Consent to a harmful change of many resources at once: by rule, by value, and by address or label.
+Left out: no consent but that beside the resources."""
+_GUARDS = """How many resources of a kind one apply may delete or replace, where that is more than usual.
+Left out: what `reconciler explain XX108` says."""
+_MOVED = """Objects and topologies that have a new name. Nothing is destroyed where a server can rename.
+Left out: nothing is renamed."""
+_REMOVED = """Objects to delete, each with the reason. Left out: nothing is deleted."""
+_FORGET = """Addresses that this topology gives up, for example `consumer/ORDERS/old`. The objects stay.
+Left out: nothing is given up."""
+_IGNORED = """Differences between live and applied that `drift` does not report, each with the reason.
+Left out: all drift is reported."""
 
-_IGNORED = "Drift that `drift` does not report, each with its reason."
+
+def topology_text(registry: Registry) -> str:
+    """The schema as `schemas/topology.schema.json` holds it."""
+    return json.dumps(topology_schema(registry), indent=2, ensure_ascii=False) + "\n"
 
 
 def topology_schema(registry: Registry) -> Schema:
-    """Return the contents of `schemas/topology.schema.json`. No key is required: a topology may span several files."""
+    """What `schemas/topology.schema.json` holds. Nothing is required: a topology may spread over several files."""
     specs: list[type[Spec]] = [
         Expect,
         Allowance,
@@ -48,25 +53,27 @@ def topology_schema(registry: Registry) -> Schema:
         Ignored,
         *(kind.spec for kind in registry.kinds),
     ]
-    references, schema = models_json_schema([(spec, "validation") for spec in dict.fromkeys(specs)])
-    definitions = {name: _polished(definition) for name, definition in _described(schema["$defs"]).items()}
+    _, schema = models_json_schema([(spec, "validation") for spec in dict.fromkeys(specs)])
+    definitions = _described(schema["$defs"], registry)
+    models = {name: definitions.pop(name) for name in dict.fromkeys(kind.spec.__name__ for kind in registry.kinds)}
     for kind in registry.kinds:
-        model = references[kind.spec, "validation"]["$ref"].rpartition("/")[2]
-        definitions[kind.name] = _resource(kind, deepcopy(definitions[model]), registry)
+        definitions[kind.name] = _resource(kind, models[kind.spec.__name__], registry)
     address = {"type": "string", "pattern": f"^({'|'.join(kind.name for kind in registry.kinds)})(/[^/]+)+$"}
     properties = {
-        **_TOP_LEVEL,
+        "reconciler": _key(_FORMAT, {"const": FORMAT}),
+        "topology": _key(_TOPOLOGY, {"type": "string", "minLength": 1}),
+        "expect": _key(_EXPECT, _ref("Expect")),
         **_sections(None, registry),
-        "allow": {"type": ["array", "null"], "items": {"$ref": "#/$defs/Allowance"}, "description": _ALLOW},
-        "guards": {"type": ["array", "null"], "items": {"$ref": "#/$defs/Guard"}, "description": _GUARDS},
-        "moved": {"type": ["array", "null"], "items": {"$ref": "#/$defs/Move"}, "description": _MOVED},
-        "removed": {"type": ["array", "null"], "items": {"$ref": "#/$defs/Removal"}, "description": _REMOVED},
-        "forget": {"type": ["array", "null"], "items": address, "description": _FORGET},
-        "ignore_drift": {"type": ["array", "null"], "items": {"$ref": "#/$defs/Ignored"}, "description": _IGNORED},
+        "allow": _key(_ALLOW, _list(_ref("Allowance"))),
+        "guards": _key(_GUARDS, _list(_ref("Guard"))),
+        "moved": _key(_MOVED, _list(_ref("Move"))),
+        "removed": _key(_REMOVED, _list(_ref("Removal"))),
+        "forget": _key(_FORGET, _list(address)),
+        "ignore_drift": _key(_IGNORED, _list(_ref("Ignored"))),
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "A topology of NATS JetStream, as reconciler reads it",
+        "description": "A topology of NATS JetStream, as reconciler reads it.",
         "type": "object",
         "properties": properties,
         "additionalProperties": False,
@@ -74,21 +81,63 @@ def topology_schema(registry: Registry) -> Schema:
     }
 
 
-def spec_schema(spec: type[Spec], title: str) -> Schema:
-    """Return the schema of a file that holds one object of this kind."""
+def spec_schema(spec: type[Spec]) -> Schema:
+    """Of a file that holds one thing of this kind. No title: editors would show it above every key."""
     _, schema = models_json_schema([(spec, "validation")])
-    definitions = {name: _polished(definition) for name, definition in _described(schema["$defs"]).items()}
+    definitions = _described(schema["$defs"])
     whole = definitions.pop(spec.__name__)
-    described = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title}
-    return {**described, **whole, "$defs": dict(sorted(definitions.items()))}
+    draft = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return {**draft, **whole, "$defs": dict(sorted(definitions.items()))}
 
 
-def _described(definitions: Schema) -> Schema:
-    for model, sentences in described_fields().items():
+def _key(text: str, schema: Schema) -> Schema:
+    return explained(schema, said(" ".join(text.split())), None)
+
+
+def _ref(name: str) -> Schema:
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def _list(items: Schema) -> Schema:
+    return {"type": ["array", "null"], "items": items}
+
+
+def _described(definitions: Schema, registry: Registry = NO_KINDS) -> Schema:
+    """Each definition as editors should have it, every key with what is known about it."""
+    infos, families = _known(registry), {kind.spec.__name__: kind.family for kind in registry.kinds}
+    for model, texts in described_fields().items():
         properties = definitions.get(model, {}).get("properties", {})
-        for name in properties.keys() & sentences.keys():
-            properties[name] = dict(sorted({"description": sentences[name], **properties[name]}.items()))
-    return definitions
+        about, family = infos.get(model, {}), families.get(model, "")
+        for name in properties.keys() & texts.keys():
+            properties[name] = explained(properties[name], texts[name], about.get(name), family)
+    return polished(definitions)
+
+
+def _known(registry: Registry) -> dict[str, Mapping[str, FieldInfo]]:
+    """What kinds know about the fields of their specs, and of the objects inside, by model."""
+    known: dict[str, Mapping[str, FieldInfo]] = {}
+    for kind in registry.kinds:
+        own = {name: _replaceable(info, kind) for name, info in kind.fields.items()}
+        known |= {**_inside(kind.spec, kind.fields), kind.spec.__name__: own}
+    return known
+
+
+def _replaceable(info: FieldInfo, kind: Kind) -> FieldInfo:
+    """What no update does to it, a replacement does."""
+    if not (info.updatability and kind.replace):
+        return info
+    noun = kind.name.rpartition("_")[2]
+    return replace(info, updatability=f"{info.updatability}; with consent the {noun} is made anew")
+
+
+def _inside(model: type[BaseModel], fields: Mapping[str, FieldInfo]) -> dict[str, Mapping[str, FieldInfo]]:
+    found: dict[str, Mapping[str, FieldInfo]] = {}
+    for name in fields.keys() & model.model_fields.keys():
+        below, nested = model_in(model.model_fields[name].annotation), fields[name].nested
+        if nested:
+            own = {key: replace(info, updatability=INSIDE, rules=()) for key, info in nested.items()}
+            found |= {below.__name__: own, **_inside(below, nested)}
+    return found
 
 
 def _sections(parent: str | None, registry: Registry) -> dict[str, Schema]:
@@ -100,58 +149,28 @@ def _sections(parent: str | None, registry: Registry) -> dict[str, Schema]:
 
 
 def _section(kinds: list[Kind]) -> Schema:
-    references: list[Schema] = [{"$ref": f"#/$defs/{kind.name}"} for kind in kinds]
+    references = [_ref(kind.name) for kind in kinds]
     value: Schema = references[0] if len(references) == 1 else _tagged(kinds, references)
-    described = " and ".join(kind.name.replace("_", " ") for kind in kinds)
-    return {
-        "type": ["object", "null"], "propertyNames": _NAME, "additionalProperties": value,
-        "description": f"Declares {described} resources, by name.",
-    }  # fmt: skip
+    first, *others = (kind.title for kind in kinds)
+    titles = " and ".join([first, *(title[0].lower() + title[1:] for title in others)])
+    schema = {"type": ["object", "null"], "propertyNames": _NAME, "additionalProperties": value}
+    return _key(f"{titles}, each under its name. Left out: none.", schema)
 
 
 def _tagged(kinds: list[Kind], references: list[Schema]) -> Schema:
     tags = [kind.place.tag for kind in kinds if kind.place.tag]
     key = tags[0][0]
-    choices = {"enum": [tag[1] for tag in tags]}
+    values = [tag[1] for tag in tags]
+    choices = _key(f"Which sort it is: {' or '.join(f'`{value}`' for value in values)}.", {"enum": values})
     return {"type": "object", "required": [key], "properties": {key: choices}, "oneOf": references}
 
 
 def _resource(kind: Kind, schema: Schema, registry: Registry) -> Schema:
-    """A kind's spec, with its tag before and its children's sections after its own keys."""
+    """A kind's spec with its tag before and its children's sections after its own keys."""
     tag = kind.place.tag
-    before = {tag[0]: {"const": tag[1], "description": f"Makes this a {kind.name.replace('_', ' ')}."}} if tag else {}
-    schema["properties"] = {**before, **schema.get("properties", {}), **_sections(kind.name, registry)}
-    if tag:
-        schema["required"] = [tag[0], *schema.get("required", [])]
-    elif not schema.get("required"):
-        schema["type"] = ["object", "null"]  # `temp:` with nothing below declares a resource with all defaults
-    return schema
-
-
-def _polished(schema: Any) -> Any:
-    """Remove what helps nobody in an editor: generated titles, null defaults, and null where a value is required."""
-    if isinstance(schema, list):
-        return [_polished(part) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    kept = {key: _polished_part(key, value) for key, value in schema.items() if not _is_noise(key, value)}
-    members = kept.get("anyOf", [])
-    real = [member for member in members if member != {"type": "null"}]
-    if len(real) < len(members) and not any(_is_container(member) for member in real):
-        kept["anyOf"] = real
-    return {**kept.pop("anyOf")[0], **kept} if len(kept.get("anyOf", [])) == 1 else kept
-
-
-def _polished_part(key: str, value: Any) -> Any:
-    """`properties` holds names, not keywords: a field called `title` is no title."""
-    if key in ("properties", "$defs"):
-        return {name: _polished(below) for name, below in value.items()}
-    return value if key in ("default", "const", "enum", "required", "examples") else _polished(value)
-
-
-def _is_noise(key: str, value: Any) -> bool:
-    return (key in ("title", "advice") and isinstance(value, str)) or (key == "default" and value is None)
-
-
-def _is_container(schema: Schema) -> bool:
-    return "$ref" in schema or schema.get("type") in ("array", "object")
+    before = {tag[0]: _key(f"`{tag[1]}` for {kind.title.lower()}.", {"const": tag[1]})} if tag else {}
+    properties = {**before, **schema.get("properties", {}), **_sections(kind.name, registry)}
+    required = [*([tag[0]] if tag else []), *schema.get("required", [])]
+    # `temp:` with nothing below declares a resource that says nothing
+    said_of_it = {"required": required} if required else {"type": ["object", "null"]}
+    return {**schema, "properties": properties, **said_of_it}

@@ -50,11 +50,20 @@ def _written(fresh: Path, data: bytes, path: Path, place: Path) -> None:
         with fresh.open("xb") as file:
             file.write(data)
             if place.exists():
-                os.fchmod(file.fileno(), place.stat().st_mode & 0o7777)
+                _made_alike(file.fileno(), place.stat())
                 os.fsync(file.fileno())  # the old text goes only when this is safe
     except OSError as error:
         if error.errno not in IMMOVABLE or not place.exists():
             raise OSError(error.errno, error.strerror, str(path)) from None
+        fresh.unlink(missing_ok=True)
+
+
+def _made_alike(fresh: int, there: os.stat_result) -> None:
+    """Of the same owner, or the file is written where it stands; a new owner may not have the old one's mode."""
+    made = os.fstat(fresh)
+    if (made.st_uid, made.st_gid) != (there.st_uid, there.st_gid):
+        os.fchown(fresh, there.st_uid, there.st_gid)
+    os.fchmod(fresh, there.st_mode & 0o7777)
 
 
 def _moved(fresh: Path, place: Path, data: bytes, *, only_new: bool) -> None:

@@ -19,7 +19,8 @@ from reconciler.documents.read.plain import NodeProblem, Plain
 from reconciler.documents.read.scalars import needs_quotes_as_name
 from reconciler.documents.read.shape import shape_of_spec
 from reconciler.documents.read.tree import read_tree
-from reconciler.documents.schema.topology import Schema, spec_schema
+from reconciler.documents.schema.descriptions import Schema
+from reconciler.documents.schema.topology import spec_schema
 from reconciler.fleet.accounts.targets import DEADLINE, Fleet, FleetTarget
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, SourceSpan, ordered
 from reconciler.model.resource import Json, Spec
@@ -33,57 +34,61 @@ class TargetSpec(Spec):
     """An account: how to reach it, what it should hold, and what people call it."""
 
     context: str | None = None
-    """A context of the `nats` CLI, by name or as the path of a `.json` file; looked up on the machine that connects."""
+    """Context of the `nats` CLI, by name or as the path of a `.json` file. The machine that connects looks it up.
+    Left out: `server` says where."""
     server: str | None = None
-    """Server URLs, separated by commas, without a login."""
+    """URLs of the servers, separated by commas, without a login. Left out: `context` says where."""
     creds: str | None = None
-    """Credentials: a path, or `env://NAME`."""
+    """Credentials: a path, or `env://NAME`. Left out: none."""
     nkey: str | None = None
-    """NKey seed: a path, or `env://NAME`."""
+    """NKey seed: a path, or `env://NAME`. Left out: none."""
     user: str | None = None
+    """Name of the user. Needs `password`. Left out: none."""
     password: Json = None
-    """A reference to the password, never the password itself: `env://NAME` or `file://PATH`."""
+    """Where the password is, never what it is: `env://NAME` or `file://PATH`. Left out: none."""
     token: Json = None
-    """A reference to the token, never the token itself: `env://NAME` or `file://PATH`."""
+    """Where the token is, never what it is: `env://NAME` or `file://PATH`. Left out: none."""
     tlscert: str | None = None
-    """The client certificate."""
+    """Path of the client's certificate. Left out: none."""
     tlskey: str | None = None
-    """The key of the client certificate."""
+    """Path of the key of that certificate. Left out: none."""
     tlsca: str | None = None
-    """The trusted certificate authority."""
+    """Path of the certificate authority to trust. Left out: those of the machine."""
     tlsfirst: bool | None = None
-    """TLS handshake before the server's greeting."""
+    """Do the TLS handshake before the server says anything. Left out: false."""
     js_domain: str | None = None
-    """The JetStream domain."""
+    """JetStream domain to work in. Left out: none."""
     js_api_prefix: str | None = None
-    """The prefix of an imported JetStream API."""
+    """Subject prefix of an imported JetStream API. Left out: `$JS.API`."""
     inbox_prefix: str | None = None
-    """The prefix of reply subjects."""
+    """Prefix of the subjects that replies come back on. Left out: `_INBOX`."""
     timeout: Duration | None = Field(default=None, gt=0)
-    """The timeout for connecting and for each answer; 5s if left out."""
+    """How long to wait for the connection, and for each answer. Left out: 5s."""
     deadline: Duration | None = Field(default=None, gt=0)
-    """The time for reading the whole account; 1m if left out."""
+    """How long reading all of the account may take. Left out: 1m."""
     parts: int | None = Field(default=None, ge=1, le=16)
-    """How many tasks share the reading of a large account."""
+    """How many tasks share the reading of a large account, 1 to 16. Left out: 1."""
     topology: str | tuple[str, ...] = ()
-    """Files and folders with what the account should hold; without any, it is only read."""
+    """Files and folders of the topology that the account is to hold, a path or a list of them. Left out: none; the
+    account is only read."""
     values: dict[str, str | int | float | bool] = Field(default_factory=dict)
-    """Values of `${name}` in the topology."""
+    """What `${name}` stands for in the topology. Left out: none."""
     labels: dict[str, str] = Field(default_factory=dict)
-    """For selection, for comparing peers, and for reports."""
+    """Key-value pairs to select targets by, to compare peers by, and to report by. Left out: none."""
 
 
 class FleetSpec(Spec):
-    """Many accounts that are looked at together."""
+    """A fleet of NATS accounts that are looked at together, as reconciler reads it."""
 
     reconciler: int = Field(ge=FORMAT, le=FORMAT)
-    """The version of this file format."""
+    """Version of this file format, which is 1."""
     fleet: str = Field(min_length=1)
-    """The name of the fleet."""
+    """Name of the fleet."""
     defaults: TargetSpec = Field(default_factory=TargetSpec)
-    """Settings for every target that does not have its own; values and labels are added to the target's own."""
+    """What holds for every target that does not say otherwise. Values and labels are added to those of the target.
+    Left out: nothing."""
     targets: dict[str, TargetSpec] = Field(min_length=1)
-    """Accounts by name."""
+    """The accounts, each under its name."""
 
 
 def load_fleet(path: Path) -> Fleet:
@@ -96,8 +101,8 @@ def load_fleet(path: Path) -> Fleet:
 
 
 def fleet_file_schema() -> Schema:
-    """Return the contents of `schemas/fleet.schema.json`."""
-    return spec_schema(FleetSpec, "A fleet of NATS accounts, as reconciler reads it")
+    """What `schemas/fleet.schema.json` holds."""
+    return spec_schema(FleetSpec)
 
 
 LOGIN = ("creds", "nkey", "user", "password", "token")

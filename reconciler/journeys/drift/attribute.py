@@ -17,6 +17,7 @@ from reconciler.changes.kind import Kind, Raw
 from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, Standing
 from reconciler.journeys.drift.look import Looked
 from reconciler.kinds import REGISTRY
+from reconciler.kinds.elastic_group.fixed import QUEUE
 from reconciler.model.records import BUCKET, encode_key
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.snapshot import Entry, Snapshot
@@ -76,21 +77,33 @@ def _raw(item: Item) -> Raw:
     return REGISTRY.of(address).primary(address)
 
 
+def _audited(item: Item, one: FieldDrift | None = None) -> Raw | None:
+    """What this field, or the whole object, is about, where the server tells who changed that; None: a record. Of the queue
+    of a group it is told who deleted it."""
+    if one is not None and one.path == QUEUE:
+        address = Address.parse(item.address)
+        return next(iter(REGISTRY.of(address).derived(address)), None)
+    return None if _raw(item).type == "entry" else _raw(item)
+
+
 def _heard(item: Item, trail: Trail | None, snapshot: Snapshot) -> Item:
-    if _raw(item).type == "entry":
-        return _by(item, lambda _: KV_WRITES, KV_WRITES)
-    return _named(item, trail, snapshot) if trail else _by(item, lambda _: NO_TRAIL, NO_TRAIL)
+    return _named(item, trail, snapshot) if trail else _untold(item, NO_TRAIL)
+
+
+def _untold(item: Item, why: Attribution) -> Item:
+    """Nobody is named: this is why, and of records nobody ever is."""
+    return _by(item, lambda one: why if _audited(item, one) else KV_WRITES, why if _audited(item) else KV_WRITES)
 
 
 def _is_settled(item: Item) -> bool:
     """Is every author named, or certain never to be?"""
-    said = [*([item.by] if item.by else []), *(one.by for one in item.fields if one.counts and one.by)]
-    return _raw(item).type == "entry" or all(by.actor for by in said)
+    said = [(one.by, _audited(item, one)) for one in item.fields if one.counts]
+    return all(by.actor for by, asked in [*said, (item.by, _audited(item))] if by and asked)
 
 
 def _captured(item: Item, trail: Trail | Attribution, snapshot: Snapshot) -> Item:
     if isinstance(trail, Attribution):
-        return _merged(item, _by(item, lambda _: trail, trail))
+        return _merged(item, _untold(item, trail))
     return _merged(item, _named(item, trail, snapshot))
 
 
@@ -150,12 +163,18 @@ def _named(item: Item, trail: Trail, snapshot: Snapshot) -> Item:
     kind = REGISTRY.of(address)
 
     def of(one: FieldDrift) -> Attribution:
+        on = _audited(item, one)
+        if on is None:
+            return KV_WRITES
+        if one.path == QUEUE:
+            return audit.who_deleted(trail.events, on)
+
         def value(config: Config) -> Json:
             return value_in(_canonical(config, raw, address, kind, snapshot), one.path)
 
         return audit.who_changed(trail.events, raw, value, one.change.live, trail.before(address, one.path))
 
-    return _by(item, of, _whole(item, raw, trail, snapshot))
+    return _by(item, of, _whole(item, raw, trail, snapshot) if _audited(item) else KV_WRITES)
 
 
 def _whole(item: Item, raw: Raw, trail: Trail, snapshot: Snapshot) -> Attribution:
@@ -176,7 +195,7 @@ def _canonical(config: Config, raw: Raw, address: Address, kind: Kind, snapshot:
     if raw.type == "stream":
         alone = Snapshot(target=snapshot.target, streams={stream: {"config": {**config, "name": stream}, "state": {}}})
     else:
-        info = {"config": config, "stream_name": stream, "name": raw.on[1]}
+        info = {"config": {"durable_name": raw.on[1], **config}, "stream_name": stream, "name": raw.on[1]}
         streams = {stream: snapshot.streams[stream]} if stream in snapshot.streams else {}
         alone = Snapshot(target=snapshot.target, streams=streams, consumers={stream: {raw.on[1]: info}})
     return next((one.config for one in kind.recognise(alone) if one.address == address), {})

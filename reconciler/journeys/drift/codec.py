@@ -17,8 +17,10 @@ from reconciler.report.codec.schema_parts import (
     COUNT,
     FLAG,
     INFO,
+    RAW,
     TEXT,
     UNIT,
+    UNITS,
     VALUE,
     Schema,
     fixed,
@@ -26,12 +28,13 @@ from reconciler.report.codec.schema_parts import (
     one_of,
     published,
     ref,
+    says,
     schema_text,
 )
 from reconciler.server.wire.attribution import Attribution
 
 FORMAT = 1
-CODES: Schema = {"type": "array", "items": TEXT}
+CODES: Schema = {"type": "array", "items": TEXT} | says("Rules that object to making it as the file says.")
 
 
 def drift_json(drift: Drift) -> str:
@@ -119,42 +122,120 @@ def drift_schema() -> str:
 
 
 def _schema() -> Schema:
-    counts = (*map(str, Standing), "ignored", "in_sync", "drifted_fields")
     said = {
-        "exit_code": {"enum": [0, 1, 3]}, "summary": fixed(dict.fromkeys(counts, COUNT)), "coverage": ref("coverage"),
-        "items": list_of("item"),
-    }  # fmt: skip
+        "exit_code": {"enum": [0, 1, 3]} | says("The exit code of the command."),
+        "summary": fixed(_counts()) | says("How many objects stand how."),
+        "coverage": ref("coverage") | says("How much of what is live anybody declares."),
+        "items": list_of("item") | says("Every object that does not stand as declared, by address."),
+    }
+    accepted = list_of("accepted") | says("What `--accept` wrote into the files.")
     return published(
         "reconciler drift",
         (
             "Fields and objects that differ from what was last applied, who changed them, and how much of the "
             "account is declared."
         ),
-        fixed({**one_account(FORMAT), **said}, accepted=list_of("accepted")),
+        fixed({**one_account(FORMAT), **said}, accepted=accepted),
         {**places(), **_parts()},
     )
 
 
+STANDINGS: dict[Standing, str] = {
+    Standing.UNKNOWN: "Nobody could read what is live.",
+    Standing.FOREIGN: "Another topology or repository applied them last.",
+    Standing.MISSING: "Declared and applied, and no longer live.",
+    Standing.RECREATED: "Deleted and made anew by somebody else.",
+    Standing.CHANGED: "Changed by somebody else.",
+    Standing.PENDING: "Changed by the file alone: what an apply would do.",
+    Standing.ORPHANED: "Remembered and live, and no longer declared.",
+}
+
+
+def _counts() -> dict[str, Schema]:
+    others = {
+        "ignored": "Drift that `ignore_drift` overlooks.",
+        "in_sync": "Live as declared and as applied.",
+        "drifted_fields": "Fields that drifted, of all objects.",
+    }
+    by_standing = {str(one): STANDINGS[one] for one in Standing}
+    return {name: COUNT | says(text) for name, text in {**by_standing, **others}.items()}
+
+
 def _parts() -> dict[str, Schema]:
+    percent = {"type": "integer", "minimum": 0, "maximum": 100}
+    span, by = (
+        ref("span") | says("Where the file declares it."),
+        ref("by") | says("Who did it, as far as audit events tell."),
+    )
+    applied_by = fixed(
+        {"topology": TEXT | says("The owner.")},
+        source=TEXT | says("The repository."),
+        git_revision=TEXT | says("The git revision."),
+    )
     return {
         "coverage": fixed(
-            {"percent": {"type": "integer", "minimum": 0, "maximum": 100}, "here": COUNT, "elsewhere": COUNT,
-             "extras": {"type": "array", "items": ADDRESS}}
+            {
+                "percent": percent | says("The share of what is live that somebody declares, rounded down."),
+                "here": COUNT | says("Objects that this topology declares."),
+                "elsewhere": COUNT | says("Objects that other topologies applied."),
+                "extras": {"type": "array", "items": ADDRESS} | says("Objects that nobody declares."),
+            }
         ),
         "item": fixed(
-            {"address": ADDRESS, "standing": one_of(Standing), "drift": FLAG, "fields": list_of("field")},
-            reason=TEXT, ignored=TEXT, span=ref("span"), by=ref("by"), codes=CODES,
-            applied_by=fixed({"topology": TEXT}, source=TEXT, git_revision=TEXT),
+            {
+                "address": ADDRESS | says("The object."),
+                "standing": one_of(Standing) | says("How it stands, by the worst thing about it."),
+                "drift": FLAG | says("True: it counts as drift."),
+                "fields": list_of("field") | says("Fields that differ."),
+            },
+            reason=TEXT | says("Why, where the standing alone does not say it."),
+            ignored=TEXT | says("Why nobody minds, as `ignore_drift` says."),
+            span=span,
+            by=by,
+            codes=CODES,
+            applied_by=applied_by | says("Who applied it last."),
         ),
-        "field": fixed(
-            {"path": TEXT, "class": one_of(FieldClass), "drift": FLAG, "unit": UNIT},
-            applied=VALUE, live=VALUE, desired=VALUE, ignored=TEXT, by=ref("by"), codes=CODES, **INFO,
+        "field": _field(by),
+        "accepted": fixed(
+            {
+                "address": ADDRESS | says("The object."),
+                "field": ref("field") | says("The field that the file now has."),
+            },
+            span=ref("span") | says("The place in the file."),
         ),
-        "accepted": fixed({"address": ADDRESS, "field": ref("field")}, span=ref("span")),
-        "by": {
-            "oneOf": [
-                fixed({"at": TEXT, "request": TEXT}, client=TEXT, user=TEXT, account=TEXT, host=TEXT),
-                fixed({"unknown": TEXT}),
-            ]
+        "by": {"oneOf": [_actor(), fixed({"unknown": TEXT | says("Why nobody can tell.")})]},
+    }
+
+
+def _field(by: Schema) -> Schema:
+    return fixed(
+        {
+            "path": TEXT | says("The field, with dots and indexes."),
+            "class": one_of(FieldClass)
+            | says(
+                "Who moved it since it was last applied: the file (`config`), somebody outside (`drifted`), or `both`."
+            ),
+            "drift": FLAG | says("True: it counts as drift."),
+            "unit": UNIT | says(UNITS),
         },
-    }  # fmt: skip
+        applied=VALUE | says(f"The value that was last applied. {RAW}"),
+        live=VALUE | says(f"The value that is live. {RAW}"),
+        desired=VALUE | says(f"The value that the file says. {RAW}"),
+        ignored=TEXT | says("Why nobody minds, as `ignore_drift` says."),
+        by=by,
+        codes=CODES,
+        **INFO,
+    )
+
+
+def _actor() -> Schema:
+    return fixed(
+        {
+            "at": TEXT | says("When, by the server's clock."),
+            "request": TEXT | says("The API subject of the request."),
+        },
+        client=TEXT | says("The name that the client gave itself, else its language and version."),
+        user=TEXT | says("Name of the user."),
+        account=TEXT | says("The account of the user."),
+        host=TEXT | says("The address that it came from."),
+    )

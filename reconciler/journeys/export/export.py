@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 
 from reconciler.changes.kind import Registry
 from reconciler.documents.write.file_names import file_names
+from reconciler.documents.write.order import document_order, in_order
 from reconciler.documents.write.write import dump
 from reconciler.journeys.export.sections import Writer
 from reconciler.journeys.plan.validate import ALONE, offline
@@ -72,7 +73,8 @@ async def exported(
     account = await _account(js, only, exclude)
     owners = tuple(sorted({account.owner(a) for a in account.chosen if a in account.records}))
     name = topology or (owners[0] if len(owners) == 1 else NOBODYS)
-    text = dump(name, account.writer.sections(set(account.chosen).__contains__))
+    sections = account.writer.sections(set(account.chosen).__contains__)
+    text = dump(name, in_order(sections, document_order(REGISTRY)))
     others = tuple(owner for owner in owners if owner != name)
     return Exported(text=text, topology=name, left_out=account.left_out, others=others)
 
@@ -85,27 +87,29 @@ async def exported_folder(
     owners = sorted({account.owner(address) for address in account.chosen})
     stems = file_names(owners)
     files: dict[str, str] = {}
+    order = document_order(REGISTRY)
     for owner in owners:
         own = account.writer.sections({a for a in account.chosen if account.owner(a) == owner}.__contains__)
-        parts = {f"{stems[owner]}.yaml": own} if layout is Layout.OWNER else _apart(own, stems[owner])
-        files |= {path: dump(owner, sections) for path, sections in parts.items()}
+        own = in_order(own, order)
+        parts = {".yaml": own} if layout is Layout.OWNER else {f"/{path}": one for path, one in apart(own).items()}
+        files |= {f"{stems[owner]}{rest}": dump(owner, sections) for rest, sections in parts.items()}
     plans = tuple(f"{stems[owner]}.yaml" if layout is Layout.OWNER else stems[owner] for owner in owners)
     return ExportedFolder(files=files, plans=plans, left_out=account.left_out)
 
 
-def _apart(sections: Mapping[str, Json], folder: str) -> dict[str, dict[str, Json]]:
-    """Write a file for each name in each section."""
+def apart(sections: Mapping[str, Json]) -> dict[str, dict[str, Json]]:
+    """A file for each name in each section, in a folder for the section."""
     parts: dict[str, dict[str, Json]] = {}
     for section, entries in sections.items():
         stems = file_names(entries)
         for name, entry in entries.items():
-            parts[f"{folder}/{section}/{stems[name]}.yaml"] = {section: {name: entry}}
+            parts[f"{section}/{stems[name]}.yaml"] = {section: {name: entry}}
     return parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _ExportedAccount:
-    """What was read of an account, and which part of it to export."""
+class ExportedAccount:
+    """What was read, and which part of it is wanted."""
 
     writer: Writer
     chosen: tuple[Address, ...]
@@ -120,14 +124,14 @@ class _ExportedAccount:
 
 async def _account(
     js: JetStream, only: Sequence[str], exclude: Sequence[str], *, unowned: str = NOBODYS
-) -> _ExportedAccount:
+) -> ExportedAccount:
     return account(await observe(js), REGISTRY, only, exclude, unowned=unowned)
 
 
 def account(
     snapshot: Snapshot, registry: Registry, only: Sequence[str] = (), exclude: Sequence[str] = (), *, unowned: str = ""
-) -> _ExportedAccount:
-    """Return what of a snapshot can be exported under these patterns, and what has to be left out."""
+) -> ExportedAccount:
+    """What of a snapshot can be exported under these patterns, and what has to be left out."""
     records = remembered.read(snapshot, REGISTRY).records
     protected = {address: {"protect": True} for address, record in records.items() if record.protected}
     writer = Writer(snapshot, registry, protected, known=[one for one in records if registry.of(one).backing])
@@ -141,7 +145,7 @@ def account(
         *(_not_exported(one, f"a file can hold only one of this name: {other}", f"export it by itself: --only {one}")
           for one, other in twins.items()),
     ]  # fmt: skip
-    return _ExportedAccount(
+    return ExportedAccount(
         writer=writer,
         chosen=tuple(address for address in wanted if address not in broken and address not in twins),
         records=records,

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from reconciler.documents.foreign.found import Findings, ForeignObject
 from reconciler.documents.foreign.read import read_foreign
+from reconciler.documents.write.order import document_order, in_order
 from reconciler.documents.write.write import dump
 from reconciler.journeys.export.sections import Writer
 from reconciler.kinds import REGISTRY
@@ -44,7 +45,8 @@ def imported(paths: Sequence[Path], topology: str = "imported") -> Imported:
     _name_missing(sound, set(ours), read)
     sections = writer.sections(set(ours).__contains__)
     _name_unmanaged(sections, sound, read)
-    return Imported(text=dump(topology, sections), count=len(ours), problems=tuple(ordered(read.problems)))
+    text = dump(topology, in_order(sections, document_order(REGISTRY)))
+    return Imported(text=text, count=len(ours), problems=tuple(ordered(read.problems)))
 
 
 def _addresses(one: ForeignObject) -> Iterator[Address]:

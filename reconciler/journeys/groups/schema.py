@@ -1,4 +1,4 @@
-"""The published schema of what `groups … --format json` prints, strict: a definition for each command."""
+"""The published shape of what `groups … --format json` prints, strict: a definition for each command."""
 
 from __future__ import annotations
 
@@ -14,29 +14,32 @@ from reconciler.report.codec.schema_parts import (
     TEXTS,
     Schema,
     fixed,
+    format_of,
     list_of,
     one_of_texts,
     ref,
+    says,
     schema_text,
 )
 
 NUMBERS: Schema = {"type": "array", "items": {"type": "integer"}}
-"""Numbers of partitions; a record broken by hand may name some below 0."""
+"""Partitions, which a record broken by hand may name below 0 too."""
 EACH: Schema = {"type": "array", "items": COUNT}
-"""Indexed by partition."""
+"""By partition."""
 OWNERS: Schema = {"type": "array", "items": {"type": ["string", "null"]}}
-"""Indexed by partition; null: no owner."""
+"""By partition; null: nobody."""
 
+FORMAT = format_of(1)
 COMMANDS = ("list", "show", "active", "where", "skew", "doctor", "plan-members", "migrate")
 
 
 def groups_schema() -> str:
-    """Return the JSON schema of what every `groups` command prints as JSON, as text."""
+    """The JSON schema of what every `groups` command prints as JSON, as text."""
     return schema_text(
         {
             "$schema": DRAFT,
             "title": "reconciler groups",
-            "description": "What `reconciler groups COMMAND --format json` prints; #/$defs/COMMAND describes one command.",
+            "description": "What `reconciler groups COMMAND --format json` prints; #/$defs/COMMAND is that of one command.",
             "anyOf": [ref(command) for command in COMMANDS],
             "$defs": {**_documents(), **_items(), **_small(), **_borrowed()},
         }
@@ -44,76 +47,193 @@ def groups_schema() -> str:
 
 
 def _documents() -> dict[str, Schema]:
-    answers = {"list": "summary", "show": "group", "active": "members", "where": "place", "skew": "spread"}
+    answers = {
+        "list": list_of("summary") | says("Every group, by address."),
+        "show": list_of("group") | says("Everything about each group."),
+        "active": list_of("members") | says("The members of each group."),
+        "where": list_of("place") | says("Where the key goes in each group."),
+        "skew": list_of("spread") | says("How much each partition holds, for each group."),
+    }
     return {
-        **{command: _document({"groups": list_of(item)}) for command, item in answers.items()},
-        "doctor": fixed({"format": {"const": 1}, "examined": COUNT, "diagnostics": list_of("diagnostic")}),
-        "plan-members": fixed(
-            {"format": {"const": 1}, "address": ADDRESS, "membership": CONFIG, "partitions_moved": COUNT},
-            partitions_moved_with_mappings=COUNT, offline={"const": True}, change=ref("change"),
+        **{command: _document({"groups": items}) for command, items in answers.items()},
+        "doctor": fixed(
+            {
+                "format": FORMAT,
+                "examined": COUNT | says("How many groups were looked at."),
+                "diagnostics": list_of("diagnostic") | says("What is wrong with them, and what to do."),
+            }
         ),
-        "migrate": fixed({"format": {"const": 1}, "records": list_of("migration")}),
-    }  # fmt: skip
+        "plan-members": _preview(),
+        "migrate": fixed({"format": FORMAT, "records": list_of("migration") | says("Records in an earlier form.")}),
+    }
+
+
+def _preview() -> Schema:
+    return fixed(
+        {
+            "format": FORMAT,
+            "address": ADDRESS | says("The group."),
+            "membership": CONFIG
+            | says("The members or mappings that were asked about, as they would stand in the file."),
+            "partitions_moved": COUNT | says("How many partitions would get another owner."),
+        },
+        partitions_moved_with_mappings=COUNT | says("How many it would be with `--mappings`."),
+        offline={"const": True} | says("True: no server was asked."),
+        change=ref("change") | says("The change, as in a plan."),
+    )
 
 
 def _document(required: Schema) -> Schema:
-    """`diagnostics` names what could not be read, so that the answer may be incomplete."""
-    return fixed({"format": {"const": 1}, **required}, diagnostics=list_of("diagnostic"))
+    unread = list_of("diagnostic") | says("What could not be read, so that the answer may lack something.")
+    return fixed({"format": FORMAT, **required}, diagnostics=unread)
 
 
 def _items() -> dict[str, Schema]:
-    who = {
-        "address": ADDRESS,
-        "type": one_of_texts("elastic", "static"),
-        "stream": TEXT,
-        "group": TEXT,
-        "revision": COUNT,
-    }
-    state = {
-        "broken": TEXT,
-        "legacy": TEXTS,
-        "unread": TEXT,
-        "partitions": COUNT,
-        "surplus": TEXTS,
-        "queue": ref("queue"),
-    }
-    waiting = {"queued": EACH, "outside": COUNTS}
     return {
-        "summary": fixed(who, **state, members=TEXTS),
-        "group": fixed(
-            {**who, "pattern": list_of("pattern"), "written_by": fixed({}, record=TEXT, queue=TEXT)},
-            **state, **waiting, members=list_of("member"), filters=TEXTS, record=CONFIG, text=TEXT, owners=OWNERS,
-            unassigned=NUMBERS, stalled=NUMBERS,
+        "summary": fixed(_who(), **_state(), members=TEXTS | says("Names of the members that own partitions.")),
+        "group": _group(),
+        "members": fixed(
+            {"address": ADDRESS | says("The group."), "members": list_of("member") | says("Its members.")},
+            unread=TEXT | says("Why nobody can say what is live."),
+            broken=TEXT | says("What is wrong with its record."),
         ),
-        "members": fixed({"address": ADDRESS, "members": list_of("member")}, unread=TEXT, broken=TEXT),
-        "place": fixed(
-            {"key": TEXT, "hashed": TEXT, "partition": COUNT, "partitions": COUNT, "filter": TEXT},
-            wildcards=NUMBERS, address=ADDRESS, queued=COUNT, member=ref("member"),
-        ),
-        "spread": fixed(
-            {"address": ADDRESS, "partitions": COUNT, "owners": OWNERS},
-            **waiting, queued_subjects=EACH, stored=EACH, stored_subjects=EACH,
-        ),
-        "migration": fixed(
-            {"address": ADDRESS, "before": TEXT, "after": TEXT, "notes": TEXTS},
-            obstacles={"type": "array", "items": fixed({"why": TEXT, "fix": TEXT})},
-        ),
-    }  # fmt: skip
+        "place": _place(),
+        "spread": _spread(),
+        "migration": _migration(),
+    }
+
+
+def _who() -> dict[str, Schema]:
+    return {
+        "address": ADDRESS | says("The group."),
+        "type": one_of_texts("elastic", "static") | says("Which sort it is."),
+        "stream": TEXT | says("The stream that it divides."),
+        "group": TEXT | says("Its name."),
+        "revision": COUNT | says("Revision of its record."),
+    }
+
+
+def _state() -> dict[str, Schema]:
+    return {
+        "broken": TEXT | says("What is wrong with its record."),
+        "legacy": TEXTS | says("Earlier forms that its record is written in."),
+        "unread": TEXT | says("Why nobody can say what is live."),
+        "partitions": COUNT | says("How many partitions it has."),
+        "surplus": TEXTS | says("Members beyond the number of partitions, who have nothing to do."),
+        "queue": ref("queue") | says("The work queue of an elastic group."),
+    }
+
+
+def _waiting() -> dict[str, Schema]:
+    return {
+        "queued": EACH | says("Messages that wait, by partition."),
+        "outside": COUNTS | says("Messages that are in no partition, by what their subjects begin with."),
+    }
+
+
+def _group() -> Schema:
+    written_by = fixed(
+        {}, record=TEXT | says("Which tool wrote the record."), queue=TEXT | says("Which tool made the work queue.")
+    )
+    return fixed(
+        {
+            **_who(),
+            "pattern": list_of("pattern") | says("How subjects are partitioned."),
+            "written_by": written_by | says("By which tools it was made, as far as that shows."),
+        },
+        **_state(),
+        **_waiting(),
+        members=list_of("member") | says("Its members."),
+        filters=TEXTS | says("Subjects that members consume."),
+        record=CONFIG | says("The record, as it is stored."),
+        text=TEXT | says("The record as it is stored, where it cannot be understood."),
+        owners=OWNERS | says("The owner of each partition; null: nobody."),
+        unassigned=NUMBERS | says("Partitions that nobody owns."),
+        stalled=NUMBERS | says("Partitions in which messages wait and nobody works."),
+    )
+
+
+def _place() -> Schema:
+    return fixed(
+        {
+            "key": TEXT | says("The key that was asked about."),
+            "hashed": TEXT | says("The text that decides."),
+            "partition": COUNT | says("The partition, from 0."),
+            "partitions": COUNT | says("How many there are."),
+            "filter": TEXT | says("The filter that the key was read by."),
+        },
+        wildcards=NUMBERS | says("The `*` of the filter that decide, from 1. A missing key: the whole subject."),
+        address=ADDRESS | says("The group."),
+        queued=COUNT | says("Messages that wait in the partition."),
+        member=ref("member") | says("The member that owns the partition."),
+    )
+
+
+def _spread() -> Schema:
+    return fixed(
+        {
+            "address": ADDRESS | says("The group."),
+            "partitions": COUNT | says("How many partitions it has."),
+            "owners": OWNERS | says("The owner of each partition; null: nobody."),
+        },
+        **_waiting(),
+        queued_subjects=EACH | says("Distinct subjects that wait, by partition."),
+        stored=EACH | says("Messages that the stream holds, by partition."),
+        stored_subjects=EACH | says("Distinct subjects that the stream holds, by partition."),
+    )
+
+
+def _migration() -> Schema:
+    obstacle = fixed({"why": TEXT | says("What is in the way."), "fix": TEXT | says("What to do about it.")})
+    return fixed(
+        {
+            "address": ADDRESS | says("The group."),
+            "before": TEXT | says("Its record, as it is stored."),
+            "after": TEXT | says("Its record in today's form."),
+            "notes": TEXTS | says("What changes, and what follows from it."),
+        },
+        obstacles={"type": "array", "items": obstacle} | says("Why it is not written."),
+    )
 
 
 def _small() -> dict[str, Schema]:
     return {
         "queue": fixed(
-            {"stream": TEXT}, missing=FLAG, messages=COUNT, bytes=COUNT, consumers=COUNT, lag=COUNT, resuming=COUNT,
+            {"stream": TEXT | says("The stream that it is.")},
+            missing=FLAG | says("True: there is none."),
+            messages=COUNT | says("Messages in it."),
+            bytes=COUNT | says("Bytes in it."),
+            consumers=COUNT | says("Its consumers."),
+            lag=COUNT | says("Messages of the stream that it has not taken in yet."),
+            resuming=COUNT | says("Sequence of the stream from which it was made to go on."),
         ),
-        "pattern": fixed({"filter": TEXT, "partitions": COUNT}, wildcards=NUMBERS),
-        "member": fixed(
-            {"member": TEXT, "partitions": NUMBERS, "consumer": TEXT, "state": one_of_texts("absent", "unpinned", "pinned")},
-            client=TEXT, since=TEXT, pinned_for=COUNT, waiting=COUNT, in_flight=COUNT, pending=COUNT, queued=COUNT,
+        "pattern": fixed(
+            {"filter": TEXT | says("Subjects."), "partitions": COUNT | says("How many partitions they fall on.")},
+            wildcards=NUMBERS | says("The `*` of the filter that decide, from 1. A missing key: the whole subject."),
         ),
-    }  # fmt: skip
+        "member": _member(),
+    }
+
+
+def _member() -> Schema:
+    state = one_of_texts("absent", "unpinned", "pinned")
+    return fixed(
+        {
+            "member": TEXT | says("Its name."),
+            "partitions": NUMBERS | says("Partitions that it owns."),
+            "consumer": TEXT | says("Its consumer."),
+            "state": state | says("`absent`: it has no consumer; `pinned`: a client of it works."),
+        },
+        client=TEXT | says("Id of the pinned client."),
+        since=TEXT | says("Since when that client is pinned."),
+        pinned_for=COUNT | says("For how long, in nanoseconds."),
+        waiting=COUNT | says("Pull requests that wait on its consumer."),
+        in_flight=COUNT | says("Messages that were delivered and not acknowledged yet."),
+        pending=COUNT | says("Messages that its consumer has still to deliver."),
+        queued=COUNT | says("Messages that wait in its partitions."),
+    )
 
 
 def _borrowed() -> dict[str, Schema]:
-    """Reuse the form that a change has in a plan."""
+    """A change has the form it has in a plan."""
     return {name: shape for name, shape in (places() | changes()).items() if name != "target"}

@@ -26,7 +26,9 @@ from reconciler.kinds.foresight import narrowed as narrowed_codes
 from reconciler.model.pages import PLANNING
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
+from reconciler.model.waits import waiting
 from reconciler.model.wire.snapshot import Snapshot
+from reconciler.report.words.values import counted
 from reconciler.server.connect.connection import connection
 from reconciler.server.connect.session import session
 from reconciler.server.wire.api import JetStream
@@ -152,7 +154,11 @@ class _Theatre:
     def play(self, scenes: Sequence[Scene], times: float = 1.0) -> _Playbill:
         """Play the scenes. Clients wait `times` as long as usual."""
         server = self.program(str(self.live.target.version))
-        with stage(self.cast, server) as calm, stage(self.cast, server) as changed:
+        with (
+            waiting(f"for {counted(len(scenes), 'scene')} to be played", quiet=0),
+            stage(self.cast, server) as calm,
+            stage(self.cast, server) as changed,
+        ):
             return asyncio.run(self._play(calm, changed, scenes, times))
 
     async def _play(self, calm: Stage, changed: Stage, scenes: Sequence[Scene], times: float) -> _Playbill:

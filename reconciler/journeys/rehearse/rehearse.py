@@ -24,6 +24,7 @@ from reconciler.model.resource import Address, Json
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Snapshot, Target
+from reconciler.report.words.values import counted
 from reconciler.server.connect.session import session
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream, Pauses
@@ -31,7 +32,8 @@ from reconciler.testbed.recreate import recreate
 from reconciler.testbed.stage import Cast, Stage, stage
 
 Program = Callable[[str], Path]
-"""Maps a version to the nats-server to run."""
+"""Version → the nats-server to run."""
+Tell = Callable[[str], None]
 T = TypeVar("T")
 CLUSTER = 3
 CONSUMER_AHEAD = "LE109"
@@ -39,14 +41,21 @@ PATIENCE = 20.0
 """Seconds that nodes have after their start to agree on a leader for each stream."""
 
 
-def rehearse(topology: Topology, live: Snapshot, options: RunOptions, program: Program, then: str | None) -> Rehearsal:
-    """Rehearse on the account's own version. `then` names a version that starts on the same stores afterwards."""
+def rehearse(
+    topology: Topology, live: Snapshot, options: RunOptions, program: Program, then: str | None,
+    tell: Tell = lambda _: None,
+) -> Rehearsal:  # fmt: skip
+    """On the account's own version; `then` names one that starts on the same stores afterwards; `tell` hears what is being
+    done."""
     version = str(live.target.version)
     cast = cast_for(topology, live)
-    with stage(cast, program(version)) as built:
-        made, finished, missing, after = _on(built, lambda js: _act(js, topology, live, options))
+    found = program(version)
+    tell(f"starting {counted(cast.size, 'throw-away nats-server')} {version} …")
+    with stage(cast, found) as built:
+        made, finished, missing, after = _on(built, lambda js: _act(js, topology, live, options, tell))
+        tell("planning again, which should find nothing …")
         left = _left(_on(built, lambda js: _plan(js, topology, options)).plan, made)
-        restarted = _again(built, topology, options, after, made, then, program) if then else None
+        restarted = _again(built, topology, options, after, made, then, program, tell) if then else None
     return Rehearsal(
         version=version,
         size=cast.size,
@@ -103,19 +112,21 @@ def _on(built: Stage, work: Callable[[JetStream], Awaitable[T]]) -> T:
 
 
 async def _act(
-    js: JetStream, topology: Topology, live: Snapshot, options: RunOptions
+    js: JetStream, topology: Topology, live: Snapshot, options: RunOptions, tell: Tell
 ) -> tuple[Plan, Finished, list[Missing], Snapshot]:
+    tell(f"making what the account holds ({counted(len(live.streams), 'stream')}), without its messages …")
     missing = await recreate(js, live)
     made = await planned(topology, await seen(js), js, options)
+    tell(f"carrying the plan out there ({counted(len(made.plan.steps), 'step')}) …")
     events = [event async for event in apply(made, js) if isinstance(event, Finished)]
     return made.plan, events[0], missing, await seen(js)
 
 
 async def seen(js: JetStream) -> Snapshot:
-    """Read what the stage holds, and wait for what does not answer yet."""
-    pauses = Pauses(PATIENCE)
-    while (found := await observe(js)).unknown and await pauses.rest():
-        pass
+    """What the stage holds; what is silent for a while is not gone."""
+    with Pauses(PATIENCE, "for throw-away servers that have just started to answer for each stream") as pauses:
+        while (found := await observe(js)).unknown and await pauses.rest():
+            pass
     return found
 
 
@@ -130,9 +141,12 @@ def _left(again: Plan, made: Plan) -> tuple[PlannedChange, ...]:
 
 
 def _again(
-    built: Stage, topology: Topology, options: RunOptions, before: Snapshot, made: Plan, then: str, program: Program
-) -> Restarted:
-    built.restart(program(then))
+    built: Stage, topology: Topology, options: RunOptions, before: Snapshot, made: Plan, then: str, program: Program,
+    tell: Tell,
+) -> Restarted:  # fmt: skip
+    found_there = program(then)
+    tell(f"starting nats-server {then} on the same stores …")
+    built.restart(found_there)
     again = _on(built, lambda js: _plan(js, topology, options))
     was, found = _objects(before), _objects(again.snapshot)
     return Restarted(

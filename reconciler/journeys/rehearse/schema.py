@@ -1,5 +1,4 @@
-"""The published schema of what `rehearse --format json` prints: its plan and outcome are those of `plan` and
-`apply`."""
+"""The published shape of what `rehearse --format json` prints: its plan and its outcome are those of `plan` and `apply`."""
 
 from __future__ import annotations
 
@@ -15,47 +14,99 @@ from reconciler.report.codec.schema_parts import (
     COUNT,
     DRAFT,
     FLAG,
+    RAW,
     TEXT,
     VALUE,
     VERSION,
     Schema,
     fixed,
+    format_of,
     one_of,
+    says,
     schema_text,
 )
 
 
 def rehearsal_schema() -> str:
-    """Return the JSON schema of what `rehearse --format json` prints, as text."""
-    change = {"$ref": "plan.schema.json#/$defs/change"}
-    restarted = {
-        "version": VERSION, "gone": _all(ADDRESS), "left": _all(change),
-        "rewritten": _all(fixed({"address": ADDRESS, "path": TEXT}, before=VALUE, after=VALUE)),
-    }  # fmt: skip
-    felt = fixed(
-        {
-            "address": ADDRESS, "operation": TEXT, "side": one_of(Side), "before": TEXT, "after": TEXT,
-            "foresight": one_of(Foresight), "codes": _all(TEXT), "reason": TEXT,
-        }
-    )  # fmt: skip
-    probe = {
-        "foretold": FLAG, "operations": COUNT, "objects": _all(ADDRESS), "messages": COUNT, "consented": _all(ADDRESS), "felt": _all(felt),
-        "unshown": _all(fixed({"address": ADDRESS, "code": TEXT, "message": TEXT})),
-        "unplayed": _all(fixed({"what": TEXT, "why": TEXT})),
-    }  # fmt: skip
+    """The JSON schema of what `rehearse --format json` prints, as text."""
+    missing = fixed({"what": TEXT | says("What could not be made again."), "why": TEXT | says("Why.")})
     said = {
-        "format": {"const": FORMAT}, "version": VERSION, "nodes": COUNT, "fine": FLAG,
-        "plan": _own("plan", plan_schema()), "outcome": _own("apply", outcome_schema()),
-        "left": _all(change), "missing": _all(fixed({"what": TEXT, "why": TEXT})),
-        "refused": _all(ADDRESS), "lacking": _all(ADDRESS),
-    }  # fmt: skip
+        "format": format_of(FORMAT),
+        "version": VERSION | says("The nats-server that was rehearsed on."),
+        "nodes": COUNT | says("How many servers there were."),
+        "fine": FLAG | says("True: everything that was tried did what the plan foretold."),
+        "plan": _own("plan", plan_schema()) | says("The plan, as it was made on the throw-away servers."),
+        "outcome": _own("apply", outcome_schema()) | says("What carrying it out did."),
+        "left": _all(CHANGE) | says("What a second plan would still change."),
+        "missing": _all(missing) | says("What could not be made again on the throw-away servers."),
+        "refused": _all(ADDRESS) | says("Changes that were not tried, since they are refused."),
+        "lacking": _all(ADDRESS) | says("Changes whose rehearsal says nothing, since what they are about was missing."),
+    }
     return schema_text(
         {
             "$schema": DRAFT,
             "$id": "rehearse.schema.json",
             "title": "reconciler rehearse",
-            "description": "What happened when the plan was carried out on throw-away servers.",
-            **fixed(said, restarted=fixed(restarted), probe=fixed(probe)),
+            "description": "What carrying a plan out on throw-away servers showed.",
+            **fixed(
+                said,
+                restarted=_restarted() | says("What another version made of the same stores (`--server-version`)."),
+                probe=_probe() | says("What clients felt (`--probe`)."),
+            ),
+        }
+    )
+
+
+CHANGE = {"$ref": "plan.schema.json#/$defs/change"}
+
+
+def _restarted() -> Schema:
+    rewritten = fixed(
+        {"address": ADDRESS | says("The object."), "path": TEXT | says("The field.")},
+        before=VALUE | says(f"The value before. {RAW}"),
+        after=VALUE | says(f"The value after. {RAW}"),
+    )
+    return fixed(
+        {
+            "version": VERSION | says("The nats-server that was started on the stores."),
+            "gone": _all(ADDRESS) | says("Objects that were lost."),
+            "left": _all(CHANGE) | says("What a plan wants to change there."),
+            "rewritten": _all(rewritten) | says("Fields that this version changed."),
+        }
+    )
+
+
+def _probe() -> Schema:
+    felt = fixed(
+        {
+            "address": ADDRESS | says("The object."),
+            "operation": TEXT | says("What clients did."),
+            "side": one_of(Side) | says("Whose experience it is."),
+            "before": TEXT | says("What they got without the changes."),
+            "after": TEXT | says("What they got with them."),
+            "foresight": one_of(Foresight) | says("Whether the plan speaks of it."),
+            "codes": _all(TEXT) | says("Rules that foretold it."),
+            "reason": TEXT | says("Why it is harmless, where it is."),
+        }
+    )
+    unshown = fixed(
+        {
+            "address": ADDRESS | says("The object."),
+            "code": TEXT | says("The rule."),
+            "message": TEXT | says("What it foretells."),
+        }
+    )
+    unplayed = fixed({"what": TEXT | says("What was not played."), "why": TEXT | says("Why.")})
+    return fixed(
+        {
+            "foretold": FLAG | says("True: the plan speaks of everything that takes something from clients."),
+            "operations": COUNT | says("How many operations were tried, before and after each."),
+            "objects": _all(ADDRESS) | says("The objects that they were tried on."),
+            "messages": COUNT | says("How many messages were made up for each stream."),
+            "consented": _all(ADDRESS) | says("Changes that were carried out as if somebody had consented."),
+            "felt": _all(felt) | says("Every operation that differs."),
+            "unshown": _all(unshown) | says("What the plan foretells and so short a play does not show."),
+            "unplayed": _all(unplayed) | says("What was not played."),
         }
     )
 
@@ -65,5 +116,5 @@ def _all(items: Schema) -> Schema:
 
 
 def _own(name: str, text: str) -> Schema:
-    """Include another published schema under its own name, so that its references stay its own."""
+    """Another schema as it is published, under its own name, so that what it refers to stays its own."""
     return {**json.loads(text), "$id": f"{name}.schema.json"}

@@ -98,12 +98,13 @@ def _unread(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
 
 
 def _outside(topologies: Iterable[Topology]) -> Iterator[tuple[str, Config]]:
-    """Streams that others manage, as these files expect them."""
-    for topology in topologies:
-        for declared in topology.resources:
-            if declared.address.kind == "stream" and declared.external:
-                said = declared.spec.model_dump(mode="json", include={"subjects", "retention"}, exclude_unset=True)
-                yield declared.address.stream, said
+    """Streams that others manage, as these files expect them; what the files make themselves is none of them."""
+    resources = [declared for topology in topologies for declared in topology.resources]
+    made = {REGISTRY.of(one.address).stream(one.address) for one in resources if not one.external}
+    for declared in resources:
+        if declared.address.kind == "stream" and declared.external and declared.address.stream not in made:
+            said = declared.spec.model_dump(mode="json", include={"subjects", "retention"}, exclude_unset=True)
+            yield declared.address.stream, said
 
 
 def _planned(head: Topology, snapshot: Snapshot, today: date) -> tuple[Plan, dict[str, int]]:

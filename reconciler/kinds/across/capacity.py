@@ -1,4 +1,4 @@
-"""What the account has room for: streams, and the bytes that streams reserve by their `max_bytes`."""
+"""What the account has room for: how many streams, and the bytes that streams reserve by their `max_bytes`."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from reconciler.model.resource import Config
 from reconciler.model.wire.snapshot import Target
 
 LEDGER = "KV_reconciler"
-"""Our own memory, which the first apply makes before anything else."""
+"""Reconciler's own bucket, which the first apply creates before anything else."""
 STORED = {"file": ("max_storage", "storage_max_stream_bytes"), "memory": ("max_memory", "memory_max_stream_bytes")}
-"""The account's limit on all streams of a storage together, and on one."""
+"""The account's limit on all streams of a storage together, and on one stream."""
 
 
 def _written(change: Change, view: View) -> Iterator[tuple[str, Config, Config]]:
-    """(name, configuration, limits that hold for it) of every stream this change makes or updates."""
+    """(name, configuration, limits that apply to it) of every stream this change creates or updates."""
     after = afterwards(view)
     for name in _names(change, after, view):
         if (limits := account_limits(view.target, StreamReservation.of(after.streams[name]).replicas)) is not None:
@@ -43,10 +43,10 @@ def _is_live(name: str, view: View) -> bool:
 
 @rule("XX221", "too-many-streams", on=(Action.CREATE, Action.UPDATE), needs=("neighbours",), err_code=10027)
 def too_many_streams(change: Change, view: View) -> Iterator[Finding]:
-    """The account may hold no more streams. Buckets, object stores, the work queues of elastic groups, the buckets in which
-    groups keep their records and our own bucket `reconciler` are streams too.
+    """The account may hold no more streams. Buckets, object stores, the work queues of elastic groups, the buckets that
+    hold group records and reconciler's own bucket `reconciler` are streams too.
 
-    The server refuses the next one (10027); the plan is counted as a whole.
+    The server refuses the next one (10027). Reconciler counts the plan as a whole.
 
     Instead: remove what nobody needs, or have the account's limit raised.
     """
@@ -56,7 +56,7 @@ def too_many_streams(change: Change, view: View) -> Iterator[Finding]:
         there = rooms(view)[name].streams
         ours = not _is_live(LEDGER, view) and view.ledger_known
         if there + ours >= most:
-            ledger = f"{LEDGER} of this tool, which is made first, and " if ours else ""
+            ledger = f"reconciler's own {LEDGER}, which is created first, and " if ours else ""
             yield Finding(
                 outcome=Outcome.REFUSED,
                 message=f"the account may hold {some(most, 'stream')}; with {ledger}{some(there, 'other')} there is no room for {name}",
@@ -66,15 +66,15 @@ def too_many_streams(change: Change, view: View) -> Iterator[Finding]:
 
 
 def _is_forgotten(config: Config, target: Target) -> bool:
-    """By tiers 2.11 counts no streams where the request leaves out the one replica it wants."""
+    """In an account with tiers, 2.11 counts no streams if the request leaves out the one replica it wants."""
     return bool(target.usage.get("tiers")) and target.version < V2_12 and StreamReservation.of(config).replicas == 1
 
 
 @rule("XX222", "max-consumers-above-account", needs=("neighbours",), err_code=10026)
 def max_consumers_above_account(change: Change, view: View) -> Iterator[Finding]:
-    """A stream asks for more consumers than the account may have on a stream.
+    """A stream asks for more consumers than the account allows on a stream.
 
-    The server refuses the stream (10026), also in every later update.
+    The server refuses the stream (10026), and every later update of it.
 
     Instead: write the account's number or less, or leave it out.
     """
@@ -91,10 +91,10 @@ def max_consumers_above_account(change: Change, view: View) -> Iterator[Finding]
 
 @rule("XX223", "unbounded-stream", needs=("neighbours",), err_code=10113)
 def unbounded_stream(change: Change, view: View) -> Iterator[Finding]:
-    """The account demands that every stream says how many bytes it may hold, mirrors included, and this one does not.
+    """The account requires every stream to limit its bytes, mirrors included, and this one does not.
 
-    The server refuses it (10113). Groups cannot have their bucket of records made here, since the reference's shape of it has
-    no limit: it must be there before.
+    The server refuses it (10113). Reconciler cannot create the bucket of group records in such an account, since the
+    reference's shape of that bucket has no limit: the bucket must exist first.
 
     Instead: write `max_bytes` (elastic groups: `max_buffered_bytes`).
     """
@@ -104,10 +104,10 @@ def unbounded_stream(change: Change, view: View) -> Iterator[Finding]:
             yield Finding(
                 outcome=Outcome.REFUSED,
                 path="" if is_records else view.kinds[change.address.kind].reserves,
-                message=f"this account demands max_bytes of every stream, and {name} has none",
+                message=f"this account requires max_bytes on every stream, and {name} has none",
                 fix=f"let an administrator create {name} with max_bytes first"
                 if is_records
-                else "say how large it may get",
+                else f"write {view.kinds[change.address.kind].reserves}",
             )
 
 
@@ -115,7 +115,7 @@ def unbounded_stream(change: Change, view: View) -> Iterator[Finding]:
 def stream_above_account(change: Change, view: View) -> Iterator[Finding]:
     """`max_bytes` is above what the account allows one stream of this storage.
 
-    The server refuses it (10122), also in every later update.
+    The server refuses it (10122), and every later update of it.
 
     Instead: write the account's number or less, or have it raised.
     """
@@ -126,8 +126,8 @@ def stream_above_account(change: Change, view: View) -> Iterator[Finding]:
             yield Finding(
                 outcome=Outcome.REFUSED,
                 path=view.kinds[change.address.kind].reserves,
-                message=f"stream {name} asks for {written_size(need.reserves)}; the account allows a {need.storage} stream "
-                f"{written_size(most)}",
+                message=f"stream {name} asks for {written_size(need.reserves)}, and the account allows {written_size(most)} for a "
+                f"{need.storage} stream",
                 fix="write less, or have the account's limit raised",
             )
 
@@ -136,12 +136,13 @@ def stream_above_account(change: Change, view: View) -> Iterator[Finding]:
 def no_room_left(change: Change, view: View) -> Iterator[Finding]:
     """Together with what other streams reserve by their `max_bytes`, this is more than the account may store.
 
-    The server reserves `max_bytes` of every stream, each replica counted unless the account has tiers, and refuses what goes
-    beyond (10047 file, 10028 memory); one without `max_bytes` reserves nothing, yet is refused when nothing is left. Before
-    2.14 it leaves out the replicas of the stream in question. The plan is summed as a whole.
+    The server reserves the `max_bytes` of every stream and refuses what exceeds the account's limit (10047 file, 10028
+    memory). It counts each replica unless the account has tiers. A stream without `max_bytes` reserves nothing, but is
+    refused once nothing is left. Before 2.14 the server leaves out the replicas of the stream in question. Reconciler
+    sums the plan as a whole.
 
-    A 2.11 server on its own counts all over again when it starts, streams without `max_bytes` as one byte: where the last
-    byte is reserved, it loses those.
+    A single 2.11 server counts again when it starts, and counts a stream without `max_bytes` as one byte. If the last
+    byte is reserved, it loses those streams.
 
     Instead: reserve less, here or elsewhere, or have the account's limit raised.
     """
@@ -157,15 +158,15 @@ def no_room_left(change: Change, view: View) -> Iterator[Finding]:
                 quantities={"bytes": room.total - most},
                 message=f"stream {name} needs {written_size(room.wanted)} of {need.storage}, others reserve "
                 f"{size(room.reserved, room.wanted)}, and the account may store {written_size(most)}",
-                fix="reserve less by smaller max_bytes, here or elsewhere, or have the account's limit raised",
+                fix="reserve less with a smaller max_bytes, here or elsewhere, or have the account's limit raised",
             )
         elif view.target.version < V2_12 and not view.target.is_clustered and most < room.recovered and _grows(change):
             yield Finding(
                 outcome=Outcome.REFUSED,
                 path=view.kinds[change.address.kind].reserves,
-                message=f"this leaves none of the {written_size(most)} the account may store, and at its next start this server would "
-                "lose the streams that have no max_bytes",
-                fix="leave a byte, or give every stream a max_bytes",
+                message=f"this reserves all of the {written_size(most)} that the account may store, and at its next start this server "
+                "would lose the streams that have no max_bytes",
+                fix="leave one byte free, or give every stream a max_bytes",
                 reaction=Reaction.DOOMS,
             )
 
@@ -176,7 +177,7 @@ def _grows(change: Change) -> bool:
 
 @rule("XX226", "no-tier", needs=("neighbours",), err_code=10120)
 def no_tier(change: Change, view: View) -> Iterator[Finding]:
-    """The account has limits by number of replicas, and none for this number.
+    """The account has limits for certain numbers of replicas, and none for this number.
 
     The server refuses such a stream (10120).
 
@@ -196,7 +197,7 @@ def no_tier(change: Change, view: View) -> Iterator[Finding]:
 
 
 def _keeps_its_tier(change: Change, view: View) -> bool:
-    """An update to a missing tier is measured by the limits of the one it comes from."""
+    """The server measures an update to a missing tier by the limits of the old tier."""
     live = change.live.state.get("config", {}) if change.live else None
     return live is not None and account_limits(view.target, StreamReservation.of(live).replicas) is not None
 

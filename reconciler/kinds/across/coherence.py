@@ -1,6 +1,7 @@
-"""Groups beside what lives of them: the consumers their members made, and the transform that divides a static group's stream.
+"""Groups beside their live parts: the consumers that members made, and the transform that divides a static group's
+stream.
 
-What is wrong is found by the very checks of `groups doctor`; a plan shows those that no working group passes through.
+The checks are those of `groups doctor`. A plan shows those that no working group passes through.
 """
 
 from __future__ import annotations
@@ -29,11 +30,13 @@ LASTING = (old_priority_group, replaced)
     of=("elastic_group", "static_group"), needs=("live", "neighbours"),
 )  # fmt: skip
 def group_not_coherent(change: Change, view: View) -> Iterator[Finding]:
-    """What lives of a group does not belong together: consumers of another version or with other settings, consumers of
-    nobody when members are about to change (whoever joins by that is somebody), a transform that divides a static group's
-    stream in another way, a stream that is not the one the group's queue was filled from (which servers tell from 2.15 on).
+    """The live parts of a group contradict each other.
 
-    No server compares them. Instances that disagree delete each other's consumer without end; a stranger's consumer keeps
+    Consumers have another version or other settings; or consumers belong to no member while members are about to
+    change, so that a new member would get them; or a transform divides a static group's stream differently; or the
+    group's queue was filled from another stream than this one (servers tell that from 2.15 on).
+
+    No server compares them. Instances that disagree endlessly delete each other's consumer. A stranger's consumer keeps
     partitions from their owners.
 
     Instead: see `reconciler groups doctor`, which says what to do about each.
@@ -49,8 +52,8 @@ def group_not_coherent(change: Change, view: View) -> Iterator[Finding]:
 
 
 def _passing(group: Group, change: Change) -> Iterator[Diagnostic]:
-    """What is seen for moments after every change of members is worth a word when the next one is about to be made; not of
-    a consumer that will be right by that, and of one that joins as of the member it becomes."""
+    """Findings that appear briefly after every change of members. They count when the next change is about to be made,
+    except for a consumer that this change corrects. A consumer that joins is judged as the member it becomes."""
     config = change.desired.config if change.desired else group.config
     then = replace(group, record=replace(group.record, config=config))
     joining = {one.consumer for one in then.members} - {one.consumer for one in group.members}
@@ -61,7 +64,7 @@ def _passing(group: Group, change: Change) -> Iterator[Diagnostic]:
 
 
 def _consumed(group: Group, names: Collection[str]) -> Group:
-    """The group with no other consumers than these."""
+    """The group with only these consumers."""
     return replace(group, consumers={name: info for name, info in group.consumers.items() if name in names})
 
 
@@ -70,7 +73,7 @@ def _found(group: Group, *checks: Callable[[Group, Evidence], Iterable[Diagnosti
 
 
 def _divides_anew(change: Change, view: View) -> bool:
-    """The stream's change is judged by itself."""
+    """A change of the stream is judged by its own rule."""
     stream = view.changes.get(Address.of("stream", change.address.stream))
     return stream is not None and stream.touches("subject_transform", "subjects")
 

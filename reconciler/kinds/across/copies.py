@@ -1,4 +1,4 @@
-"""Mirrors and sources: origins that are missing, rings, and what an origin's change does to its copies."""
+"""Mirrors and sources: missing origins, cycles, and what a change of an origin does to its copies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from reconciler.kinds.afterwards.streams import Copy, afterwards, config_of, cop
 from reconciler.kinds.effects import dependants
 from reconciler.kinds.effects.readers import filters
 from reconciler.kinds.effects.sources_begun import drained
-from reconciler.kinds.fields.words import amount, in_words, listed, verb, written_size
+from reconciler.kinds.elastic_group.fixed import QUEUE
+from reconciler.kinds.fields.words import amount, in_words, listed, written_size
 from reconciler.kinds.stream_config.origins import taken_subjects
 from reconciler.kinds.subjects.subjects import collide, meets, name_problem
 from reconciler.model.resource import Address, Config
@@ -25,20 +26,21 @@ AS_THE_COPY_SAYS = "mirror", "sources"
 
 
 def is_new(change: Change, *fields: str) -> bool:
-    """Does this change bring about what these fields say: does it make the object, or touch one of them?"""
-    return change.action is Action.CREATE or change.touches(*fields)
+    """Does this change bring about what these fields say: does it make the object or its queue, or touch one of them?"""
+    return change.action is Action.CREATE or change.was(QUEUE) == "missing" or change.touches(*fields)
 
 
 @rule("XX203", "copy-cycle", needs=("neighbours",), err_code=10052, can_stand=True)
 def copy_cycle(change: Change, view: View) -> Found:
-    """Mirrors and sources lead from this stream back to one that was already on the way, as the server walks them.
+    """Mirrors and sources lead from this stream back to one that the server has already visited on its walk.
 
-    The server walks origins breadth first and refuses a stream met again ("detected cycle"), unless what leads there is a
-    source whose `filter_subject` meets none of the *copying* stream's own subjects. So it also refuses some that form no
-    ring, such as sourcing a stream directly, and then once more by way of another. Transforms do not count as filters.
+    The server walks origins breadth first and refuses a stream that it meets again ("detected cycle"), unless a source
+    with a `filter_subject` leads there that matches none of the *copying* stream's own subjects. So it also refuses
+    some configurations without a cycle, such as sourcing a stream directly and again through another stream. Transforms
+    do not count as filters.
 
-    Instead: let one of them not copy, or copy from the first stream of the chain only; of two ways to one origin, name the
-    longer one first.
+    Instead: let one of them not copy, or copy from the first stream of the chain only; if there are two ways to one
+    origin, name the longer one first.
     """
     if not view.is_stream(change.address):
         return None
@@ -50,17 +52,17 @@ def copy_cycle(change: Change, view: View) -> Found:
         path=next((copy.path for copy in copies(name, config_of(change, view)) if copy.origin == ring.stream), "")
         or next((copy.path for copy in copies(name, config_of(change, view))), ""),
         message=f"{way(name, ring)}: the server takes that for a cycle",
-        fix="remove one of these mirrors or sources; of two ways to one origin, name the longer one first",
+        fix="remove one of these mirrors or sources; if there are two ways to one origin, name the longer one first",
     )
 
 
 def way(name: str, ring: Copy) -> str:
-    """How `name` comes to an origin for the second time, in words; `ring` is the copy that leads there."""
+    """How `name` reaches an origin for the second time, in words; `ring` is the copy that leads there."""
     if ring.stream == name:
         return (
             f"stream {name} copies {ring.origin} in two ways" if ring.origin != name else f"stream {name} copies itself"
         )
-    return f"what {name} copies comes from {ring.stream}, and {ring.stream} copies {ring.origin}"
+    return f"stream {name} copies messages of {ring.stream}, and {ring.stream} copies {ring.origin}"
 
 
 def met_again(name: str, streams: Mapping[str, Config]) -> Copy | None:
@@ -83,21 +85,22 @@ def _meets_own(config: Config, filter_subject: str | None) -> bool:
 
 
 def size(config: Config) -> int:
-    """Bytes of the largest message that a stream takes; 0 where nothing limits it."""
+    """Bytes of the largest message that a stream accepts; 0 if nothing limits it."""
     return max(0, config.get("max_msg_size") or 0)
 
 
 def too_small(name: str, streams: Mapping[str, Config]) -> Iterator[Copy]:
-    """Copies of origins whose messages may be larger than this stream takes; no limit counts as none on either side."""
+    """Copies of origins whose messages may be larger than this stream accepts. No limit counts as none, on either
+    side."""
     if own := size(streams.get(name, {})):
         yield from (copy for copy in copies(name, streams[name]) if own < size(streams.get(copy.origin, {})))
 
 
 @rule("XX205", "copy-too-small", needs=("neighbours",), err_code=(10030, 10046), can_stand=True)
 def copy_too_small(change: Change, view: View) -> Iterator[Finding]:
-    """A mirror or sourcing stream has a `max_msg_size` below the one of its origin.
+    """A mirror or sourcing stream has a `max_msg_size` below that of its origin.
 
-    Messages between the two sizes could never be copied; the server refuses the copy (10030 a mirror, 10046 a source).
+    It could never copy messages between the two sizes. The server refuses the copy (10030 a mirror, 10046 a source).
 
     Instead: raise its `max_msg_size` to the origin's, or leave it out.
     """
@@ -109,36 +112,36 @@ def copy_too_small(change: Change, view: View) -> Iterator[Finding]:
         yield Finding(
             outcome=Outcome.REFUSED,
             path="max_value_size" if change.address.kind == "kv_bucket" else "max_msg_size",
-            message=f"messages may have {written_size(own)} here, and {written_size(wanted)} in its origin {copy.origin}: larger ones "
-            "would never be copied",
+            message=f"messages may have {written_size(own)} here and {written_size(wanted)} in its origin {copy.origin}: this stream "
+            "would never copy larger ones",
             fix=f"write {in_words(wanted, 'bytes')} or more, or no limit at all",
         )
 
 
 @rule("XX206", "origin-missing", needs=("neighbours",), reaction=Reaction.INERT)
 def origin_missing(change: Change, view: View) -> Iterator[Finding]:
-    """A mirror or source names a stream that is neither in the account nor made by this plan.
+    """A mirror or source names a stream that does not exist in the account and that this plan does not create.
 
-    The server accepts it and copies nothing until a stream of that name appears.
+    The server accepts it, and copies nothing until a stream of that name appears.
 
-    Instead: check the name; declare the stream with `external: true` where somebody else manages it; or write `external`
-    into the copy where the origin is in another account or domain.
+    Instead: check the name. If somebody else manages the stream, declare it with `external: true`. If the origin is in
+    another account or domain, write `external` into the copy.
     """
     if not view.is_stream(change.address) or not is_new(change, *AS_THE_COPY_SAYS):
         return
     streams = afterwards(view).streams
     for copy in copies(view.stream_of(change.address) or "", config_of(change, view)):
         if copy.origin in streams or any(map(name_problem, (copy.origin, *streams))):
-            continue  # the right name of what cannot be called as it is, may be this one
+            continue  # a stream with an impossible name may be meant, once it has the right one
         if (declared := view.desired.get(Address.of("stream", copy.origin))) and declared.external:
-            continue  # whether it is there is for ST109 to say
+            continue  # ST109 says whether it exists
         if not view.snapshot.unknown_stream(copy.origin):
             yield Finding(
                 outcome=Outcome.WARNS,
                 path=copy.path,
-                message=f"there is no stream {copy.origin}; nothing is copied until there is",
-                fix="check the name, or say with `external` how to reach it elsewhere; a stream that others manage here is "
-                "declared with `external: true`",
+                message=f"stream {copy.origin} does not exist, and the server copies nothing until it does",
+                fix="check the name; if it is elsewhere, write `external` here to say how to reach it; if others manage it here, "
+                "declare it with `external: true`",
             )
 
 
@@ -151,10 +154,10 @@ def origin_missing(change: Change, view: View) -> Iterator[Finding]:
     reaction=Reaction.DROPS,
 )
 def direct_reads_overwritten(change: Change, view: View) -> Found:
-    """The file says `mirror_direct`, and the origin's `allow_direct` says otherwise.
+    """The file sets `mirror_direct`, and the origin's `allow_direct` says otherwise.
 
-    For a mirror of a stream it can see, the server writes the origin's `allow_direct` over `mirror_direct`, at creation and
-    at every update; what stands in the file never happens.
+    If the server can see the origin of a mirror, it overwrites `mirror_direct` with the origin's `allow_direct`, at
+    creation and at every update. The value in the file never takes effect.
 
     Instead: leave `mirror_direct` out, or change `allow_direct` of the origin.
     """
@@ -167,17 +170,18 @@ def direct_reads_overwritten(change: Change, view: View) -> Found:
     return Finding(
         outcome=Outcome.WARNS,
         path="mirror_direct",
-        message=f"mirror_direct becomes {str(not said).lower()}, as allow_direct of its origin {origin}, whatever stands here",
+        message=f"the server sets mirror_direct to {str(not said).lower()}, like allow_direct of its origin {origin}, and ignores "
+        "this value",
         fix="leave it out, or change allow_direct of the origin",
     )
 
 
 @rule("XX208", "deliver-prefix-overlap", needs=("neighbours",), err_code=10022, can_stand=True)
 def deliver_prefix_overlap(change: Change, view: View) -> Iterator[Finding]:
-    """The deliver prefix of an external source, put before a subject of another origin of this stream, gives a subject that
-    this origin captures.
+    """The deliver prefix of an external source, put before a subject of another origin of this stream, gives a subject
+    that this origin captures.
 
-    What is copied from elsewhere would then be stored in that origin as well; the server refuses it (10022).
+    That origin would also store what is copied from elsewhere. The server refuses it (10022).
 
     Instead: choose a prefix that no origin's subjects cover.
     """
@@ -195,7 +199,7 @@ def deliver_prefix_overlap(change: Change, view: View) -> Iterator[Finding]:
                 yield Finding(
                     outcome=Outcome.REFUSED,
                     path=f"{path}.external.deliver",
-                    message=f"`{prefix}.{subject}` would be captured by {origin}, which has `{subject}`",
+                    message=f"{origin}, which has `{subject}`, would capture `{prefix}.{subject}`",
                     fix="choose a prefix that no origin's subjects cover",
                 )
                 break
@@ -211,11 +215,11 @@ def _deliver_prefixes(config: Config) -> Iterator[tuple[str, str]]:
 def work_queue_drained(change: Change, view: View) -> Iterator[Finding]:
     """A mirror, a source or an elastic group begins to copy from a work queue.
 
-    To a work queue a copy is a consumer: what is copied is removed from the queue, at once and as it comes. Consumers of the
-    queue do not get it.
+    For a work queue a copy is a consumer: the queue deletes what is copied, both the stored messages and new ones.
+    Consumers of the queue do not get these messages.
 
-    Instead: let it copy what nobody consumes there, by a filter; or let publishers fill a stream with `limits` retention
-    that both copy.
+    Instead: let it copy only what nobody consumes there, with a filter; or let publishers fill a stream with `limits`
+    retention that both copy.
     """
     name = view.stream_of(change.address)
     if name is None or change.action not in WRITTEN:
@@ -228,8 +232,8 @@ def work_queue_drained(change: Change, view: View) -> Iterator[Finding]:
             path=f"{one.path}.name" if view.is_stream(change.address) else "",
             quantities={"messages": goes},
             affects=[*dependants.streams([one.origin], view), *_wanting(one.origin, subjects, view)],
-            message=f"to work queue {one.origin} a copy is a consumer: {_drained(goes, subjects)}",
-            fix="copy what nobody consumes there, by a filter; or let both copy a stream with limits retention",
+            message=f"work queue {one.origin} deletes what is copied from it: {_drained(goes, subjects)}",
+            fix="copy only what nobody consumes there, with a filter; or let both copy a stream with limits retention",
         )
 
 
@@ -238,13 +242,14 @@ LIMITS = ("max_msgs", "max_bytes", "max_age")
 
 @rule("XX210", "mirror-answers-for-a-part", on=(Action.CREATE,), needs=("neighbours",), reaction=Reaction.HARMS)
 def mirror_answers_for_a_part(change: Change, view: View) -> Found:
-    """A mirror is made that takes a part of its origin, by a filter, a start or limits of its own, and the origin has
+    """A new mirror holds only part of its origin, because of a filter, a start or limits of its own, and the origin has
     `allow_direct`.
 
-    Whatever stands in its file, such a mirror answers direct gets of its origin as well: one get in so many is answered by it,
-    and finds nothing where the origin has the message. Clients of buckets read with direct gets.
+    Whatever its file says, such a mirror also answers direct gets of its origin. It answers some of the gets, and finds
+    nothing although the origin has the message. Clients of buckets read with direct gets.
 
-    Instead: declare a stream that sources the origin, which answers for itself alone; or take `allow_direct` off the origin.
+    Instead: declare a stream that sources the origin, which answers only for itself; or remove `allow_direct` from the
+    origin.
     """
     if not view.is_stream(change.address):
         return None
@@ -261,14 +266,14 @@ def mirror_answers_for_a_part(change: Change, view: View) -> Found:
         outcome=Outcome.WARNS,
         path="mirror",
         affects=dependants.streams([copy.origin], view),
-        message=f"this mirror answers direct gets of {copy.origin} as well, and takes a part of it ({part}): gets of the rest "
-        "find nothing (404), now and then",
-        fix=f"source {copy.origin} instead of mirroring it, or take allow_direct off {copy.origin}",
+        message=f"this mirror answers direct gets of {copy.origin} as well, and holds only a part of it ({part}): gets of the rest "
+        "sometimes find nothing (404)",
+        fix=f"source {copy.origin} instead of mirroring it, or remove allow_direct from {copy.origin}",
     )
 
 
 def _part(copy: Copy, config: Config, origin: Config, own_name: Callable[[str], str]) -> str:
-    """What keeps it from holding all of its origin, as its file calls it; empty: nothing."""
+    """What keeps it from holding all of its origin, in the words of its file; empty: nothing."""
     said = copy.filters or [name for name in ("opt_start_seq", "opt_start_time") if copy.said.get(name)]
     tighter = [
         own_name(limit)
@@ -279,15 +284,15 @@ def _part(copy: Copy, config: Config, origin: Config, own_name: Callable[[str], 
 
 
 def _drained(goes: Amount, subjects: list[str]) -> str:
-    """What leaves a work queue, and when."""
-    what = "what comes" if subjects == [">"] else f"what comes on {listed(subjects)}"
+    """What a work queue deletes, and when."""
+    new = "new ones" if subjects == [">"] else f"new ones on {listed(subjects)}"
     if not goes.most:
-        return f"{what} goes from there"
-    return f"{amount(goes, 'message')} {verb(goes.most, 'go')} from there at apply, and {what} does from then on"
+        return f"none at apply, and {new} from then on"
+    return f"{amount(goes, 'message')} at apply, and {new} from then on"
 
 
 def _wanting(queue: str, subjects: Sequence[str], view: View) -> list[Address]:
-    """Consumers of it that want some of the same."""
+    """Its consumers that want some of the same messages."""
     there = view.snapshot.consumers.get(queue, {})
     wanting = [name for name, info in there.items() if meets(filters(info["config"]), subjects)]
     return dependants.consumers(queue, wanting, view)

@@ -1,4 +1,4 @@
-"""What feeds a copy: a consumer that the server makes of the origin, and that the origin's own limits can forbid."""
+"""How the server feeds a copy: through a consumer of the origin, which the origin's own limits can forbid."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reconciler.model.wire.version import Version
 
 PENDING, IDLE = "max_ack_pending", "inactive_threshold"
 WAYS_OUT = {
-    PENDING: f"take {PENDING} out of these consumer_limits, and write it into each consumer",
+    PENDING: f"remove {PENDING} from these consumer_limits, and write it into each consumer",
     IDLE: f"write {IDLE}: {in_words(FED_FOR, 'duration')} or more into these consumer_limits",
 }
 
@@ -26,13 +26,14 @@ WAYS_OUT = {
 def copy_not_fed(change: Change, view: View) -> Iterator[Finding]:
     """The `consumer_limits` of an origin forbid the consumer through which the server feeds this copy.
 
-    That consumer takes no acknowledgements and lasts for 10 seconds without a reader. A limit of `max_ack_pending`, or of
-    an `inactive_threshold` below 10s, is not for it (10082, 10153). The server says so nowhere but in the state of the copy,
-    which takes in nothing. Once the limit is gone, a server tries again about once a minute. `ST610` speaks of copies at
-    work. From 2.14 on, work queues and interest streams feed their copies in another way, and these limits harm nothing.
+    That consumer takes no acknowledgements and lasts for 10 seconds without a reader. So it cannot keep to a
+    `max_ack_pending`, or to an `inactive_threshold` below 10s (10082, 10153). The server reports that only in the state
+    of the copy, which copies nothing. Once the limit is removed, a server tries again about once a minute. `ST610` is
+    about copies at work. From 2.14 on, work queues and interest streams feed their copies in another way, and these
+    limits do no harm.
 
-    Instead: write `max_ack_pending` into each consumer in place of `consumer_limits`, and an `inactive_threshold` of 10s or
-    more.
+    Instead: write `max_ack_pending` into each consumer in place of `consumer_limits`, and an `inactive_threshold` of
+    10s or more.
     """
     if not is_new(change, *AS_THE_COPY_SAYS):
         return
@@ -42,14 +43,14 @@ def copy_not_fed(change: Change, view: View) -> Iterator[Finding]:
             yield Finding(
                 outcome=Outcome.WARNS,
                 path="" if change.address.kind == "elastic_group" else copy.path,
-                message=f"nothing is copied: the consumer_limits of stream {copy.origin} have {field} {value}, and the "
-                "consumer through which the server copies is refused",
+                message=f"nothing of {copy.origin} is copied: its consumer_limits have {field} {value}, and the consumer "
+                "through which the server copies is refused",
                 fix=WAYS_OUT[field],
             )
 
 
 def _forbidding(origin: Config, version: Version) -> Mapping[str, str]:
-    """Limits, in words, that the server's own consumer does not keep."""
+    """Limits, in words, that the server's own consumer does not keep to."""
     if is_fed_durably(origin, version):
         return {}
     limits = origin.get("consumer_limits") or {}

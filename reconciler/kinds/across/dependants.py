@@ -1,4 +1,4 @@
-"""What hangs on a stream that goes or changes: mirrors, sources, groups and consumers, of whatever topology."""
+"""What depends on a stream that is deleted or changes: mirrors, sources, groups and consumers, of any topology."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from reconciler.kinds.afterwards.streams import afterwards, config_of, copies
 from reconciler.kinds.effects.dependants import streams
 from reconciler.kinds.effects.readers import going_unread
 from reconciler.kinds.effects.surplus import state_of
-from reconciler.kinds.fields.words import few, outside
+from reconciler.kinds.fields.words import few, outside, some, verb
 from reconciler.kinds.group_records.group_record import STATIC_BUCKET
 from reconciler.kinds.subjects.subjects import collide, is_subset, is_valid
 from reconciler.model.resource import Address
@@ -36,17 +36,18 @@ def _listed(readers: Sequence[Reader]) -> str:
 
 @rule("XX231", "dependants-left-behind", on=(Action.DELETE,), needs=("live", "neighbours"), reaction=Reaction.HARMS)
 def dependants_left_behind(change: Change, view: View) -> Iterator[Finding]:
-    """A stream, a bucket or a group's queue is removed that others still copy or divide among the members of a group.
+    """A stream, a bucket or a group's queue is deleted although others still copy it, or although groups divide it
+    among members.
 
-    The server does not mind. Mirrors and sources keep what they have and stop; should a stream of that name come back, most
-    servers go on behind the old sequence and skip its first messages. Records of groups stay, and their members fail. What
-    becomes of plain consumers of a stream is for ST310 to say; here count those of buckets, and of a queue those that are
-    not its members' own.
+    The server does not object. Mirrors and sources keep what they have and stop. If a stream of that name comes back,
+    most servers continue after the old sequence and skip its first messages. Group records stay, and their members
+    fail. ST310 says what happens to plain consumers of a stream. This rule counts those of a bucket, and those of a
+    queue that are not its members' own.
 
-    Where one of them is of another topology, was applied with `protect: true`, or could not be read, no consent covers it.
-    Where the records of groups could not be read, whether there are any is for you to know.
+    No consent covers a dependant that belongs to another topology, that was applied with `protect: true`, or that could
+    not be read. If the group records could not be read, you must know yourself whether there are any.
 
-    Instead: remove or redirect them first, in this plan or by their owners; or allow XX231 for this run.
+    Instead: remove or redirect them first, in this plan or through their owners; or allow XX231 for this run.
     """
     if (name := view.stream_of(change.address)) is None:
         return
@@ -66,7 +67,7 @@ def dependants_left_behind(change: Change, view: View) -> Iterator[Finding]:
 def _groups_unread(why: str, change: Change) -> Finding:
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,
-        message=f"bucket {STATIC_BUCKET} could not be read ({why}): nobody can tell whether groups divide its messages",
+        message=f"bucket {STATIC_BUCKET} could not be read ({why}), so the plan cannot tell whether groups divide its messages",
         fix=f"plan again as a user who may read that bucket, or allow it for this run: --allow XX231={change.address}",
     )
 
@@ -74,15 +75,15 @@ def _groups_unread(why: str, change: Change) -> Finding:
 def _left_behind(left: list[Reader], change: Change) -> Finding:
     outcome, fix = Outcome.REFUSED, "let their topologies remove or redirect them first"
     if not any(one.owner for one in left):
-        fix = "apply what is protected once with protect: false, in a change of its own; then remove or redirect it"
+        fix = "apply the protected ones once with protect: false, in a change of its own; then remove or redirect them"
     if not any(one.owner or one.is_protected for one in left):
         outcome = Outcome.NEEDS_CONSENT
-        fix = f"remove or redirect that first, or allow it for this run: --allow XX231={change.address}"
+        fix = f"remove or redirect them first, or allow it for this run: --allow XX231={change.address}"
     return Finding(
         outcome=outcome,
         quantities={"dependants": len(left)},
         affects=_addresses(left),
-        message=f"what depends on it ({len(left)}) stays behind with nothing to read: {_listed(left)}",
+        message=f"{some(len(left), 'reader')} {verb(len(left), 'are')} left with nothing to read: {_listed(left)}",
         fix=fix,
     )
 
@@ -93,9 +94,9 @@ def _addresses(readers: Sequence[Reader]) -> list[Address]:
 
 @rule("XX232", "copying-consumer-removed", on=(Action.DELETE,), needs=("live", "neighbours"), reaction=Reaction.HARMS)
 def copying_consumer_removed(change: Change, view: View) -> Found:
-    """A mirror or source copies through this very consumer (`consumer: {name: …}`), which is to be removed.
+    """A mirror or source copies through this very consumer (`consumer: {name: …}`), which is to be deleted.
 
-    The server removes it; the copying stream stops, and a new consumer of that name would start from its own beginning.
+    The copying stream then stops, and a new consumer of that name would start from its own beginning.
 
     Instead: let the copying stream use another consumer first; or allow XX232 for this run.
     """
@@ -109,7 +110,8 @@ def copying_consumer_removed(change: Change, view: View) -> Found:
         outcome=Outcome.NEEDS_CONSENT,
         quantities={"dependants": len(using)},
         affects=streams(using, view),
-        message=f"what copies through this consumer would stop: stream {', '.join(using[:NAMED])}",
+        message=f"stream {', '.join(using[:NAMED])} would stop copying: {'it copies' if len(using) == 1 else 'they copy'} through "
+        "this consumer",
         fix=f"let it use another consumer first, or allow it for this run: --allow XX232={change.address}",
     )
 
@@ -119,15 +121,15 @@ SHAPES_SUBJECTS = ("subjects", "subject_transform", "sources", "mirror")
 
 @rule("XX233", "readers-left-dry", on=(Action.UPDATE,), needs=("live", "neighbours"), reaction=Reaction.HARMS)
 def readers_left_dry(change: Change, view: View) -> Found:
-    """Subjects of a stream or bucket change so that somebody's filter matches none of them any more: a consumer's, a mirror's, a
-    source's or a group's, of whatever topology.
+    """Subjects of a stream or bucket change, and the filter of a reader no longer matches any of them. Readers are
+    consumers, mirrors, sources and groups, of any topology.
 
-    No server says so; the reader simply goes silent. What is stored already is still read. A stream that is left without
-    subjects silences those without a filter as well.
+    The server does not report it; the reader simply receives nothing more. Stored messages are still read. A stream
+    that is left without subjects also silences readers without a filter.
 
-    Those of other topologies, and those of none, count also where they lose a part of what they get: they are named with
-    their owners, and that takes consent. Ephemeral consumers are named alone. Readers of copies that pass on less of it count
-    as well.
+    Readers of other topologies, and of none, also count if they lose part of their messages: the plan names them with
+    their owners, and that needs consent. Ephemeral consumers are only named. Readers of copies that pass on fewer
+    messages count as well.
 
     Instead: keep the subject, change those filters in the same plan, or let their owners change them first.
     """
@@ -141,8 +143,8 @@ def readers_left_dry(change: Change, view: View) -> Found:
     path = next(path for path in SHAPES_SUBJECTS if change.touches(path))
     choosy, open_to_all = [one for one in dry if one.filters], [one for one in dry if not one.filters]
     said = [f"nothing new will match the filters of {_listed(choosy)}"] if choosy else []
-    said += [f"{_listed(open_to_all)} will get nothing new but what comes on {own_name}"] if open_to_all else []
-    said += [f"{_listed(less)} will get nothing new of {', '.join(_missing(own_name, less, view))}"] if less else []
+    said += [f"{_listed(open_to_all)} will get only new messages on {own_name}"] if open_to_all else []
+    said += [f"{_listed(less)} will get no new messages on {', '.join(_missing(own_name, less, view))}"] if less else []
     return Finding(
         outcome=Outcome.WARNS,
         path=path,
@@ -155,7 +157,7 @@ def readers_left_dry(change: Change, view: View) -> Found:
 
 
 def _missing(stream: str, readers: Sequence[Reader], view: View) -> list[str]:
-    """The first subjects that they lose, but for what is stored of them all the same: `o.> outside o.eu.>`."""
+    """The first subjects that they lose, without the parts that are still stored: `o.> outside o.eu.>`."""
     stored, after = _lost(stream, view), stored_afterwards(view).by(stream)
     if not any(one.filters for one in readers) and (taken_in := _no_longer_taken_in(stream, view)):
         stored, after = taken_in, stored_afterwards(view).taken_in(stream)
@@ -163,8 +165,8 @@ def _missing(stream: str, readers: Sequence[Reader], view: View) -> list[str]:
 
 
 def _left_dry(stream: str, origin: str, view: View) -> tuple[list[Reader], list[Reader]]:
-    """Readers of this stream that get nothing new any more, and those of others that lose a part. To a stream that is left
-    without subjects its server gives one, its own name, on which nobody publishes."""
+    """Readers of this stream that get nothing new any more, and readers of other owners that lose a part. The server
+    gives a stream without subjects its own name as subject, and nobody publishes on it."""
     before, after = stored_now(view).by(stream), stored_afterwards(view).by(stream)
     if after is None or before == after:
         return [], []
@@ -179,19 +181,19 @@ def _left_dry(stream: str, origin: str, view: View) -> tuple[list[Reader], list[
 
 
 def _lost(stream: str, view: View) -> list[str]:
-    """What it stores of subjects until now, and no more."""
+    """Subjects that it stores until now, and no longer."""
     before, after = (stored.by(stream) or () for stored in (stored_now(view), stored_afterwards(view)))
     return [one for one in before if not any(is_subset(one, other) for other in after)]
 
 
 def _no_longer_taken_in(stream: str, view: View) -> list[str]:
-    """What whoever filters nothing loses: another transform gives it the same messages under other subjects."""
+    """What a reader without a filter loses: another transform gives it the same messages under other subjects."""
     before, after = (stored.taken_in(stream) for stored in (stored_now(view), stored_afterwards(view)))
     return [one for one in before or () if after and not any(is_subset(one, other) for other in after)]
 
 
 def _passing_on(origin: str, view: View) -> Iterator[str]:
-    """Streams of this topology that copy this one, or one that does, and do not change themselves."""
+    """Streams of this topology that copy this one, directly or through others, and do not change themselves."""
     for name in downstream(origin, view):
         address = next(iter(streams([name], view)), None)
         own = view.changes.get(address) if address else None
@@ -207,10 +209,10 @@ def _passing_on(origin: str, view: View) -> Iterator[str]:
 
 @rule("XX234", "filter-matches-nothing", needs=("neighbours",), reaction=Reaction.INERT)
 def filter_matches_nothing(change: Change, view: View) -> Iterator[Finding]:
-    """A filter of a consumer, a mirror, a source or a group meets no subject that the stream stores.
+    """A filter of a consumer, a mirror, a source or a group matches no subject that the stream stores.
 
-    Servers accept it, and nothing ever comes. Transforms count: a stream stores the subject *behind* its transform. What
-    the stream took in until now and still stores counts as well: a source may be there to move just that.
+    Servers accept it, and the reader never gets a message. Transforms count: a stream stores the subject *after* its
+    transform. Messages that the stream still stores from before count too: a source may exist to move just those.
 
     Instead: correct the filter, or add the subject to the stream.
     """
@@ -224,13 +226,13 @@ def filter_matches_nothing(change: Change, view: View) -> Iterator[Finding]:
             yield Finding(
                 outcome=Outcome.WARNS,
                 path=path,
-                message=f"`{one}` matches no subject that {stream} takes in ({', '.join(stored[:NAMED]) or 'nothing at all'})",
+                message=f"`{one}` matches no subject that {stream} stores ({', '.join(stored[:NAMED]) or 'nothing at all'})",
                 fix="correct the filter, or add the subject to the stream",
             )
 
 
 def _held(stream: str, view: View) -> Sequence[str]:
-    """Subjects of what is stored already."""
+    """Subjects of messages that are already stored."""
     info = view.snapshot.streams.get(stream)
     is_empty = info is None or not (info.get("state") or {}).get("messages")
     return () if is_empty else stored_now(view).by(stream) or ()

@@ -1,4 +1,4 @@
-"""Copies that a server would refuse as they stand, or will stand when their origin has changed: lost at its next start."""
+"""Copies that a server would refuse at its next start, now or after a change of their origin."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from reconciler.model.resource import Config
 
 @rule("XX204", "doomed-copy", on=(*WRITTEN, *STANDING), needs=("neighbours",), reaction=Reaction.DOOMS)
 def doomed_copy(change: Change, view: View) -> Iterator[Finding]:
-    """Another stream copies this one, and the server would refuse that stream as it stands: a cycle that only a filter keeps
-    apart, or a `max_msg_size` below the one of its origin.
+    """Another stream copies this one, and the server would refuse that stream as it is: a cycle that only a filter
+    prevents, or a `max_msg_size` below that of its origin.
 
-    The server checks the stream that is written and never its neighbours. They take no update from then on, and a server
-    that happens to read them after this one at its next start drops them, messages included.
+    The server checks only the stream that is written, never its neighbours. From then on it refuses every update of
+    them. At its next start it may read them after this stream, and then it loses them with their messages.
 
     Instead: change the copying stream first, or leave this one as it is.
     """
@@ -32,7 +32,7 @@ def doomed_copy(change: Change, view: View) -> Iterator[Finding]:
         if (wrong := _wrong(name, view)) and not _is_made_wrong(name, view):
             yield Finding(
                 outcome=Outcome.WARNS,
-                message=f"{wrong}; it takes no update and may be gone after the next restart",
+                message=f"{wrong}; the server refuses every update of this stream and may lose it at its next restart",
                 fix="correct its mirror or sources, or its max_msg_size",
             )
         return
@@ -44,7 +44,7 @@ def doomed_copy(change: Change, view: View) -> Iterator[Finding]:
                 outcome=Outcome.REFUSED,
                 path=_blamed(change),
                 affects=streams([other], view),
-                message=f"stream {other} would be lost at a restart of the server: {wrong}",
+                message=f"the server would lose stream {other} at a restart: {wrong}",
                 fix=f"change {other} first, or leave this stream as it is",
             )
 
@@ -55,13 +55,13 @@ def _blamed(change: Change) -> str:
 
 
 def _is_made_wrong(name: str, view: View) -> str | None:
-    """Why the server would refuse this stream as it will stand, where it would not as it stands now."""
+    """Why the server would refuse this stream after the change, if it would not refuse it now."""
     wrong = _wrong(name, view)
     return wrong if wrong and wrong != _wrong_in(name, live_streams(view)) else None
 
 
 def _wrong(name: str, view: View) -> str | None:
-    """Found once per view."""
+    """Computed once per view."""
     known = _judged(view)
     if name not in known:
         known[name] = _wrong_in(name, afterwards(view).streams)

@@ -1,8 +1,8 @@
-"""Filters that move between the consumers of a work queue: one must let go before another may take (10100).
+"""Filters that move between the consumers of a work queue: one must give them up before another may take them (10100).
 
-An update leaves a consumer where it stands in the stream: messages stored before that on subjects it takes would wait for
-ever. So whoever takes is parked on a subject without messages, finishes what it has delivered, and starts over; what is
-acknowledged is gone from a work queue, so nothing comes twice.
+An update leaves a consumer at its position in the stream, so messages stored before that on new subjects would wait
+forever. A consumer that takes subjects is therefore parked on a subject without messages, finishes what it has
+delivered, and starts over. A work queue deletes acknowledged messages, so nothing is delivered twice.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from reconciler.changes.stages import Opening, Tie
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.fields.known import V2_14
-from reconciler.kinds.fields.words import consent_to, some, verb
+from reconciler.kinds.fields.words import consent_to, some
 from reconciler.kinds.subjects.filters import filters_of, gained, is_parked, is_work_queue, lost, written
 from reconciler.kinds.subjects.parking import is_parking_subject, parking_subject
 from reconciler.kinds.subjects.subjects import collide
@@ -25,7 +25,8 @@ GIVES = "filter_subject"
 
 
 def ties(view: View) -> Iterator[Tie]:
-    """On a work queue, who gives up subjects comes before who takes them; an update that takes some needs two stages."""
+    """On a work queue, a consumer gives up subjects before another takes them. An update that takes some needs two
+    stages."""
     for consumers in _changing(view).values():
         givers = [(change.address, given) for change in consumers if (given := lost(change))]
         for change in consumers:
@@ -58,12 +59,11 @@ def _park(change: Change, view: View) -> Opening | None:
     return Opening(
         fields=written([subject]),
         cost=(0, 0),
-        effect=f"park consumer {name} of {stream}: it delivers nothing more until its filters have changed hands",
+        effect=f"park consumer {name} of {stream}: it delivers nothing until its filters have moved",
         consequences=(
             Consequence(
-                message=f"its filters change hands on a work queue: it delivers nothing until what it has in flight "
-                f"({some(in_flight, 'message')}) is acknowledged or ack_wait is over; then it starts over with what is "
-                "still stored",
+                message=f"its filters move between consumers of a work queue: it delivers nothing until clients have acknowledged "
+                f"what is in flight ({some(in_flight, 'message')}) or ack_wait is over; then it starts over with what is still stored",
                 quantities={"unacknowledged": in_flight},
             ),
         )
@@ -73,8 +73,8 @@ def _park(change: Change, view: View) -> Opening | None:
 
 
 def _taken(stream: str, view: View) -> set[str]:
-    """Filters of the stream's consumers before and after, and what the stream stores. One without a filter is not
-    counted: it is alone, or goes before others come."""
+    """Filters of the stream's consumers before and after, and the stream's subjects. A consumer without a filter does
+    not count: it is the only one, or is deleted before others are created."""
     taken: set[str] = set()
     for info in view.snapshot.consumers.get(stream, {}).values():
         taken.update(filters_of(info["config"]))
@@ -90,17 +90,17 @@ def _taken(stream: str, view: View) -> set[str]:
 def work_queue_takeover(change: Change, view: View) -> Found:
     """A consumer of a work queue takes subjects that it did not have, on a server older than 2.14.
 
-    The server accepts the update and leaves the consumer where it stands: what is stored before that on those subjects is
-    given to nobody, ever. Servers from 2.14 on can move it back; on older ones it is deleted and made anew, which loses no
-    message, since a work queue keeps everything until it is acknowledged. Clients that wait on it get "consumer deleted",
-    and some libraries then stop consuming.
+    The server accepts the update and leaves the consumer at its position. No consumer ever gets the messages that are
+    stored before that on those subjects. Servers from 2.14 on can move the consumer back. On older ones apply deletes
+    and recreates it. That loses no message, since a work queue keeps everything until it is acknowledged. Clients that
+    wait on it get "consumer deleted", and some libraries then stop consuming.
 
     Instead: declare a second consumer for those subjects; or consent, and make sure that the clients come back.
     """
     if change.address.kind != "consumer" or not is_work_queue(change.address.stream, view):
         return None
     if not (taken := gained(change)) or is_parked(change):
-        return None  # the rest of a takeover that was consented to and cut off
+        return None  # the rest of an interrupted takeover that has consent
     info = change.live.state if change.live else {}
     path = "filter_subjects" if change.becomes("filter_subjects") else "filter_subject"
     to = change.becomes(path) or "none"
@@ -109,16 +109,16 @@ def work_queue_takeover(change: Change, view: View) -> Found:
         path=path,
         to=to,
         quantities={"waiting": info.get("num_waiting", 0), "unacknowledged": info.get("num_ack_pending", 0)},
-        message=f"to take {', '.join(taken[:3])} it must be made anew, or what is stored there already would stay for ever; "
-        f"{_told(info.get('num_waiting', 0))} that the consumer is deleted, and must ask again",
+        message=f"to take {', '.join(taken[:3])} it must be recreated, or messages already stored there would stay forever; "
+        f'{_told(info.get("num_waiting", 0))} "consumer deleted", and clients must pull again',
         fix=f"declare a second consumer for that, or consent here: {consent_to('XX311', to)}",
     )
 
 
 def _told(waiting: int) -> str:
     if not waiting:
-        return "clients that pull are told"
-    return f"{some(waiting, 'waiting pull request')} {verb(waiting, 'are')} told"
+        return "clients that pull then get"
+    return f"{some(waiting, 'waiting pull request')} {'gets' if waiting == 1 else 'get'}"
 
 
 OPENS = {GIVES: _park}

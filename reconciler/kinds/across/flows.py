@@ -1,4 +1,5 @@
-"""Where messages go on their own: republished ones that come back, and transforms that store them under foreign subjects."""
+"""Where messages go on their own: republished messages that come back, and transforms that store them under foreign
+subjects."""
 
 from __future__ import annotations
 
@@ -23,12 +24,12 @@ SHAPES_FLOW = ("republish", "subjects", "subject_transform", "mirror", "sources"
 
 @rule("XX241", "republish-loop", needs=("neighbours",), reaction=Reaction.HARMS)
 def republish_loop(change: Change, view: View) -> Found:
-    """What a stream republishes is captured by a stream that republishes or is copied in turn, until it arrives where it
-    came from.
+    """Other streams capture what a stream republishes, and republish or copy it in turn, until it arrives where it came
+    from.
 
-    The server checks a stream against its own subjects only. Each message then goes round: two streams that republish into
-    each other make 512 messages of one before its headers are too large, a mirror that republishes into its origin never
-    stops.
+    The server checks a stream against its own subjects only. So each message goes round. Two streams that republish
+    into each other make 512 messages of one before its headers are too large. A mirror that republishes into its origin
+    never stops.
 
     Instead: republish to subjects that no stream on the way captures.
     """
@@ -45,20 +46,20 @@ def republish_loop(change: Change, view: View) -> Found:
         path="republish.dest" if republish else next((path for path in SHAPES_FLOW if change.becomes(path)), ""),
         to=republish["dest"] if republish else None,
         affects=streams(way, view),
-        message=f"messages would go round for ever: {' → '.join((*way[begin:], *way[:begin], name))}",
+        message=f"messages would go round forever: {' → '.join((*way[begin:], *way[:begin], name))}",
         fix="republish to subjects that no stream on the way captures",
     )
 
 
 @lru_cache(maxsize=4)
 def _loops(view: View) -> tuple[tuple[str, ...], ...]:
-    """Streams on each loop that begins with a republishing one; found once per view."""
+    """Streams on each loop that starts with a republishing one. Computed once per view."""
     republishing = [name for name, config in afterwards(view).streams.items() if config.get("republish")]
     return tuple(way for name in republishing if (way := _way_back(name, view)))
 
 
 def _way_back(start: str, view: View) -> tuple[str, ...] | None:
-    """Follows everything `start` stores; each stream is entered once, with all its ways in."""
+    """Follows everything that `start` stores; each stream is entered once, with all its ways in."""
     everything = stored_afterwards(view).by(start) or (">",)
     todo: list[tuple[str, str, tuple[str, ...]]] = [(start, subject, (start,)) for subject in everything]
     seen: set[tuple[str, str]] = set()
@@ -77,12 +78,12 @@ LONGEST_WAY = 20
 
 
 def _goes_on(name: str, stored: str, view: View) -> bool:
-    """What arrives is republished once more."""
+    """The stream republishes the arriving message once more."""
     return collide(stored, afterwards(view).streams[name]["republish"].get("src") or ">")
 
 
 def _onward(name: str, stored: str, view: View) -> Iterator[tuple[str, str]]:
-    """(stream, subject it stores it under) of what happens to a message stored here."""
+    """(stream, subject it stores it under) of everything that happens to a message stored here."""
     after = afterwards(view)
     republish = after.streams.get(name, {}).get("republish")
     if republish and republish.get("dest") and collide(stored, republish.get("src") or ">"):
@@ -99,7 +100,7 @@ def _onward(name: str, stored: str, view: View) -> Iterator[tuple[str, str]]:
 
 
 def _mapped(stored: str, republish: Config) -> str:
-    """The subject it is republished under; everything to everything keeps it."""
+    """The subject it is republished under; a mapping of everything to everything keeps the subject."""
     dest = outcome(republish["dest"])
     src = republish.get("src") or ">"
     if dest.endswith(">") and src.endswith(">") and is_subset(stored, src):
@@ -114,10 +115,11 @@ def _stored_as(arriving: str, config: Config) -> Iterator[str]:
 
 @rule("XX242", "transform-into-foreign-subject", needs=("neighbours",), reaction=Reaction.INERT)
 def transform_into_foreign_subject(change: Change, view: View) -> Iterator[Finding]:
-    """A stream stores messages under subjects that another stream captures, or has a transform that none of its subjects meet.
+    """A stream stores messages under subjects that another stream captures, or has a transform that matches none of its
+    own subjects.
 
-    A transform renames what this stream stores; nothing is published again. Whoever looks for those subjects in the other
-    stream finds nothing there. Servers accept both.
+    A transform renames what this stream stores, and publishes nothing. Readers that look for those subjects in the
+    other stream find nothing there. Servers accept both.
 
     Instead: transform to subjects of your own; to fill another stream, let it source this one.
     """
@@ -132,7 +134,7 @@ def transform_into_foreign_subject(change: Change, view: View) -> Iterator[Findi
         yield Finding(
             outcome=Outcome.WARNS,
             path="subject_transform.src",
-            message=f"`{src}` meets none of this stream's subjects, so nothing is ever transformed",
+            message=f"`{src}` matches none of this stream's subjects, so the transform never applies",
             fix="name one of the stream's subjects, or remove the transform",
         )
         return
@@ -142,7 +144,7 @@ def transform_into_foreign_subject(change: Change, view: View) -> Iterator[Findi
             yield Finding(
                 outcome=Outcome.WARNS,
                 path="subject_transform.dest",
-                message=f"messages are stored here under `{made}`, which stream {other} captures (`{theirs}`) and never gets",
+                message=f"this stream stores messages under `{made}`, which stream {other} captures (`{theirs}`) but never gets",
                 fix="transform to subjects of your own; to fill another stream, let it source this one",
             )
             return
@@ -150,9 +152,9 @@ def transform_into_foreign_subject(change: Change, view: View) -> Iterator[Findi
 
 @rule("XX243", "unreadable-bucket-source", needs=("neighbours",), reaction=Reaction.HARMS)
 def unreadable_bucket_source(change: Change, view: View) -> Iterator[Finding]:
-    """A KV bucket sources another one without a transform that puts the values under its own keys.
+    """A KV bucket sources another bucket without a transform that puts the values under its own keys.
 
-    They are stored under `$KV.<the other>.<key>`, where no client of this bucket looks; they only take up room.
+    The server stores them under `$KV.<the other>.<key>`, where no client of this bucket looks. They only take up room.
 
     Instead: `subject_transforms: [{src: "$KV.<the other>.>", dest: "$KV.<this one>.>"}]` in the source.
     """

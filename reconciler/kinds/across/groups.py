@@ -1,4 +1,5 @@
-"""Groups beside what surrounds them: names that would be shared, and streams that are not divided as a static group expects."""
+"""Groups beside their surroundings: names that would be shared, and streams that are not divided as a static group
+expects."""
 
 from __future__ import annotations
 
@@ -30,11 +31,11 @@ def _refused(message: str, path: str = "", fix: str = OTHER_NAME, affects: Seque
 
 @rule("XX551", "shared-queue-name", on=(Action.CREATE,), needs=("neighbours",), err_code=10058)
 def shared_queue_name(change: Change, view: View) -> Found:
-    """Two elastic groups would have the same work-queue stream: group `b-c` of stream `a` and group `c` of stream `a-b` both
-    mean `a-b-c`.
+    """Two elastic groups would have the same work-queue stream: group `b-c` of stream `a` and group `c` of stream `a-b`
+    both mean `a-b-c`.
 
-    Nobody checks that before the record is written; then the server refuses the second stream (10058), and the record left
-    behind blocks a corrected create.
+    Nobody checks that before the record is written. Then the server refuses the second stream (10058), and the record
+    that is left blocks a corrected create.
 
     Instead: choose another group name.
     """
@@ -44,7 +45,7 @@ def shared_queue_name(change: Change, view: View) -> Found:
     others = [a for a in _queues(view).get(name, ()) if a != change.address]
     if not others:
         return None
-    return _refused(f"its stream {name} would also be the one of {others[0]}")
+    return _refused(f"its stream {name} would also be the stream of {others[0]}")
 
 
 @lru_cache(maxsize=4)
@@ -63,7 +64,7 @@ def _members(config: Config) -> list[str]:
 
 @lru_cache(maxsize=4)
 def _durables(view: View) -> dict[str, dict[str, list[Address]]]:
-    """Which static groups want a durable consumer of this name, by stream and name."""
+    """The static groups that want a durable consumer of this name, by stream and name."""
     found: dict[str, dict[str, list[Address]]] = {}
     for stream in {a.stream for a in (*view.live, *view.desired) if a.kind == "static_group"}:
         for address, config in static_groups(stream, view):
@@ -76,9 +77,10 @@ def _durables(view: View) -> dict[str, dict[str, list[Address]]]:
     "XX552", "member-consumer-taken", on=(Action.CREATE, Action.ADOPT), needs=("neighbours",), reaction=Reaction.HARMS
 )
 def member_consumer_taken(change: Change, view: View) -> Iterator[Finding]:
-    """The durable consumer `<group>-<member>` of a static group is also wanted by another group, or is a plain consumer.
+    """Another group also wants the durable consumer `<group>-<member>` of a static group, or a plain consumer has that
+    name.
 
-    Group `a` with member `b-c` and group `a-b` with member `c` fight for one durable: each finds it with another
+    Group `a` with member `b-c` and group `a-b` with member `c` compete for one durable. Each finds it with another
     configuration, and deletes it when it ends.
 
     Instead: choose another group, member or consumer name.
@@ -95,16 +97,18 @@ def member_consumer_taken(change: Change, view: View) -> Iterator[Finding]:
             others = [a for a in _durables(view)[address.stream][name] if a != address]
             if others:
                 yield _refused(
-                    f"{name}, the durable of member {member}, is also one of {others[0]}", "members", affects=others
+                    f"{name}, the durable of member {member}, is also a durable of {others[0]}",
+                    "members",
+                    affects=others,
                 )
             elif name in plain:
                 theirs = consumers(address.stream, [name], view)
-                said = f"{name}, the durable of member {member}, is a plain consumer already"
+                said = f"{name}, the durable of member {member}, already exists as a plain consumer"
                 yield _refused(said, "members", affects=theirs)
 
 
 def _plain_consumers(stream: str, view: View) -> Set[str]:
-    """Consumers that are not members' own, left over from the group's last life."""
+    """Consumers that do not belong to members. Consumers of an earlier group of that name do."""
     return _plain(view).get(stream, frozenset())
 
 
@@ -122,10 +126,11 @@ def _plain(view: View) -> dict[str, set[str]]:
 
 @rule("XX553", "prefix-of-others", on=(Action.CREATE,), needs=("neighbours",))
 def prefix_of_others(change: Change, view: View) -> Found:
-    """The name of a static group begins like that of another group or consumer of its stream: `orders` beside `orders-eu`.
+    """The name of a static group is the beginning of another group's or consumer's name on its stream: `orders` beside
+    `orders-eu`.
 
-    The reference deletes a static group's consumers by the prefix `<group>-`, and with `orders` those of `orders-eu`. We
-    delete exactly the members' own, but its command line tool may be used as well.
+    The reference deletes a static group's consumers by the prefix `<group>-`, and with `orders` those of `orders-eu`.
+    Reconciler deletes exactly the members' own consumers, but somebody may also use the reference's command line tool.
 
     Instead: choose names of which none, followed by `-`, begins another.
     """
@@ -140,9 +145,9 @@ def prefix_of_others(change: Change, view: View) -> Found:
     if not victims and not endangered:
         return None
     what = (
-        f"deleting it with the reference's tool would take consumers of {', '.join(victims[:5])} along"
+        f"deleting it with the reference's tool would also delete consumers of {', '.join(victims[:5])}"
         if victims
-        else f"deleting group {endangered[0]} with the reference's tool would take its consumers along"
+        else f"deleting group {endangered[0]} with the reference's tool would also delete this group's consumers"
     )
     return Finding(
         outcome=Outcome.WARNS,
@@ -153,7 +158,7 @@ def prefix_of_others(change: Change, view: View) -> Found:
 
 @lru_cache(maxsize=4)
 def _names(view: View) -> dict[str, tuple[set[str], list[str]]]:
-    """By stream: its static groups, and these and its durable consumers in order."""
+    """By stream: its static groups, and a sorted list of these and its durable consumers."""
     streams = {a.stream for a in view.desired if a.kind == "static_group"}
     found = {}
     for stream in streams:
@@ -169,7 +174,7 @@ def _transform(stream: str, view: View) -> Mapping[str, str] | None:
 
 
 def _partitions(transform: Mapping[str, str] | None) -> int | None:
-    """How many partitions a stream's own transform makes; None where it makes none."""
+    """How many partitions a stream's own transform makes; None if it makes none."""
     call = partition_call(transform["dest"]) if transform else None
     return call.numbers[0] if call else None
 
@@ -178,7 +183,8 @@ def _partitions(transform: Mapping[str, str] | None) -> int | None:
 def partitions_mismatch(change: Change, view: View) -> Iterator[Finding]:
     """A static group divides another number of partitions than its stream's transform makes.
 
-    Nothing compares the two. Partitions from `max_members` on are never read; with too few, members idle.
+    Nothing compares the two. No member reads partitions from `max_members` on. If there are too few partitions, members
+    idle.
 
     Instead: write the same number in `max_members` and in `{{partition(…)}}`.
     """
@@ -198,16 +204,19 @@ def partitions_mismatch(change: Change, view: View) -> Iterator[Finding]:
 
 
 def _mismatch(path: str, who: str, made: int, wanted: int) -> Finding:
-    what = f"{made - wanted} would never be read" if made > wanted else f"{wanted - made} of its members would idle"
-    return _refused(f"{who} {made} partitions, max_members is {wanted}: {what}", path, "write the same number in both")
+    what = (
+        f"nobody would read {made - wanted} of them" if made > wanted else f"{wanted - made} of its members would idle"
+    )
+    said = f"{who} {made} partitions, and max_members is {wanted}: {what}"
+    return _refused(said, path, "write the same number in both")
 
 
 @rule("XX555", "unpartitioned-subjects", needs=("neighbours",), reaction=Reaction.HARMS)
 def unpartitioned_subjects(change: Change, view: View) -> Found:
-    """Subjects of a static group's stream are stored without a partition number in front, so that no member ever gets them.
+    """A static group's stream stores subjects without a partition number in front, and no member ever gets them.
 
-    Members read `<partition>.…`. Either the stream's transform does not cover the subject, or there is none and publishers
-    do not write the number themselves.
+    Members read `<partition>.…`. Either the stream's transform does not cover the subject, or there is no transform and
+    publishers do not write the number themselves.
 
     Instead: let the transform's `src` cover every subject of the stream.
     """
@@ -219,7 +228,7 @@ def unpartitioned_subjects(change: Change, view: View) -> Found:
         subjects = afterwards(view).streams[stream].get("subjects") or ()
         lost += [s for s in subjects if not is_subset(s, transform.get("src") or ">") and s not in lost]
     elif len(lost) < len(stored):
-        return None  # publishers number what the group is to get
+        return None  # publishers number the messages for the group themselves
     if not lost:
         return None
     return Finding(
@@ -245,12 +254,13 @@ def _may_be_numbered(subject: str) -> bool:
 
 @rule("XX556", "partitions-renumbered", on=(Action.UPDATE,), needs=("live", "neighbours"), reaction=Reaction.HARMS)
 def partitions_renumbered(change: Change, view: View) -> Found:
-    """The transform of a stream changes while static groups divide it by that very transform.
+    """The transform of a stream changes while static groups divide the stream by that transform.
 
-    What is stored keeps its number, what comes gets another: messages of one key lie in two partitions, two members work on
-    them at the same time, and their order is lost.
+    Stored messages keep their number and new ones get another. So messages of one key lie in two partitions. Two
+    members process them at the same time, and their order is lost.
 
-    Instead: make a new stream with the new transform and a group of its own; or consent once the groups have read all.
+    Instead: make a new stream with the new transform and a group of its own; or consent once the groups have read
+    everything.
     """
     if change.address.kind != "stream" or not change.touches("subject_transform"):
         return None
@@ -264,9 +274,10 @@ def partitions_renumbered(change: Change, view: View) -> Found:
         path="subject_transform.dest" if dest else "subject_transform",
         to=dest,
         affects=groups,
-        message=f"static groups ({', '.join(one.name for one in groups[:5])}) divide this stream by its transform; stored "
-        "messages keep their number",
-        fix="make a new stream and group, or consent here once everything is read: " + consent_to("XX556", dest),
+        message=f"static groups ({', '.join(one.name for one in groups[:5])}) divide this stream by its transform, and stored "
+        "messages keep their old partition number",
+        fix="make a new stream and group, or consent here once the groups have read everything: "
+        + consent_to("XX556", dest),
     )
 
 

@@ -1,4 +1,4 @@
-"""Names that mean something else: a plain stream where a bucket or a group's queue lives."""
+"""Names that mean something else: a plain stream under the name of a bucket or of a group's queue."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ SECTIONS = {"kv_buckets": kv_bucket.SHAPE, "object_stores": object_store.SHAPE}
 
 KEPT = frozenset(map(kv_bucket.SHAPE.stream, RESERVED))
 ADOPTING = (Action.CREATE, Action.UPDATE, Action.ADOPT)
-"""Whatever makes it ours by this name."""
+"""Actions that make the resource this topology's own under this name."""
 
 
 @rule("XX541", "bucket-as-stream", on=(*ADOPTING, Action.REPLACE, Action.KEEP, Action.DELETE))
 def bucket_as_stream(change: Change, view: View) -> Found:
-    """A stream is declared that is a bucket by its name (`KV_…`, `OBJ_…`) and its settings.
+    """A declared stream is a bucket by its name (`KV_…`, `OBJ_…`) and its settings.
 
-    Clients take it for a bucket, and only under `kv_buckets` or `object_stores` is it judged as one. A bucket that these
-    cannot describe, since it has more subjects or other limits than any client gives it, stays a stream. The buckets that
-    hold groups' records, and our own, are no topology's: whoever removed one would take every topology's groups, or what
-    it owns.
+    Clients treat it as a bucket, and only `kv_buckets` or `object_stores` judges it as one. A bucket that these cannot
+    describe stays a stream: one with more subjects or other limits than any client gives it. The buckets that hold
+    group records, and reconciler's own bucket, belong to no topology: deleting one would delete the groups, or the
+    ownership records, of every topology.
 
     Instead: declare it under `kv_buckets` or `object_stores`, without the prefix.
     """
@@ -47,11 +47,11 @@ def bucket_as_stream(change: Change, view: View) -> Found:
 
 def _kept(change: Change) -> Finding:
     bucket = kv_bucket.SHAPE.bucket(change.address.name)
-    let_go = f"; `forget: [{change.address}]` lets it go where it was applied before" if change.owned else ""
+    forget = f"; write forget: [{change.address}], since it was applied before" if change.owned else ""
     return Finding(
         outcome=Outcome.REFUSED,
-        message=f"it is bucket {bucket}, which is kept for every topology of the account and is no topology's own",
-        fix=f"take it out of the file{let_go}",
+        message=f"this is bucket {bucket}, which all topologies of the account share and none may own",
+        fix=f"remove it from the file{forget}",
     )
 
 
@@ -71,16 +71,18 @@ def _mistaken(change: Change, section: str, shape: BucketShape, context: Context
     )
     return Finding(
         outcome=Outcome.WARNS,
-        message=f"clients take stream {change.address.name} for a bucket, though it is not made like one{f': {odd}' if odd else ''}",
+        message=f"clients treat stream {change.address.name} as a bucket, although it is not made like one{f': {odd}' if odd else ''}",
         fix=f"declare it under {section} as `{name}`, unless it has to be like this",
     )
 
 
 @rule("XX542", "impossible-name", on=(Action.CREATE,), err_code=(10017, 10052, 10102, 10103, 10127, 10128))
 def impossible_name(change: Change, _view: View) -> Found:
-    """A stream or consumer name that the server refuses: too long, or with a character subjects and files cannot hold.
+    """The server refuses the name of a stream or consumer: it is too long, or has a character that subjects and files
+    cannot hold.
 
-    White space cannot even be asked for, and a stream with a dot is asked for in vain: nobody answers.
+    A client cannot even ask for a name with white space, and nobody answers a request for a stream with a dot in its
+    name.
 
     Instead: choose a name of 1 to 255 bytes without spaces, `.`, `*`, `>`, `/` and `\\`.
     """
@@ -90,7 +92,7 @@ def impossible_name(change: Change, _view: View) -> Found:
         return None
     return Finding(
         outcome=Outcome.REFUSED,
-        message=f"`{change.address.name}` is no name for a {change.address.kind}: {problem}",
+        message=f"`{change.address.name}` is not a valid {change.address.kind} name: {problem}",
         fix="choose a name of 1 to 255 bytes without spaces, `.`, `*`, `>`, `/` and `\\`",
     )
 
@@ -99,7 +101,7 @@ def impossible_name(change: Change, _view: View) -> Found:
 def queue_as_stream(change: Change, view: View) -> Found:
     """A plain stream has the name of an elastic group's own work-queue stream.
 
-    Editing it as a stream imports the source again or loses its backlog.
+    If it is edited as a stream, it imports the source again or loses its backlog.
 
     Instead: choose another name; the group manages its stream.
     """
@@ -117,7 +119,7 @@ def queue_as_stream(change: Change, view: View) -> Found:
 
 @lru_cache(maxsize=4)
 def _queues(view: View) -> dict[str, Address]:
-    """Names of the groups' own streams; computed once per view."""
+    """The groups' own streams, by name; computed once per view."""
     return {"-".join(a.names): a for a in (*view.live, *view.desired) if a.kind == "elastic_group"}
 
 

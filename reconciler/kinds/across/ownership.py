@@ -1,4 +1,5 @@
-"""Whose is it? Changes of what another topology owns are refused, and nothing is destroyed that was not ours."""
+"""Who owns what: reconciler refuses changes of what another topology owns, and destroys nothing that this topology does
+not own."""
 
 from __future__ import annotations
 
@@ -21,14 +22,14 @@ from reconciler.model.resource import Address
     needs=("live",),
 )
 def foreign_owner(change: Change, view: View) -> Found:
-    """Another topology has applied this resource and remembers it as its own.
+    """Another topology has applied this resource and owns it.
 
-    Two owners would undo each other's changes for ever. While it is not there it is still that one's: made or given up
-    here, it would change hands without a word. It is that one's by whatever name: bucket `CONFIG` is stream `KV_CONFIG`,
-    and a stream is what an elastic group reads from.
+    Two owners would undo each other's changes forever. The other topology still owns the resource while it does not
+    exist: if this topology created it or gave it up, it would change owners without notice. Ownership holds under every
+    name of the same stream: bucket `CONFIG` is stream `KV_CONFIG`, and an elastic group's queue is a stream too.
 
     Instead: remove it from one of the two; `forget:` in the other topology gives it up without touching it. Or take it
-    over: `--take-over OWNER`, as `plan` and `apply` take it, makes it this topology's own.
+    over: `plan` and `apply` with `--take-over OWNER` make it this topology's own.
     """
     renamed = view.ledger.get(change.address) if change.origin else None  # `owned` is what it was called until now
     records = [(change.address, record) for record in (change.owned, renamed) if record]
@@ -40,14 +41,15 @@ def foreign_owner(change: Change, view: View) -> Found:
     called, declare = (f", as {name}", f"declare it as {name} and ") if name != change.address else ("", "")
     return Finding(
         outcome=Outcome.REFUSED,
-        message=f"topology `{owner}` owns this{called}{_gone(change)}; here is `{view.topology}`",
+        message=f"topology `{owner}` owns this{called}{_gone(change)}; this topology is `{view.topology}`",
         fix=f"remove it here, or let `{owner}` give it up with forget: [{name}], "
         f"or {declare}take it over: --take-over {shlex.quote(owner)}",
     )
 
 
 def _other_names(change: Change, view: View) -> list[Address]:
-    """What other topologies remember that is the same stream. What is only looked at, or given up, may be somebody else's."""
+    """Addresses under which other topologies own the same stream. A resource that this topology only reads, or gives
+    up, may belong to others."""
     foreign = _foreign(view)
     if not foreign or change.action is Action.FORGET or (change.desired and change.desired.external):
         return []
@@ -57,7 +59,7 @@ def _other_names(change: Change, view: View) -> list[Address]:
 
 @lru_cache(maxsize=4)
 def _foreign(view: View) -> dict[str, list[Address]]:
-    """What other topologies remember, by the stream that each of it is."""
+    """What other topologies own, by the stream behind each."""
     found: dict[str, list[Address]] = {}
     for address, owned in view.ledger.items():
         if owned.topology != view.topology and (stream := view.stream_of(address)):
@@ -66,9 +68,9 @@ def _foreign(view: View) -> dict[str, list[Address]]:
 
 
 def _gone(change: Change) -> str:
-    """What is not there can still be somebody's."""
+    """A resource that does not exist can still have an owner."""
     is_there = change.live is not None and change.live.address == change.address
-    return "" if is_there else ", which is not there now"
+    return "" if is_there else ", which does not exist now"
 
 
 @rule(
@@ -80,10 +82,10 @@ def _gone(change: Change) -> str:
 def foreign_source(change: Change, view: View) -> Found:
     """A topology of the same name, but from another source repository, has applied this resource.
 
-    Most often a copied repository whose `topology:` was not renamed. What this repository does not declare is left alone,
-    and only said.
+    Usually somebody copied a repository and did not rename its `topology:`. Reconciler leaves alone what this
+    repository does not declare, and only reports it.
 
-    Instead: rename this topology, or apply from the repository that owns it. Where the files have moved, take over:
+    Instead: rename this topology, or apply from the repository that owns it. If the files have moved, take over:
     `--take-over REPOSITORY`, as the message names it.
     """
     owned = change.owned
@@ -97,35 +99,36 @@ def foreign_source(change: Change, view: View) -> Found:
         return None
     return Finding(
         outcome=Outcome.WARNS if change.action is Action.ORPHAN else Outcome.REFUSED,
-        message=f"it was applied from {owned.source}{_gone(change)}; this is {view.source}",
-        fix="rename this topology, or apply from the repository that owns it; where the files have moved here, take over: "
+        message=f"it was applied from {owned.source}{_gone(change)}; this repository is {view.source}",
+        fix="rename this topology, or apply from the repository that owns it; if the files have moved here, take over: "
         f"--take-over {shlex.quote(owned.taken_from or owned.source)}",
     )
 
 
 @rule("XX103", "protected", on=(Action.DELETE, Action.REPLACE), needs=("live",))
 def protected(change: Change, _view: View) -> Found:
-    """A resource that was last applied with `protect: true` is to be removed or replaced. No consent beats that.
+    """A resource that was last applied with `protect: true` is to be deleted or replaced. No consent allows that.
 
     Instead: apply it once with `protect: false`, in a change of its own that a reviewer sees.
     """
     if not (change.owned and change.owned.protected) and not change.terms.protect:
         return None
     if change.live is None:
-        return None  # nothing is there to be protected: a replacement that was cut off is finished
+        return None  # nothing exists to protect: an interrupted replacement is finished
     return Finding(
         outcome=Outcome.REFUSED,
-        message="it is protected: never deleted or replaced, whatever consent says",
+        message="it is protected, and no consent allows to delete or replace it",
         fix="apply it once with protect: false, in a change of its own",
     )
 
 
 @rule("XX104", "removal-of-unowned", on=(Action.DELETE, Action.REPLACE), needs=("live",))
 def removal_of_unowned(change: Change, view: View) -> Found:
-    """`removed:`, or a change that replaces, is about something live that this topology never applied or adopted.
+    """`removed:`, or a change that replaces, is about a live object that this topology never applied or adopted.
 
-    What is not ours is never destroyed: the name may be a slip, or the account the wrong one. The same holds for a change
-    with consent to take messages or a position from it (3xx). Where bucket `reconciler` cannot be read, nothing is known to be ours.
+    Reconciler never destroys what this topology does not own: the name may be a mistake, or the account the wrong one.
+    The same holds for a change that needs consent because it costs messages or a position (3xx). If bucket `reconciler`
+    cannot be read, this topology owns nothing that is known.
 
     Instead: adopt it first by declaring it as it is and applying once; then remove or change it.
     """
@@ -138,41 +141,48 @@ def removal_of_unowned(change: Change, view: View) -> Found:
     why, fix = "this topology does not own it", f"declare it{as_it_is} and apply once to adopt it; then {verb} it"
     if not view.ledger_known:
         why, fix = UNREADABLE, READ_FIRST
-    return Finding(outcome=Outcome.REFUSED, message=f"{why}, and what is not ours is never destroyed", fix=fix)
+    return Finding(
+        outcome=Outcome.REFUSED, message=f"{why}, and reconciler never destroys what a topology does not own", fix=fix
+    )
 
 
 def _there_again(change: Change, view: View) -> Finding | None:
-    """What this topology had once, and what is live is not known to be that."""
+    """This topology once owned an object of this name, and the live one may be another."""
     address = change.origin or change.address
     entry = view.snapshot.entries.get(BUCKET, {}).get(encode_key(address))
     if entry is None or not view.ledger_known:
         return None
-    what = "was removed, or let go, is there again" if entry.deleted else "is live is not what was applied"
+    what = (
+        "it was removed or given up, and exists again"
+        if entry.deleted
+        else "the live object is not the one that was applied"
+    )
     kind, names = address.kind, " ".join(address.names)
     by_hand = f"nats {kind} rm {names}" if kind in ("stream", "consumer") else "by hand"
     adopt = f"declare {address} as it is and apply once to adopt it"
-    gone = f"if it is the one that was to go, delete it ({by_hand}); or {adopt}; then remove it"
+    gone = f"if it is the one that was to be deleted, delete it ({by_hand}); or {adopt}; then remove it"
     return Finding(
         outcome=Outcome.REFUSED,
-        message=f"what {what}: somebody made it anew, or its server, or that of bucket {BUCKET}, came back older than the other, as "
-        "after a power cut. What is not known to be ours is never destroyed",
+        message=f"{what}: somebody recreated it, or its server or that of bucket {BUCKET} lost its last writes, as after a power "
+        "cut. Reconciler never destroys an object that it does not know to be this topology's own",
         fix=gone if change.action is Action.DELETE else f"{adopt}; then {'move' if change.origin else 'change'} it",
     )
 
 
 @rule("XX107", "unfinished-replacement", on=(Action.FORGET,), needs=("live",))
 def unfinished_replacement(change: Change, _view: View) -> Found:
-    """`forget:` names something whose replacement an earlier run began and did not finish.
+    """`forget:` names a resource whose replacement an earlier run began and did not finish.
 
-    Forgotten now, it would stay half replaced: gone, or beside a placeholder that keeps messages for nobody.
+    If it were forgotten now, it would stay half replaced: deleted, or beside a placeholder that keeps messages for
+    nobody.
 
-    Instead: declare it once more and apply, which finishes the replacement or takes it back; then forget it.
+    Instead: declare it once more and apply, which finishes or undoes the replacement; then forget it.
     """
     if change.intent is None:
         return None
     return Finding(
         outcome=Outcome.REFUSED,
-        message="its replacement was cut off half-way, and forgotten now it would stay like that",
+        message="its replacement was interrupted, and if it were forgotten now, it would stay half replaced",
         fix="declare it once more and apply; then forget it",
     )
 

@@ -17,10 +17,10 @@ from reconciler.model.resource import Address
 
 @rule("XX110", "name-is-fixed", on=(Action.CREATE,), needs=("live",))
 def name_is_fixed(change: Change, view: View) -> Found:
-    """`moved:` gives another name to what no server renames: a stream, a bucket, a store, a group, or a consumer on another
-    stream. The name is in its subjects, its files and its clients.
+    """`moved:` gives another name to something that no server renames: a stream, a bucket, an object store, a group, or
+    a consumer on another stream. The name is part of its subjects, its files and its clients.
 
-    Only a copy can have another name, and clients must be moved to it. Each kind has steps that lose nothing on the way; the
+    Only a copy can have another name, and clients must move to it. For each kind there are steps that lose nothing; the
     refusal prints them with the names filled in.
 
     Instead: follow those steps, without the entry in `moved`; or keep the name.
@@ -30,7 +30,7 @@ def name_is_fixed(change: Change, view: View) -> Found:
     old, new = change.origin, change.address
     asked = _asked(old, new, view)
     recipe = view.kinds[new.kind].recipe(asked)
-    steps = ["Take the entry out of `moved` and keep both declared until the end.", *recipe]
+    steps = ["Remove the entry from `moved`, and keep both declared until the end.", *recipe]
     steps.append(
         f"Write removed: [{{address: {old}, reason: …}}{_beside(asked, view)}] instead of its declaration, and apply."
     )
@@ -39,12 +39,12 @@ def name_is_fixed(change: Change, view: View) -> Found:
     return Finding(
         outcome=Outcome.REFUSED,
         message=f"no server renames {'an' if noun[0] in 'eo' else 'a'} {noun}, so {old} cannot become {new}",
-        fix=f"copy it, and let its clients move:\n{numbered}",
+        fix=f"copy it, and move its clients:\n{numbered}",
     )
 
 
 def _asked(old: Address, new: Address, view: View) -> Renaming:
-    """What copies or divides it is what does so now: the files may name the new one already."""
+    """The recipe is about what copies or divides it now; the files may already name the new one."""
     there, stream, groups = view.live.get(old), view.stream_of(old), elastic_groups(view)
     every = [copy for name, config in live_streams(view).items() for copy in copies(name, config)]
     theirs = [copy for copy in every if copy.origin == stream]
@@ -63,18 +63,18 @@ def _asked(old: Address, new: Address, view: View) -> Renaming:
 
 
 def _named(names: Iterable[str], view: View) -> tuple[str, ...]:
-    """Each once, as its kind calls it."""
+    """Each once, by the name that its kind uses."""
     known = {name: next((one.name for one in streams([name], view)), name) for name in names}
     return tuple(_called(said, owner_of_stream(name, view)) for name, said in known.items())
 
 
 def _called(name: str, owner: str | None) -> str:
-    """With its owner where that is another topology, which has to do its share."""
+    """The name, with its owner if another topology owns it and must do its part."""
     return f"{name} (of {owner})" if owner else name
 
 
 def _beside(asked: Renaming, view: View) -> str:
-    """Consumers of a stream are resources of their own, and so is all else that hangs on it."""
+    """Consumers of a stream are resources of their own, and so is everything else that depends on it."""
     old = asked.old
     theirs = (one for one in view.live if old.kind == "stream" and one.kind == "consumer" and one.stream == old.name)
     beside = [*(["its consumers"] if any(theirs) else []), *(f"its group {one}" for one in asked.groups)]

@@ -1,7 +1,7 @@
-"""Replicas and placement: a cluster changes one of them at a time, and the other when all replicas are current (10123).
+"""Replicas and placement: a cluster changes one of them, and the other only when all replicas are current (10123).
 
-More replicas may need the new place, so that comes first; a smaller place may not hold the old number, so fewer replicas
-come before it.
+More replicas may need the new placement, so the placement changes first. A smaller placement may not hold the old
+number, so fewer replicas come before it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ IN_STREAMS = frozenset({"stream", "kv_bucket", "object_store"})
 
 
 def ties(view: View) -> Iterator[Tie]:
-    """In a cluster, an update of both replicas and placement needs two stages: more replicas come last, fewer come first."""
+    """In a cluster, an update of both replicas and placement needs two stages: more replicas come last, fewer come
+    first."""
     if not view.target.is_clustered:
         return
     for address, change in view.changes.items():
@@ -30,12 +31,12 @@ def ties(view: View) -> Iterator[Tie]:
 
 
 def _is_both(change: Change) -> bool:
-    """Giving up a placement is no move, and goes with everything."""
+    """Removing a placement moves nothing, and can be combined with anything."""
     return change.touches("num_replicas") and change.touches("placement") and bool(change.becomes("placement"))
 
 
 def _replicas(change: Change) -> int:
-    """How many are added."""
+    """How many replicas are added."""
     return int(change.becomes("num_replicas") or 1) - int(change.was("num_replicas") or 1)
 
 
@@ -59,8 +60,9 @@ def _number(change: Change, _view: View) -> Opening:
 def too_few_servers(change: Change, view: View) -> Found:
     """A stream is to have more replicas than its cluster has servers.
 
-    Each replica is on a server of its own, all of one cluster, and with all the tags that `placement` names; the server
-    refuses it (10005). Above three, servers are asked how many they are; where they may not be asked, nobody knows.
+    Each replica needs a server of its own, in one cluster, with all the tags that `placement` names; the server refuses
+    it otherwise (10005). For more than three replicas, reconciler asks the servers how many they are. If it may not
+    ask, nobody knows.
 
     Instead: fewer replicas, or more servers.
     """
@@ -73,8 +75,8 @@ def too_few_servers(change: Change, view: View) -> Found:
             return Finding(
                 outcome=Outcome.WARNS,
                 path="num_replicas",
-                message=f"whether there are {wanted} servers for {wanted} replicas is not known here{why}; with fewer the server "
-                "refuses it",
+                message=f"{wanted} replicas need {wanted} servers, and how many there are could not be determined{why}; with fewer, the "
+                "server refuses them",
                 fix=f"let this user publish to {ALL_SERVERS}, or see `nats server list` as an administrator",
                 reaction=Reaction.DOES,
             )

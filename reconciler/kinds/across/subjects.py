@@ -18,8 +18,8 @@ from reconciler.kinds.subjects.subjects import collide, storable
 def subject_overlap(change: Change, view: View) -> Iterator[Finding]:
     """Two streams of the account would capture the same subject; the server refuses that (10065).
 
-    Also judged against live streams that are not ours. Buckets own `$KV.<name>.>`, object stores their `$O.<name>` subjects,
-    a stream without subjects, mirror and sources its own name.
+    Live streams of other owners count as well. A bucket has `$KV.<name>.>`, an object store its `$O.<name>` subjects,
+    and a stream without subjects, mirror and sources its own name.
 
     Instead: narrow one of them, or let one source the other.
     """

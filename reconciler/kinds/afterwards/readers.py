@@ -1,4 +1,4 @@
-"""Who reads a stream, whoever made them: consumers, mirrors and sources, and partitioned groups."""
+"""Everything that reads a stream, whoever made it: consumers, mirrors and sources, and partitioned groups."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from reconciler.model.resource import Address, Config
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reader:
-    """One that reads a stream, with the subjects it wants; none: all."""
+    """Something that reads a stream, with the subjects it wants; none: all."""
 
     label: str
     address: Address | None = None
-    """None: it is no resource, as ephemeral consumers are none."""
+    """None: it is no resource, as an ephemeral consumer."""
     filters: tuple[str, ...] = ()
     change: Change | None = None
-    """What this plan does about it; None: it is not of this topology."""
+    """What this plan does to it; None: it does not belong to this topology."""
     owner: str | None = None
-    """The other topology it is of."""
+    """The other topology that owns it."""
     is_protected: bool = False
-    """It hangs on the stream itself, and was applied with `protect: true`."""
+    """It depends on the stream itself, and was applied with `protect: true`."""
     is_ephemeral: bool = False
 
     @property
     def is_new(self) -> bool:
-        """This plan makes the reader: it had nothing before that it could lose."""
+        """This plan creates the reader: it had nothing before that it could lose."""
         return self.change is not None and self.change.action is Action.CREATE
 
     def wants_any(self, stored: tuple[str, ...]) -> bool:
@@ -59,7 +59,7 @@ def copying(stream: str, view: View) -> Iterator[Reader]:
 
 
 def downstream(stream: str, view: View) -> Iterator[str]:
-    """Streams that copy this one, directly or by way of others."""
+    """Streams that copy this one, directly or through others."""
     copiers, seen, todo = afterwards(view).copiers, {stream}, [stream]
     while todo:
         for copy in copiers.get(todo.pop(), ()):
@@ -70,7 +70,7 @@ def downstream(stream: str, view: View) -> Iterator[str]:
 
 
 def owner_of_stream(stream: str, view: View) -> str | None:
-    """The other topology that a stream is of, as whatever kind."""
+    """The other topology that owns a stream, under any kind's name."""
     if group := elastic_groups(view).get(stream):
         return view.owner_of(group.kind, *group.names)
     return next(filter(None, (view.owner_of(one.kind, *one.names) for one in view.backed_by(stream))), None)
@@ -89,7 +89,7 @@ def elastic_groups(view: View) -> dict[str, Address]:
 
 
 def static_groups(stream: str, view: View) -> Iterator[tuple[Address, Config]]:
-    """Those that stay or are made, with their configuration."""
+    """Static groups that stay or are created, with their configuration."""
     return iter(_static_groups(view).get(stream, ()))
 
 
@@ -106,7 +106,7 @@ def _static_groups(view: View) -> dict[str, list[tuple[Address, Config]]]:
 
 
 def grouped(stream: str, view: View) -> Iterator[Reader]:
-    """Static groups: their members read behind the partition number."""
+    """Static groups: their members read subjects after the partition number."""
     for address, config in static_groups(stream, view):
         filters = tuple(f"*.{one}" for one in config.get("filters") or (">",))
         owner = view.owner_of(address.kind, *address.names)
@@ -161,5 +161,5 @@ def stored_afterwards(view: View) -> StoredSubjects:
 
 @lru_cache(maxsize=4)
 def stored_now(view: View) -> StoredSubjects:
-    """The subjects under which streams store messages as they are live; computed once per view."""
+    """The subjects under which live streams store messages; computed once per view."""
     return StoredSubjects(live_streams(view))

@@ -1,7 +1,8 @@
-"""The account's book of streams and reserved bytes, and who finds what room when a whole plan is entered in it.
+"""The account's book of streams and reserved bytes, and how much room each change of a whole plan finds.
 
-What shrinks or goes is entered first, as it is also done first, then what is made or grows, by name: so each change is
-judged beside everything that comes before it, and a plan that is too large is refused at the change that does not fit.
+Streams that shrink or are deleted are entered first, as apply also does them first. Then follow streams that are
+created or grow, by name. So each change is judged with everything that comes before it, and a plan that is too large is
+refused at the change that does not fit.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ V2_12, V2_14 = Version(2, 12), Version(2, 14)
 
 @dataclass(frozen=True, slots=True)
 class StreamReservation:
-    """A stream as far as limits look at it."""
+    """A stream, as far as limits concern it."""
 
     max_bytes: int
     replicas: int
@@ -29,7 +30,7 @@ class StreamReservation:
 
     @classmethod
     def of(cls, config: Config) -> StreamReservation:
-        """From a stream's configuration. What that leaves out is one replica, file storage and no `max_bytes`."""
+        """From a stream's configuration. What it leaves out is one replica, file storage and no `max_bytes`."""
         replicas = max(1, config.get("num_replicas") or 1)
         return cls(config.get("max_bytes") or -1, replicas, config.get("storage") or "file")
 
@@ -41,13 +42,14 @@ class StreamReservation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
-    """What a change finds when its turn comes: other streams, what they reserve, and what the server adds for its own."""
+    """What a change finds at its turn: other streams, what they reserve, and what the server adds for its own
+    stream."""
 
     streams: int
     reserved: int
     wanted: int
     recovered: int
-    """What all of them together come to when 2.11 reads its store again."""
+    """What all of them together amount to when 2.11 reads its store again."""
 
     @property
     def total(self) -> int:
@@ -64,15 +66,15 @@ class Book:
     count: dict[int, int] = field(default_factory=dict)
     reserved: dict[tuple[int, str, int], int] = field(default_factory=dict)
     unlimited: dict[tuple[int, str], int] = field(default_factory=dict)
-    """How many streams without `max_bytes` there are."""
+    """How many streams have no `max_bytes`."""
 
     @property
     def is_tiered(self) -> bool:
-        """The account has limits for each number of replicas, and each is counted by itself."""
+        """The account has limits for each number of replicas, and counts each of them separately."""
         return bool(self.target.usage.get("tiers"))
 
     def enter(self, name: str, need: StreamReservation) -> None:
-        """Count this stream from now on; what was entered under its name before is taken off."""
+        """Counts this stream from now on; an earlier entry under its name is removed."""
         if name in self.entries:
             self._add(self.entries[name], -1)
         self.entries[name] = need
@@ -89,7 +91,7 @@ class Book:
         return need.replicas if self.is_tiered else 0
 
     def room(self, name: str, need: StreamReservation, live: StreamReservation | None) -> Room:
-        """What the stream `name` finds beside all others that are entered. `live`: as it is now, None for a new one."""
+        """What the stream `name` finds beside all other entries. `live`: as it is now, None for a new one."""
         tier, here = self._tier(need), self.entries.get(name)
         reserved = sum(
             total * self._weight(need, replicas)
@@ -110,14 +112,14 @@ class Book:
         )
 
     def _weight(self, need: StreamReservation, replicas: int) -> int:
-        """Untiered accounts count every replica; 2.11 as many for all others as the stream in question has."""
+        """Untiered accounts count every replica; 2.11 counts as many for all others as the stream in question has."""
         if self.is_tiered:
             return 1
         return replicas if self.target.version >= V2_12 else need.replicas
 
     def _wanted(self, need: StreamReservation, live: StreamReservation | None) -> int:
-        """A new stream without `max_bytes` counts as one byte. Before 2.14 its own replicas are not counted, and an update
-        adds what grows to what it had, where 2.11 takes "no limit" for one byte less than nothing."""
+        """A new stream without `max_bytes` counts as one byte. Before 2.14 its own replicas are not counted. An update
+        then adds the growth to what the stream had, and 2.11 treats "no limit" as one byte less than nothing."""
         if self.target.version >= V2_14:
             return (need.reserves or (live is None)) * (1 if self.is_tiered else need.replicas)
         if live is None:
@@ -128,7 +130,7 @@ class Book:
 
 @lru_cache(maxsize=4)
 def rooms(view: View) -> Mapping[str, Room]:
-    """By stream that this plan makes or changes; computed once per view, which is compared by identity."""
+    """By stream that this plan creates or changes; computed once per view, which is compared by identity."""
     after, book = afterwards(view), Book(view.target)
     live = {name: StreamReservation.of(config) for name, config in live_streams(view).items()}
     wanted = {name: StreamReservation.of(config) for name, config in after.streams.items() if name in after.made_by}

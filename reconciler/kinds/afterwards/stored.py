@@ -1,6 +1,6 @@
 """Under which subjects does a stream store messages? Its own, those it copies, and what transforms make of both.
 
-Always a little too much rather than too little: what is said to match nothing here really matches nothing.
+The answer is always rather too much than too little: what matches nothing here really matches nothing.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from reconciler.model.resource import Config, Json
 from reconciler.model.wire.version import SUPPORTED
 
 DEEPEST = 30
-"""Origins of origins that are followed; beyond, anything may be stored."""
+"""How many origins of origins are followed; beyond that, anything may be stored."""
 
 Patterns = tuple[str, ...] | None
 """Subjects, possibly with wildcards; None: nobody knows, so anything."""
 
 
 def narrowed(subjects: Iterable[str], filter_subject: str) -> Iterator[str]:
-    """What of these subjects a filter lets through."""
+    """The part of these subjects that a filter matches."""
     for subject in subjects:
         if collide(subject, filter_subject):
             yield filter_subject if is_subset(filter_subject, subject) else subject
@@ -30,13 +30,14 @@ def narrowed(subjects: Iterable[str], filter_subject: str) -> Iterator[str]:
 
 @dataclass(slots=True)
 class StoredSubjects:
-    """Answers for many streams of one account, each found once."""
+    """Answers for many streams of one account, each computed once."""
 
     streams: Mapping[str, Config]
     known: dict[str, Patterns] = field(default_factory=dict)
 
     def by(self, name: str, way: tuple[str, ...] = ()) -> Patterns:
-        """Subjects under which a stream stores messages; None: anything may be. `way`: streams not to be followed again."""
+        """Subjects under which a stream stores messages; None: anything may be stored. `way`: streams not to be
+        followed again."""
         if name not in self.known or way:
             found = self._find(name, (*way, name))
             if way:
@@ -45,7 +46,7 @@ class StoredSubjects:
         return self.known[name]
 
     def taken_in(self, name: str) -> Patterns:
-        """The same as it comes, before the stream's own transform."""
+        """The same before the stream's own transform."""
         config = self.streams.get(name)
         return self._found(name, config and {**config, "subject_transform": None}, (name,))
 
@@ -87,7 +88,7 @@ class StoredSubjects:
 
 
 def is_clear(config: Config) -> bool:
-    """Does it say which subjects it stores? What an impossible subject or transform was meant for is not known."""
+    """Does it say which subjects it stores? Nobody knows what an impossible subject or transform was meant for."""
     if len(storable(config)) < len(config.get("subjects") or ()):
         return False
     transforms = [config.get("subject_transform"), *(one for said in _copied(config) for one in _renaming(said))]
@@ -98,7 +99,7 @@ def is_clear(config: Config) -> bool:
 
 
 def _untouched(name: str, config: Config, found: list[str]) -> list[str]:
-    """Whether what is copied goes through the stream's own transform is not relied upon."""
+    """It is not certain whether copied messages go through the stream's own transform."""
     return found if any(copies(name, config)) else []
 
 

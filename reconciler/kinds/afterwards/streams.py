@@ -1,6 +1,7 @@
-"""Every stream of the account as it will be once this plan is applied: declared ones, live ones, those of buckets and groups.
+"""Every stream of the account as it will be once this plan is applied: declared ones, live ones, those of buckets and
+groups.
 
-Raw and canonical configurations stand side by side here, so readers take `-1` and absent for the same.
+Raw and canonical configurations are mixed here, so readers treat `-1` and absent as the same.
 """
 
 from __future__ import annotations
@@ -41,13 +42,13 @@ class Copy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Afterwards:
-    """The streams by name, and whose they are."""
+    """The streams by name, and the changes they belong to."""
 
     streams: Mapping[str, Config]
     made_by: Mapping[str, Change] = field(default_factory=dict)
-    """The change of this plan that a stream belongs to; absent for what this topology has nothing to do with."""
+    """The change of this plan that a stream belongs to; absent for a stream that this topology does not touch."""
     copiers: Mapping[str, list[Copy]] = field(default_factory=dict)
-    """Who copies a stream, by the origin's name."""
+    """The copies of a stream, by the origin's name."""
 
 
 def copies(name: str, config: Config) -> Iterator[Copy]:
@@ -96,7 +97,7 @@ def config_of(change: Change, view: View) -> Config:
 
 
 def _config(change: Change, view: View) -> Config | None:
-    """None: as it is live, or never there."""
+    """None: as it is live, or it never exists."""
     desired = change.desired
     if desired is None or desired.external:
         return None
@@ -106,7 +107,7 @@ def _config(change: Change, view: View) -> Config | None:
 
 
 def _queue(group: Resource, view: View) -> Config:
-    """An elastic group's work-queue stream, as far as rules across resources look at it."""
+    """An elastic group's work-queue stream, as far as rules across resources concern it."""
     source = Address.of("stream", group.address.stream)
     above = view.desired.get(source)
     live = view.snapshot.streams.get(source.name, {}).get("config", {})
@@ -122,7 +123,7 @@ def _queue(group: Resource, view: View) -> Config:
 
 
 def _buckets_of_records(view: View) -> Iterator[tuple[str, Change]]:
-    """Made with the first group of a type."""
+    """Buckets that are created with the first group of a type."""
     for address, change in view.changes.items():
         if change.action is Action.CREATE and (bucket := view.kinds[address.kind].records(address)):
             yield f"KV_{bucket}", change

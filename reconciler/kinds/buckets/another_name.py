@@ -1,4 +1,4 @@
-"""A bucket or a store by another name, which no server gives it: by steps that lose nothing."""
+"""How to rename a bucket or an object store, which no server does itself: steps that lose nothing."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from reconciler.kinds.fields.words import listed
 
 
 def bucket_recipe(asked: Renaming) -> list[str]:
-    """Steps that move a KV bucket to another name and lose no key. A mirror is declared once more, and fills by itself."""
+    """Steps that move a KV bucket to another name and lose no key. A mirror is declared again, and fills by itself."""
     return _mirrored_bucket(asked) if asked.live.get("mirror") else _bucket(asked)
 
 
 def _bucket(asked: Renaming) -> list[str]:
     old, new = asked.old.name, asked.new.name
     return [
-        f"Declare {new} like {old}, apply, and let whoever writes write to both.",
+        f"Declare {new} like {old}, apply, and let all writers write to both.",
         f"Copy each key that {new} lacks: nats kv get {old} KEY --raw | nats kv create {new} KEY",
         *_copies(asked, "KV_", "key"),
-        f"Let readers, and then writers, use {new} alone. Revisions start anew there.",
+        f"Let readers, and then writers, use only {new}. Revisions start again at 1 there.",
     ]
 
 
 def _mirrored_bucket(asked: Renaming) -> list[str]:
     old, new = asked.old.name, asked.new.name
     return [
-        f"Declare {new} like {old}; apply, and wait until `nats stream info KV_{new}` shows no lag. Revisions "
+        f"Declare {new} like {old}, apply, and wait until `nats stream info KV_{new}` shows no lag. Revisions "
         "are the same there.",
         *_copies(asked, "KV_", "key"),
         f"Let readers use {new}.",
@@ -40,7 +40,7 @@ def store_recipe(asked: Renaming) -> list[str]:
         f"Declare {new} like {old}, and apply.",
         f"Copy each object: nats object get {old} NAME --output FILE; nats object put {new} FILE --name NAME",
         *_copies(asked, "OBJ_", "object"),
-        f"Let writers, and then readers, use {new}; copy what came meanwhile.",
+        f"Let writers, and then readers, use {new}. Copy the objects that were put into {old} meanwhile.",
     ]
 
 
@@ -48,11 +48,11 @@ def _copies(asked: Renaming, prefix: str, noun: str) -> Iterator[str]:
     old, new = asked.old.name, asked.new.name
     if asked.sourcing:
         yield (
-            f"Let {listed([*asked.sourcing])} source {prefix}{new} in place of {prefix}{old}, also in filters, and apply: "
-            f"every {noun} comes once more."
+            f"Let {listed([*asked.sourcing])} source {prefix}{new} instead of {prefix}{old}, also in filters, and apply: "
+            f"the server copies every {noun} once more."
         )
     if asked.mirrors:
         yield (
-            f"No server redirects a mirror: in place of {listed([*asked.mirrors])} declare another one, of {new}; apply, and "
-            "let its readers use that."
+            f"No server redirects a mirror: declare a new mirror of {new} in place of {listed([*asked.mirrors])}, apply, and "
+            "let its readers use the new one."
         )

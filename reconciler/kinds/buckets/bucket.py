@@ -1,4 +1,5 @@
-"""Buckets: a stream with a fixed shape whose fields go by names of their own. KV buckets and object stores are these."""
+"""Buckets: streams of a fixed shape whose fields have names of their own. KV buckets and object stores are such
+buckets."""
 
 from __future__ import annotations
 
@@ -20,32 +21,32 @@ from reconciler.model.wire.steps import Step
 OURS = frozenset(Terms.model_fields)
 NAME = re.compile(r"[A-Za-z0-9_-]{1,250}")
 RESERVED = frozenset({"reconciler", "static-consumer-groups", "elastic-consumer-groups"})
-"""Buckets that belong to us or to the groups; never listed, never declared."""
+"""Buckets that belong to reconciler or to groups; never listed, never declared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BucketShape:
-    """How buckets of one kind lie in streams."""
+    """How buckets of one kind are stored in streams."""
 
     kind: str
     prefix: str
-    """Of the stream's name."""
+    """The beginning of the stream's name."""
     subjects: Callable[[str], list[str]]
     fixed: Config
     """Stream fields every such bucket has."""
     keys: frozenset[str]
-    """Its own fields that a file can say."""
+    """Its own fields that a file can state."""
     defaults: Config = field(default_factory=dict)
-    """Stream fields whose default is another one in such a bucket."""
+    """Stream fields that have another default in such a bucket."""
     names: Mapping[str, str] = field(default_factory=dict)
     """Stream field → the bucket's own name for it."""
     is_possible: Callable[[Config], bool] = lambda _config: True
-    """Does a bucket of this kind take these values?"""
+    """Does a bucket of this kind allow these values?"""
     prepare: Callable[[dict[str, Json]], None] = lambda _body: None
-    """Last touches on the stream's body that follow from what is declared."""
+    """Final changes of the stream's body that follow from what is declared."""
 
     def stream(self, bucket: str) -> str:
-        """The stream that a bucket is: `KV_config` for `config`."""
+        """The stream behind a bucket: `KV_config` for `config`."""
         return self.prefix + bucket
 
     def full(self, bucket: str) -> dict[str, Json]:
@@ -57,7 +58,7 @@ class BucketShape:
         return stream.startswith(self.prefix) and self.bucket(stream) not in RESERVED
 
     def bucket(self, stream: str) -> str:
-        """The bucket that a stream is: `config` for `KV_config`. A name without the prefix comes back as it is."""
+        """The bucket behind a stream: `config` for `KV_config`. A name without the prefix comes back unchanged."""
         return stream.removeprefix(self.prefix)
 
     def ours(self, stream_field: str) -> str:
@@ -70,12 +71,13 @@ class BucketShape:
 
 
 def own_keys(spec: type[Terms]) -> frozenset[str]:
-    """What a file says about a bucket beside what every resource may say."""
+    """What a file says about a bucket, without what every resource may say."""
     return frozenset(spec.model_fields) - OURS
 
 
 def recognise(shape: BucketShape, snapshot: Snapshot) -> Iterable[Resource]:
-    """Whatever is named so; only ordinary ones are claimed, so that any other is the stream it is unless it is declared."""
+    """All streams with such a name. Only ordinary buckets are claimed; any other stream stays a stream unless it is
+    declared as a bucket."""
     for name, info in snapshot.streams.items():
         if shape.is_named_so(name):
             bucket = shape.bucket(name)
@@ -94,7 +96,7 @@ def claims(shape: BucketShape, snapshot: Snapshot) -> Iterable[Raw]:
 
 
 def is_ordinary(shape: BucketShape, name: str, config: Config, context: Context) -> bool:
-    """Can a file say all of such a bucket, and will it be accepted?"""
+    """Can a file describe such a bucket completely, and will the server accept it?"""
     said = {key: value for key, value in config.items() if key in shape.keys}
     if not NAME.fullmatch(name) or not shape.is_possible(config):
         return False
@@ -134,12 +136,13 @@ def _in_own_names(shape: BucketShape, source: str) -> str:
 
 
 def _stock(shape: BucketShape, name: str, config: Config) -> Config:
-    """What the shape gives to every bucket; a mirror has none of it but what its origin has."""
+    """What the shape gives to every bucket. A mirror has nothing but what its origin has."""
     return {} if "mirror" in config else {shape.ours(key): value for key, value in shape.full(name).items()}
 
 
 def own(shape: BucketShape, bucket: str, config: Config) -> dict[str, Json]:
-    """In the bucket's own names, without what every bucket of this shape has: a deviation from it stays visible."""
+    """The configuration in the bucket's own names, without what every bucket of this shape has. Deviations from the
+    shape stay visible."""
     full = shape.full(bucket)
     own = {shape.ours(key): value for key, value in config.items() if full.get(key) != value}
     lacking = [*shape.defaults, *(() if "mirror" in config else ("subjects", *shape.fixed))]
@@ -153,7 +156,7 @@ def _left_out(stream_field: str) -> Json:
 
 
 def steps(shape: BucketShape, change: Change, view: View) -> Sequence[Step]:
-    """Requests that make, update or delete the bucket's stream; an update comes after what it has to wait for."""
+    """Requests that create, update or delete the bucket's stream. An update comes after everything it must wait for."""
     stream = shape.stream(change.address.name)
     if change.action is Action.CREATE and change.desired:
         sent = replace(change.desired, config=change.desired.sent)
@@ -172,8 +175,8 @@ def stream_body(shape: BucketShape, resource: Resource) -> dict[str, Json]:
 
 
 def _repairs(shape: BucketShape, change: Change) -> dict[str, Json]:
-    """Fields of the shape that are not as they must be: back to what every bucket has. A mirror that is promoted has
-    none of its own yet."""
+    """Fields of the shape that are wrong, set back to what every bucket has. A promoted mirror has none of its own
+    yet."""
     full = shape.full(change.address.name)
     if change.was("mirror") and not change.becomes("mirror"):
         return {key: full[key] for key in ("subjects", *shape.fixed)}
@@ -182,7 +185,8 @@ def _repairs(shape: BucketShape, change: Change) -> dict[str, Json]:
 
 
 def render(_shape: BucketShape, resource: Resource) -> Mapping[str, Json]:
-    """With deviations from the shape, which no file can say: whoever writes a file leaves them as found."""
+    """The resource with deviations from the shape. No file can state these, so whoever writes a file leaves them
+    unmanaged."""
     return dict(resource.config)
 
 

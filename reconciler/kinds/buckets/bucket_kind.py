@@ -1,4 +1,4 @@
-"""A kind made of a shape: what a KV bucket and an object store answer alike."""
+"""A kind made from a shape: what KV buckets and object stores have in common."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from reconciler.model.resource import Terms
 
 
 def _with_own_defaults(shape: bucket.BucketShape, spec: type[Terms]) -> dict[str, FieldInfo]:
-    """A bucket's history is 1 where a stream's messages per subject are unlimited."""
+    """A bucket's history is 1 by default; a stream's messages per subject are unlimited."""
     infos, own = bucket.bucket_fields(shape), field_infos(spec)
     return {name: replace(infos[name], default=own[name].default) for name in infos.keys() & own.keys()}
 
@@ -35,7 +35,7 @@ def bucket_kind(
     spec: type[Terms],
     rules: tuple[Rule, ...] = (),
 ) -> Kind:
-    """The whole kind; `rules` are those of its own."""
+    """The whole kind; `rules` are its own."""
     effects = bucket_effects(family, shape)
     return Kind(
         name=shape.kind,

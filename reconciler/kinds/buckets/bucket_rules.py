@@ -1,4 +1,4 @@
-"""Rules that KV buckets and object stores share: what their stream fixes, what costs data, and names."""
+"""Rules that KV buckets and object stores share: what the server fixes, what costs data, and which names are valid."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ ANOTHER = "declare a second one under another name and copy what is in it"
 
 
 def bucket_effects(family: str, shape: BucketShape) -> Effects:
-    """What is foretold of a bucket: the table of stream fields, as far as its file can say them."""
+    """What is foretold of a bucket: the table of stream fields, as far as its file can state them."""
     return Effects(family=family, fields=FIELDS, families=FAMILIES, own=shape.ours, keys=shape.keys)
 
 
 def bucket_rules(family: str, shape: BucketShape) -> tuple[Rule, ...]:
-    """Rules that every kind of bucket has, with this family's codes and the bucket's own field names."""
+    """The rules of every kind of bucket, with this family's codes and the bucket's own field names."""
 
     def stays(field: str) -> str:
         if field in shape.keys:
             return f"keep `{field}` as it is live"
-        return "declare it under `streams` as what it is, as `export` writes it"
+        return "declare it under `streams` with its live settings, as `export` writes it"
 
     def lower(change: Change) -> tuple[Config, Config]:
         return stream_config_of(shape, change.desired), stream_config_of(shape, change.live)
@@ -63,7 +63,7 @@ def bucket_rules(family: str, shape: BucketShape) -> tuple[Rule, ...]:
 
 
 def bucket_checks(family: str, shape: BucketShape, checks: Sequence[Validity]) -> tuple[Rule, ...]:
-    """Checks of the stream that a bucket lies in, under this family's codes and the bucket's own names."""
+    """Checks of the stream behind a bucket, under this family's codes and the bucket's own names."""
 
     def lower(change: Change) -> tuple[Config, Config]:
         desired = replace(change.desired, config=change.desired.sent) if change.desired else None
@@ -73,15 +73,15 @@ def bucket_checks(family: str, shape: BucketShape, checks: Sequence[Validity]) -
 
 
 def stream_config_of(shape: BucketShape, resource: Resource | None) -> Config:
-    """The configuration of the stream that a bucket is, in the server's names; empty without a bucket."""
+    """The configuration of the stream behind a bucket, in the server's names; empty without a bucket."""
     return stream_body(shape, resource) if resource else {}
 
 
 def _deletion(family: str) -> Rule:
     def judge(change: Change, _view: View) -> Found:
-        """A bucket is removed with everything in it.
+        """A bucket is deleted with everything in it.
 
-        `removed:` is the consent; this says what it costs.
+        `removed:` is the consent to the deletion; this verdict says what it costs.
 
         Instead: `forget:` the bucket, which leaves it as it is, or copy what is in it first.
         """
@@ -91,7 +91,7 @@ def _deletion(family: str) -> Rule:
         return Finding(
             outcome=Outcome.WARNS,
             quantities={"messages": messages, "bytes": state.get("bytes", 0)},
-            message=f"with it go {some(messages, 'stored message')} ({size(state.get('bytes', 0))})",
+            message=f"this deletes {some(messages, 'stored message')} ({size(state.get('bytes', 0))})",
         )
 
     return rule(f"{family}310", "bucket-deletion", on=(Action.DELETE,), needs=("live",), reaction=Reaction.HARMS)(judge)
@@ -99,18 +99,18 @@ def _deletion(family: str) -> Rule:
 
 def _bad_name(family: str) -> Rule:
     def judge(change: Change, _view: View) -> Found:
-        """A bucket name that client libraries refuse, or one that is reserved.
+        """Client libraries refuse the name of a bucket, or the name is reserved.
 
-        Names are letters, digits, `_` and `-`; `reconciler`, `static-consumer-groups` and `elastic-consumer-groups` are
-        reserved for what this tool and the groups keep there.
+        A name consists of letters, digits, `_` and `-`. `reconciler`, `static-consumer-groups` and `elastic-consumer-groups`
+        are reserved for the records of reconciler and of groups.
 
         Instead: choose another name.
         """
         name = change.address.name
         if name in RESERVED:
-            why = "is reserved: groups and this tool keep their records there"
+            why = "is reserved for the records of groups and of reconciler"
         elif not NAME.fullmatch(name):
-            why = "is no bucket name; use letters, digits, `_` and `-`"
+            why = "is not a valid bucket name; use letters, digits, `_` and `-`"
         else:
             return None
         return Finding(outcome=Outcome.REFUSED, message=f"`{name}` {why}", fix="choose another name")

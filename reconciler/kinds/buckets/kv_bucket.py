@@ -23,42 +23,46 @@ from reconciler.model.units import Bytes, Count, Duration
 
 
 class KVBucketSpec(Terms):
-    """A key-value bucket as written in a file."""
+    """A key-value bucket keeps the last values of each key, in a stream `KV_` and its name."""
 
     description: Annotated[str | None, Known()] = None
-    """What this bucket is for."""
+    """What the bucket is for, in at most 4096 bytes. Left out: none."""
     history: Annotated[Count | None, Known(unit="count", default=1)] = None
-    """How many values of a key are kept, 1 to 64. Default: 1."""
+    """How many values of each key are kept, 1 to 64."""
     ttl: Annotated[Duration | None, Known(unit="duration", default=0)] = None
-    """Age after which values are removed; 0 keeps them. Server: max_age, nanoseconds."""
+    """Age at which values expire; 0 keeps them. Left out: values never expire (0)."""
     max_value_size: Annotated[Bytes | None, Known(unit="bytes", default=-1)] = None
-    """Larger values are refused. Default: -1, no limit."""
+    """The largest value that the bucket stores. Left out: no limit (-1) except the connection's."""
     max_bytes: Annotated[Bytes | None, Known(unit="bytes", default=-1)] = None
-    """How many bytes the bucket may hold. Default: -1, no limit."""
+    """How many bytes the bucket may hold, reserved in the account from the start; at that limit the server refuses
+    puts."""
     storage: Annotated[Literal["file", "memory"] | None, Known(default="file")] = None
-    """Where values are kept; memory is lost at a restart. Default: file."""
+    """Where values are stored: `file` on disk, `memory` only until the server restarts."""
     num_replicas: Annotated[Count | None, Known(unit="count", default=1)] = None
-    """On how many servers, 1 to 5. Default: 1."""
+    """How many servers of the cluster hold a copy, 1 to 5."""
     compression: Annotated[Literal["none", "s2"] | None, Known(default="none", since=V2_10)] = None
-    """Compression of file storage. Default: none."""
+    """How file storage is compressed: `none` or `s2`. A change applies only to data that is written after it."""
     placement: Annotated[Placement | None, Known(unit="mapping")] = None
-    """Which servers hold it."""
+    """Which servers hold the bucket. Left out: any."""
     republish: Annotated[Republish | None, Known(unit="mapping")] = None
-    """Publishes stored values again for plain subscribers."""
+    """Publishes each stored value again, for plain subscribers. Left out: nothing is republished."""
     mirror: Annotated[StreamSource | None, Known(unit="mapping")] = None
-    """The stream (`KV_<bucket>`) this bucket is a read-only copy of."""
+    """The stream (`KV_` and the bucket's name) that this bucket is an exact, read-only copy of. Left out: this is
+    no mirror."""
     sources: Annotated[tuple[StreamSource, ...] | None, Known(unit="list")] = None
-    """Streams (`KV_<bucket>`) whose values are copied into this bucket."""
+    """Streams (`KV_` and the bucket's name) whose values are copied into this bucket. Left out: none."""
     limit_marker_ttl: Annotated[Duration | None, Known(unit="duration", since=V2_11)] = None
-    """How long a marker stands for a key whose last value expired, from 1s; also lets values carry a TTL. Since 2.11."""
+    """How long the server keeps a delete marker for a key whose last value expired, at least 1s. It also lets values
+    have a time to live. Left out: no markers."""
     allow_direct: Annotated[bool | None, Known(unit="flag", default=True)] = None
-    """Any replica may answer reads. Default: true; buckets that nats-py made say false."""
+    """Let every replica answer gets, not only the leader. Buckets that nats-py made have false."""
     allow_msg_ttl: Annotated[bool | None, Known(unit="flag", default=False, since=V2_11)] = None
-    """Single values may carry a TTL; cannot be undone. Default: false; true with limit_marker_ttl. Since 2.11."""
+    """Let values have a time to live of their own. Left out: false; true with `limit_marker_ttl`."""
     deny_delete: Annotated[bool | None, Known(unit="flag", default=True)] = None
-    """Single revisions cannot be deleted through the API; cannot be undone. Default: true; buckets that nats.js made say false."""
+    """Refuse requests to delete single revisions through the API of streams. Buckets that nats.js made have false."""
     metadata: Annotated[dict[str, str] | None, Known(unit="mapping", since=V2_10)] = None
-    """Labels of your own kept by the server; `_nats.*` is the server's. Since 2.10."""
+    """Key-value pairs of your own that the server keeps, together at most 128 KiB. Keys that begin with `_nats.`
+    belong to the server. Left out: none."""
 
 
 def _prepare(body: dict[str, Json]) -> None:

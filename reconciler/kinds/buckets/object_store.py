@@ -1,4 +1,4 @@
-"""Object stores: a stream `OBJ_<name>` holding chunks and what is known about each object (ADR-20)."""
+"""Object stores: a stream `OBJ_<name>` that holds chunks, and the metadata of each object (ADR-20)."""
 
 from __future__ import annotations
 
@@ -16,28 +16,30 @@ from reconciler.model.units import Bytes, Count, Duration
 
 
 class ObjectStoreSpec(Terms):
-    """An object store as written in a file."""
+    """An object store keeps files of any size, in a stream `OBJ_` and its name."""
 
     description: Annotated[str | None, Known()] = None
-    """What this store is for."""
+    """What the store is for, in at most 4096 bytes. Left out: none."""
     ttl: Annotated[Duration | None, Known(unit="duration", default=0)] = None
-    """Age after which objects are removed; 0 keeps them. Server: max_age, nanoseconds."""
+    """Age at which objects expire; 0 keeps them. Left out: objects never expire (0)."""
     max_bytes: Annotated[Bytes | None, Known(unit="bytes", default=-1)] = None
-    """How many bytes the store may hold. Default: -1, no limit."""
+    """How many bytes the store may hold, reserved in the account from the start; at that limit the server refuses
+    puts."""
     storage: Annotated[Literal["file", "memory"] | None, Known(default="file")] = None
-    """Where objects are kept; memory is lost at a restart. Default: file."""
+    """Where objects are stored: `file` on disk, `memory` only until the server restarts."""
     num_replicas: Annotated[Count | None, Known(unit="count", default=1)] = None
-    """On how many servers, 1 to 5. Default: 1."""
+    """How many servers of the cluster hold a copy, 1 to 5."""
     compression: Annotated[Literal["none", "s2"] | None, Known(default="none", since=V2_10)] = None
-    """Compression of file storage. Default: none."""
+    """How file storage is compressed: `none` or `s2`. A change applies only to data that is written after it."""
     placement: Annotated[Placement | None, Known(unit="mapping")] = None
-    """Which servers hold it."""
+    """Which servers hold the store. Left out: any."""
     allow_direct: Annotated[bool | None, Known(unit="flag", default=True)] = None
-    """Any replica may answer reads. Default: true."""
+    """Let every replica answer gets, not only the leader."""
     sealed: Annotated[bool | None, Known(unit="flag", default=False)] = None
-    """Nothing is put in, replaced or deleted any more, and nothing ages; cannot be undone or set at creation. Default: false."""
+    """Nothing is put, replaced or deleted any more, and nothing expires. A new store cannot be sealed."""
     metadata: Annotated[dict[str, str] | None, Known(unit="mapping", since=V2_10)] = None
-    """Labels of your own kept by the server; `_nats.*` is the server's. Since 2.10."""
+    """Key-value pairs of your own that the server keeps, together at most 128 KiB. Keys that begin with `_nats.`
+    belong to the server. Left out: none."""
 
 
 SHAPE = bucket.BucketShape(

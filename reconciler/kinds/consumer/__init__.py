@@ -1,4 +1,5 @@
-"""Consumers: durable positions in a stream; clients hang on their policies and lose their place when one is recreated."""
+"""Consumers: durable positions in a stream. Clients depend on their policies, and lose their place when one is
+recreated."""
 
 from reconciler.kinds.consumer.kind import CONSUMER
 

@@ -1,4 +1,5 @@
-"""Consumers that stand behind the end of their stream, which came back without its last messages: they pass over new ones."""
+"""Consumers whose position lies beyond the end of their stream, which lost its last messages. They skip new
+messages."""
 
 from __future__ import annotations
 
@@ -12,13 +13,14 @@ from reconciler.model.resource import Json
 from reconciler.model.wire.snapshot import Snapshot
 
 QUIET = timedelta(seconds=2)
-"""Streams are read before consumers: what was delivered in between has numbers that the stream had not yet."""
+"""Streams are read before consumers, so a message that was delivered in between has a number that the stream did not
+have yet."""
 FAR = 1 << 63
-"""Nobody comes there by publishing; a stream that begins near the last number of all counts on from 0."""
+"""Nobody gets here by publishing. A stream that starts near the last possible number continues from 0."""
 
 
 def ahead(snapshot: Snapshot) -> Iterator[Diagnostic]:
-    """A warning for each consumer that delivered beyond the end of its stream. One that was active just now is left out."""
+    """A warning for each consumer that has delivered beyond the end of its stream, unless it was active just now."""
     for stream, consumers in snapshot.consumers.items():
         info = snapshot.streams.get(stream) or {}
         last: int | None = (info.get("state") or {}).get("last_seq")
@@ -36,8 +38,8 @@ def _was_quiet(consumer: Mapping[str, Json], stream: Mapping[str, Json]) -> bool
 def _ahead(stream: str, name: str, reached: int, last: int) -> Diagnostic:
     return Diagnostic(
         severity=Severity.WARNING, code="LE109", name="consumer-ahead", address=f"consumer/{stream}/{name}",
-        message=f"it has delivered up to sequence {reached}, and {stream} ends at {last}: the stream came back without its last "
-        f"messages, as after a power cut, and of those that come now the first {some(reached - last, 'message')} may be passed over",
-        fix=f"before more is published: delete it (nats consumer rm {stream} {name}), and make it again with deliver_policy: "
+        message=f"it has delivered up to sequence {reached}, but {stream} ends at {last}: the stream has lost its last messages, "
+        f"as after a power cut, and this consumer may skip the next {some(reached - last, 'message')}",
+        fix=f"before more is published, delete it (nats consumer rm {stream} {name}), and recreate it with deliver_policy: "
         f"by_start_sequence and opt_start_seq: {last + 1}",
     )  # fmt: skip

@@ -1,4 +1,5 @@
-"""The clients of a consumer with priority groups: who waits, who is pinned since when, and what a switch does to them."""
+"""The clients of a consumer with priority groups: how many wait, which is pinned since when, and what a switch does to
+them."""
 
 from __future__ import annotations
 
@@ -34,11 +35,11 @@ def _pinned(info: Mapping[str, Json]) -> str:
         if group.get("pinned_client_id"):
             since, now = group.get("pinned_ts", ZERO), info.get("ts")
             long = f" (for {age(between(since, now))} now)" if now and since != ZERO else ""
-            return f", one client is pinned for group {group['group']}{long}"
+            return f", and one client is pinned for group {group['group']}{long}"
     return ""
 
 
 def quantities(change: Change) -> dict[str, int]:
-    """How many pull requests wait on the live consumer, for a finding; empty where none does."""
+    """How many pull requests wait on the live consumer; empty if none does."""
     info = change.live.state if change.live else {}
     return {"waiting": info["num_waiting"]} if info.get("num_waiting") else {}

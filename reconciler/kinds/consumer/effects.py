@@ -39,7 +39,8 @@ def _was_used(moved: MovedField) -> bool:
 
 
 def _in_flight(moved: MovedField) -> Amount:
-    """Messages that clients have not acknowledged, as far as the stream still holds them: no other can come again."""
+    """Messages that clients have not acknowledged, as far as the stream still holds them. No others can be
+    redelivered."""
     flying, snapshot = _number(moved, "num_ack_pending"), moved.view.snapshot
     stream = snapshot.streams.get(moved.change.address.stream)
     stored = stream["state"].get("messages", flying) if stream else flying
@@ -55,30 +56,31 @@ def _after(moved: MovedField) -> str:
 
 
 def _acknowledges(moved: MovedField) -> bool:
-    """Before and after: otherwise it is made anew, or stays as it is."""
+    """It acknowledges before and after the change. Otherwise it is recreated, or stays as it is."""
     return all(said("ack_policy") in ("explicit", "all") for said in (moved.change.was, moved.change.becomes))
 
 
 @foretold(601, "payloads-withheld")
 def payloads_withheld(moved: MovedField) -> Iterable[Finding]:
-    """`headers_only` is set: messages come without their payload, which `Nats-Msg-Size` counts. So do those that were
-    delivered with it and come again.
+    """`headers_only` is set. Clients get messages without their payload; `Nats-Msg-Size` tells how large the payload
+    is.
 
-    A client that does not expect that processes and acknowledges empty messages.
+    Redelivered messages come without it too, even if they were first delivered with it. A client that does not expect
+    this processes and acknowledges empty messages.
 
     Instead: declare a second consumer with headers only.
     """
     if not _was_used(moved) and not _number(moved, "num_pending"):
-        yield note("messages come without their payload")
+        yield note("from then on clients get messages without their payload")
         return
     pending, flying = _number(moved, "num_pending"), _number(moved, "num_ack_pending")
-    first = [f"{some(flying, 'message')} in flight, where not acknowledged in time"] if flying else []
+    first = [f"{some(flying, 'message')} in flight, unless acknowledged in time"] if flying else []
     first += [some(pending, "pending message")] if pending else []
-    many = f"; the first {verb(pending + flying, 'are')} {', then '.join(first)}" if first else ""
+    many = f": first {', then '.join(first)}" if first else ""
     yield Finding(
         outcome=Outcome.WARNS,
         path=moved.path,
-        message=f"clients get messages without their payload from then on{many}",
+        message=f"from then on clients get messages without their payload{many}",
         fix="declare a second consumer with headers_only",
     )
 
@@ -92,32 +94,32 @@ ASKS = {
 
 @foretold(602, "pulls-refused")
 def pulls_refused(moved: MovedField) -> Iterable[Finding]:
-    """A limit of pull requests is set or lowered, and requests that ask for more are refused with status 409.
+    """A limit of pull requests is set or lowered. The server refuses requests that ask for more (status 409).
 
-    What clients ask for no server shows: many client libraries ask for hundreds of messages and wait for half a minute. It
-    is no verdict where no client has ever pulled, and push consumers have no such limits.
+    No server shows what clients ask for. Many client libraries ask for hundreds of messages and wait for half a minute.
+    There is no verdict if no client has ever pulled, and push consumers have no such limits.
 
-    Instead: lower first what clients ask for.
+    Instead: first lower what clients ask for.
     """
     if pushes(moved.change.desired.config if moved.change.desired else {}):
         return
-    words = f"pulls {ASKS[moved.field].format(_after(moved))} are refused (409) from then on"
+    words = f"from then on the server refuses pulls {ASKS[moved.field].format(_after(moved))} (409)"
     if not _was_used(moved):
         yield note(words)
         return
     waiting = _number(moved, "num_waiting")
     now = f"; {some(waiting, 'pull')} {'waits' if waiting == 1 else 'wait'} now" if waiting else ""
     yield Finding(
-        outcome=Outcome.WARNS, path=moved.path, message=f"{words}{now}", fix="lower first what clients ask for"
+        outcome=Outcome.WARNS, path=moved.path, message=f"{words}{now}", fix="first lower what clients ask for"
     )
 
 
 @foretold(603, "never-delivered-again")
 def never_delivered_again(moved: MovedField) -> Iterable[Finding]:
-    """`max_deliver` is lowered to what messages in flight were delivered already: unless they are acknowledged, nobody gets
-    them again.
+    """`max_deliver` is lowered to the number of times that messages in flight were already delivered. If clients do not
+    acknowledge these messages in time, nobody ever gets them again.
 
-    On a work queue or an interest stream they stay stored all the same, until somebody deletes them.
+    On a work queue or an interest stream they stay stored until somebody deletes them.
 
     Instead: let clients acknowledge what is in flight first, or consent with the value.
     """
@@ -127,16 +129,17 @@ def never_delivered_again(moved: MovedField) -> Iterable[Finding]:
     there = _in_flight(moved)
     spent = there if most == 1 else Amount(0, min(there.most, _number(moved, "num_redelivered")))
     if not spent.most:
-        yield note(f"a message is delivered at most {some(most, 'time')}, and then never again")
+        yield note(f"from then on a message is delivered at most {some(most, 'time')}")
         return
     stream = stream_of(moved.change, moved.view) or {}
-    stays = ", and stay stored for ever" if is_work_queue(stream) or stream.get("retention") == "interest" else ""
+    is_kept = is_work_queue(stream) or stream.get("retention") == "interest"
+    stays = ", and stay stored until somebody deletes them" if is_kept else ""
     yield Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path=moved.path,
         to=most,
-        message=f"{amount(spent)} of {some(flying, 'message')} in flight {'was' if spent.most == 1 else 'were'} delivered "
-        f"{'once' if most == 1 else f'{most:_} times'} already: unless acknowledged in time, they are never delivered again{stays}",
+        message=f"{amount(spent)} of {some(flying, 'message')} in flight {'was' if spent.most == 1 else 'were'} already delivered "
+        f"{'once' if most == 1 else f'{most:_} times'}: unless clients acknowledge them in time, they are never redelivered{stays}",
         quantities={"messages": spent},
         fix="let clients acknowledge what is in flight first",
     )
@@ -144,19 +147,20 @@ def never_delivered_again(moved: MovedField) -> Iterable[Finding]:
 
 @foretold(604, "vanishes-when-idle")
 def vanishes_when_idle(moved: MovedField) -> Iterable[Finding]:
-    """`inactive_threshold` is set or lowered, or taken over from the `consumer_limits` of the stream: the server deletes the
-    consumer with its position when no client has used it for so long, durable or not.
+    """`inactive_threshold` is set or lowered, or inherited from the stream's `consumer_limits`. The server deletes the
+    consumer with its position when no client has used it for that long, durable or not.
 
-    While messages are in flight it waits for their acknowledgement first. From an interest stream it then also removes the
-    messages that no other consumer wants. Where a client waits on the consumer now, this only warns: it takes an outage of
-    that length.
+    While messages are in flight, the server waits for their acknowledgement first. On an interest stream it also
+    deletes the messages that no other consumer wants. If a client waits on the consumer now, this is only a warning:
+    only an outage of that length deletes the consumer.
 
-    Instead: leave it out, or make it longer than clients are ever away; beside `consumer_limits` write a longer one here.
+    Instead: leave it out, or make it longer than clients are ever away; beside `consumer_limits` write a longer one
+    here.
     """
     threshold, flying = value_after(moved.change, moved.path), _number(moved, "num_ack_pending")
     wait = (moved.change.becomes("ack_wait") or ACK_WAIT) if flying and _acknowledges(moved) else 0
     idle = f"after {_after(moved)} without a client" + (
-        f", or {show_duration(threshold + wait)} while messages are in flight," if wait else ""
+        f", or {show_duration(threshold + wait)} while messages are in flight" if wait else ""
     )
     lose = _left_behind(behind(_info(moved)), stream_of(moved.change, moved.view) or {})
     is_used = _is_used(moved)
@@ -164,27 +168,27 @@ def vanishes_when_idle(moved: MovedField) -> Iterable[Finding]:
         outcome=Outcome.WARNS if is_used else Outcome.NEEDS_CONSENT,
         path=moved.path,
         to=threshold,
-        message=f"{idle} the server deletes this consumer with its position{lose}; "
+        message=f"the server deletes this consumer with its position {idle}{lose}; "
         + ("a client is there now" if is_used else "no client waits on it now"),
         fix="write a longer inactive_threshold, or none",
     )
 
 
 def _left_behind(unread: int, stream: Config) -> str:
-    """What becomes of messages when their consumer has gone, to go on a sentence."""
+    """What happens to messages when their consumer is deleted, as the end of a sentence."""
     lose = f", and {some(unread, 'message')} {'loses its' if unread == 1 else 'lose their'} reader" if unread else ""
     if stream.get("retention") != "interest":
         return lose
-    drops = "removes from this interest stream what no other consumer wants"
-    return f"{lose}: it {drops}" if unread else f", and {drops} by then"
+    drops = "from this interest stream the messages that no other consumer wants"
+    return f"{lose}; it also deletes {drops}" if unread else f", and {drops} by then"
 
 
 @foretold(605, "delivered-again")
 def delivered_again(moved: MovedField) -> Iterable[Finding]:
-    """`ack_wait` is lowered, also by a shorter first `backoff`, below the time that messages in flight already take: they are
-    delivered again at once, and processed twice.
+    """`ack_wait`, or the first `backoff`, becomes shorter than the time that messages in flight already take. The
+    server redelivers them at once, and clients process them twice.
 
-    What was delivered as often as `max_deliver` lets it be does not come again (CO603).
+    The server does not redeliver a message that it has already delivered `max_deliver` times (CO603).
 
     Instead: wait until what is in flight is acknowledged.
     """
@@ -192,11 +196,11 @@ def delivered_again(moved: MovedField) -> Iterable[Finding]:
     if not _acknowledges(moved) or not wait:
         return
     if moved.change.becomes("max_deliver") == 1:
-        yield note(f"what takes clients longer than {_after(moved)} is given up")
+        yield note(f"a message that a client does not acknowledge within {_after(moved)} is never redelivered")
         return
     there = _in_flight(moved)
     if not there.most:
-        yield note(f"what takes clients longer than {_after(moved)} is delivered again")
+        yield note(f"a message that a client does not acknowledge within {_after(moved)} is redelivered")
         return
     asked, last = _info(moved).get("ts"), (_info(moved).get("delivered") or {}).get("last_active")
     is_old = bool(asked and last and last != ZERO and between(last, asked) >= wait)
@@ -204,29 +208,30 @@ def delivered_again(moved: MovedField) -> Iterable[Finding]:
     yield Finding(
         outcome=Outcome.WARNS,
         path=moved.path,
-        message=f"{amount(again)} of {some(flying, 'message')} in flight {'comes' if again.most == 1 else 'come'} again unless "
-        f"acknowledged within {_after(moved)} of delivery",
+        message=f"the server redelivers {amount(again)} of {some(flying, 'message')} in flight unless clients acknowledge "
+        f"{'it' if again.most == 1 else 'them'} within {_after(moved)} of delivery",
         quantities={"redelivered": again},
         fix="wait until what is in flight is acknowledged",
     )
 
 
 def _spent(moved: MovedField) -> int:
-    """So many messages in flight may have been delivered as often as they will ever be."""
+    """How many messages in flight may have been delivered as often as they ever will be."""
     return _number(moved, "num_redelivered") if (moved.change.becomes("max_deliver") or -1) > 1 else 0
 
 
 @foretold(606, "throttled")
 def throttled(moved: MovedField) -> Iterable[Finding]:
-    """`max_ack_pending` is lowered to what is in flight, or below: nothing more is delivered until enough is acknowledged.
+    """`max_ack_pending` is lowered to the number of messages in flight, or below. Nothing new is delivered until enough
+    of them are acknowledged.
 
-    Instead: lower it when less is in flight.
+    Instead: lower it when fewer messages are in flight.
     """
     most, flying = value_after(moved.change, moved.path), _number(moved, "num_ack_pending")
     if not _acknowledges(moved) or not most or most < 1:
         return
     if flying < most:
-        yield note(f"at most {some(most, 'message')} {verb(most, 'are')} in flight at once")
+        yield note(f"from then on at most {some(most, 'message')} {verb(most, 'are')} in flight at once")
         return
     over = flying - most + 1
     yield Finding(
@@ -235,27 +240,29 @@ def throttled(moved: MovedField) -> Iterable[Finding]:
         message=f"{some(flying, 'message')} {verb(flying, 'are')} in flight: nothing new is delivered until "
         f"{some(over)} of them {verb(over, 'are')} acknowledged",
         quantities={"over": over},
-        fix="lower it when less is in flight",
+        fix="lower it when fewer messages are in flight",
     )
 
 
 @foretold(607, "subscribers-fall-silent")
 def subscribers_fall_silent(moved: MovedField) -> Iterable[Finding]:
-    """A push consumer delivers to another subject, for another queue group, or for one where there was none.
+    """A push consumer delivers to another subject, or for another queue group.
 
-    Subscribers of the old subject hear nothing more; while somebody listens there, the server refuses it (CO112). What is
-    in flight is delivered to the new subject as well, and never again where `max_deliver` is reached. With
-    another queue group it goes on as before until it restarts or another server leads. Then it delivers only while a client
-    is subscribed in the new group, or without one where none is named; plain subscribers get what it delivers either way.
+    Subscribers of the old subject receive nothing more. While somebody is subscribed to it, the server refuses the
+    change (CO112). Messages in flight are redelivered to the new subject, except those that have reached `max_deliver`.
 
-    Instead: let clients subscribe as it will be first, or declare a second consumer.
+    A change of the queue group takes effect when the server restarts or another server becomes leader. From then on the
+    consumer delivers only while a client is subscribed in the new group, or without a group if none is named. Plain
+    subscribers get what it delivers either way.
+
+    Instead: let clients subscribe to the new subject or queue group first, or declare a second consumer.
     """
     before, after = moved.change.was(moved.path), moved.change.becomes(moved.path)
     if not moved.change.was("deliver_subject") or not moved.change.becomes("deliver_subject"):
         return  # it becomes another kind of consumer, of which its own rule speaks
     if moved.field == "deliver_group":
         who = f"in queue group {after}" if after else "without a queue group"
-        old = f"those of {before}" if before else "those without a queue group"
+        old = f"subscribers in {before}" if before else "subscribers without a queue group"
         yield _silent(
             moved,
             f"from the server's next restart on, nothing is delivered until a client is subscribed {who}: {old} do not count",
@@ -263,47 +270,50 @@ def subscribers_fall_silent(moved: MovedField) -> Iterable[Finding]:
     elif not _info(moved).get("push_bound"):
         yield _silent(
             moved,
-            f"messages go to {after}, and whoever subscribes to {before} hears nothing more{_flies_again(moved)}",
+            f"messages are delivered to {after}, and subscribers of {before} receive nothing more{_flies_again(moved)}",
         )
 
 
 def _flies_again(moved: MovedField) -> str:
-    """What is in flight goes to the new subject at once, unless it was delivered as often as it may be."""
+    """Messages in flight go to the new subject at once, unless they were already delivered as often as allowed."""
     most, flying = moved.change.becomes("max_deliver") or -1, _number(moved, "num_ack_pending")
     if not flying:
         return ""
     if most == 1:
-        return f"; {some(flying, 'message')} in flight {verb(flying, 'are')} never delivered again, acknowledged or not"
-    again = f"; {some(flying, 'message')} in flight {'comes' if flying == 1 else 'come'} again there at once"
-    return f"{again}, unless delivered {most} times already" if most > 1 else again
+        return f"; {some(flying, 'message')} in flight {verb(flying, 'are')} never redelivered, acknowledged or not"
+    again = f"; {some(flying, 'message')} in flight {verb(flying, 'are')} redelivered there at once"
+    return f"{again}, unless already delivered {most} times" if most > 1 else again
 
 
 def _silent(moved: MovedField, words: str) -> Finding:
     if not _was_used(moved):
         return note(words)
     return Finding(
-        outcome=Outcome.WARNS, path=moved.path, message=words, fix="let clients subscribe as it will be first"
+        outcome=Outcome.WARNS,
+        path=moved.path,
+        message=words,
+        fix="let clients subscribe to the new subject or queue group first",
     )
 
 
 @foretold(608, "paced")
 def paced(moved: MovedField) -> Iterable[Finding]:
-    """Messages come more slowly, a lower `rate_limit_bps` while messages are pending; or to another client, which is pinned
-    once the pinned one has been silent for `priority_timeout`.
+    """Messages arrive more slowly: `rate_limit_bps` is lowered while messages are pending. Or another client gets them:
+    the server pins another client once the pinned one has been silent for `priority_timeout`.
 
-    Instead: lower it when less is pending.
+    Instead: lower it when fewer messages are pending.
     """
     if moved.field == "backoff":
         if _waits(moved.change.was) != _waits(moved.change.becomes):
-            yield note("what is not acknowledged comes again at other times")
+            yield note("messages that are not acknowledged are redelivered at other times")
         return
     if moved.field == "priority_timeout":
         if moved.change.was("priority_policy") == moved.change.becomes("priority_policy") == "pinned_client":
-            yield note(f"another client is pinned when the pinned one was silent for {_silence(moved)}")
+            yield note(f"the server pins another client once the pinned one has been silent for {_silence(moved)}")
         return
     pending = _number(moved, "num_pending")
     most = value_after(moved.change, moved.path)
-    words = f"at most {some(most, 'bit')} {verb(most, 'are')} delivered each second"
+    words = f"from then on at most {some(most, 'bit')} {verb(most, 'are')} delivered each second"
     if not pending:
         yield note(words)
         return
@@ -311,7 +321,7 @@ def paced(moved: MovedField) -> Iterable[Finding]:
         outcome=Outcome.WARNS,
         path=moved.path,
         message=f"{words}, and {some(pending, 'message')} {verb(pending, 'are')} pending",
-        fix="lower it when less is pending",
+        fix="lower it when fewer messages are pending",
     )
 
 
@@ -320,18 +330,18 @@ def _silence(moved: MovedField) -> str:
 
 
 def _waits(said: Callable[[str], Json]) -> list[int]:
-    """Times to acknowledge, by turn."""
+    """The times that clients have to acknowledge, one for each delivery."""
     return list(said("backoff") or [said("ack_wait") or ACK_WAIT])
 
 
 @notes_of(301)
 def other_messages(moved: MovedField) -> Iterable[Finding]:
-    """Where nothing is skipped or missed, clients still get other messages than before."""
+    """Clients get other messages than before, even if the consumer skips and misses none."""
     if moved.field == "filter_subjects" and moved.change.touches("filter_subject"):
         return
     if filter_change.judge(moved.change, moved.view) is None:
         after = filters(moved.change.desired.config if moved.change.desired else {})
-        yield note(f"clients get messages of {listed(after)}")
+        yield note(f"from then on clients get messages on {listed(after)}")
 
 
 FAMILIES = (

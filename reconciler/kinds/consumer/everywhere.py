@@ -1,8 +1,9 @@
-"""Consumers of an interest stream that take over from others: known on every server before those let go.
+"""Handovers on an interest stream: every server must know the new consumer before an old one gives up its subjects.
 
-Such a stream drops what no consumer wants, each server by what it knows. One that was away hears at once of all that came
-and went meanwhile, forgets what went before it learns what came, and drops everything in between; when it then leads the
-new consumer, the others drop it too. So nobody lets go before whoever takes is there on all of them.
+Each server of such a stream drops messages that no consumer wants, by what that server knows. A server that was away
+hears of all changes at once when it returns. It forgets deleted consumers before it learns of new ones, and drops all
+messages in between. If it then leads the new consumer, the other servers drop them too. So no consumer gives up
+subjects until every server knows the consumer that takes them over.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from reconciler.model.wire.steps import Call, Step
 
 
 def everywhere(change: Change, view: View, name: str, *, is_new: bool = True) -> Iterator[Step]:
-    """Where one server has it all, there is nothing to wait for. Only where a new one begins can be too late: others go on
-    from where they are."""
+    """A step that waits until every server knows this consumer; none if one server has it all. A new consumer can start
+    too late. Existing ones continue from their position."""
     replicas = (around.stream_of(change, view) or {}).get("num_replicas") or 1
     if view.target.is_clustered and replicas > 1 and position.is_interest(change, view):
         yield Step(
@@ -39,14 +40,14 @@ def everywhere(change: Change, view: View, name: str, *, is_new: bool = True) ->
 
 
 def taking(change: Change, view: View) -> Iterator[Step]:
-    """After whoever takes what others let go of; a replacement has a gate of its own."""
+    """Steps after a consumer that takes over subjects. A replacement has a gate of its own."""
     if change.intent is None and change.address in takers(view) and gained(change):
         yield from everywhere(change, view, change.address.name, is_new=change.action is Action.CREATE)
 
 
 def staying(change: Change, view: View) -> Iterator[Step]:
-    """Before somebody lets go: while a server is away, it may not know yet what an earlier apply gave to those who stay.
-    Changes of one stream share these."""
+    """Steps before a consumer gives up subjects. A server that is away may not know yet what an earlier apply gave to
+    the consumers that stay. Changes of one stream share these steps."""
     given = let_go(change)
     for name, theirs in _unheard(view).get(change.address.stream, ()) if given else ():
         if any(collide(one, two) for one in given for two in theirs):
@@ -56,8 +57,8 @@ def staying(change: Change, view: View) -> Iterator[Step]:
 
 @lru_cache(maxsize=4)
 def _unheard(view: View) -> dict[str, list[tuple[str, Sequence[str]]]]:
-    """By stream, with their filters: who stays, as it is or updated, with a replica that may be away. Whoever is replaced
-    has gates of its own. Found once per view: many may let go at once."""
+    """Consumers that stay, by stream, with their filters: unchanged or updated ones with a replica that may be away. A
+    replaced consumer has gates of its own. Computed once per view, since many may give up subjects at once."""
     found: dict[str, list[tuple[str, Sequence[str]]]] = {}
     for one in (one for consumers in around.changes_of(view).values() for one in consumers):
         goes = one.action in (Action.CREATE, Action.REPLACE, Action.DELETE)

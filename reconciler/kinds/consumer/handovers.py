@@ -1,7 +1,7 @@
-"""Subjects that pass from one consumer of an interest stream to another: which of its changes take them, and from whom.
+"""Subjects that pass from one consumer of an interest stream to another: which changes take them, and from whom.
 
-Such a stream drops what nobody wants, at once. So whoever takes has them before another lets go, or before the stream
-becomes one.
+Such a stream at once drops messages that no consumer wants. So a consumer takes subjects over before another gives them
+up, and before a stream turns to interest retention.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def handovers(view: View) -> tuple[Handover, ...]:
 
 @lru_cache(maxsize=4)
 def takers(view: View) -> frozenset[Address]:
-    """Whoever takes what others let go of, or what a stream is about to drop otherwise."""
+    """Consumers that take over subjects which others give up, or which a stream is about to drop."""
     begin = {stream for stream, above in switches(view).items() if above.becomes("retention") == "interest"}
     coming = {one.address for stream in begin for one in changes_of(view).get(stream, ()) if gained(one)}
     return frozenset(coming | {one.taker.address for one in handovers(view)})
@@ -41,7 +41,7 @@ def takers(view: View) -> frozenset[Address]:
 
 @lru_cache(maxsize=4)
 def switches(view: View) -> dict[str, Change]:
-    """By name, the streams whose retention changes."""
+    """Streams whose retention changes, by name."""
     updated = (one for address, one in view.changes.items() if address.kind == "stream" and one.action is Action.UPDATE)
     return {one.address.name: one for one in updated if one.touches("retention")}
 

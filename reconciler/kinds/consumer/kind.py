@@ -1,4 +1,5 @@
-"""What a consumer is: how it is recognised, settled, changed and written down. Ephemerals are never ours."""
+"""What a consumer is: how it is recognised, settled, changed and written down. Reconciler never manages ephemeral
+ones."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ OURS = frozenset(Terms.model_fields)
 
 
 class ConsumerSpec(ConsumerConfig):
-    """A durable consumer as written in a file."""
+    """A durable consumer delivers a stream's messages to clients, and remembers how far they have come."""
 
 
 def _recognise(snapshot: Snapshot) -> Iterable[Resource]:

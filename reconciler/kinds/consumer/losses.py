@@ -1,4 +1,4 @@
-"""Consumer changes that cost messages or positions: a filter that changes, a consumer that goes."""
+"""Consumer changes that cost messages or positions: a filter that changes, a consumer that is deleted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Info = Mapping[str, Json]
 
 
 def questions(change: Change, _view: View) -> Iterator[Question]:
-    """What lies before and after the position of a consumer whose filter changes."""
+    """What is stored before and after the position of a consumer whose filter changes."""
     if change.action is Action.UPDATE and change.touches(*FILTERS) and change.live and change.desired:
         move = _move(change)
         for subjects in (move.after, move.both):
@@ -35,7 +35,7 @@ def questions(change: Change, _view: View) -> Iterator[Question]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Move:
-    """A filter change of a consumer that stands somewhere."""
+    """A filter change of a consumer that has a position."""
 
     stream: str
     before: Sequence[str]
@@ -55,7 +55,7 @@ class _Move:
 
     @property
     def left(self) -> Sequence[str]:
-        """Subjects that match no more, at least in part."""
+        """Subjects that the new filter no longer matches, at least in part."""
         return [one for one in self.before if not any(is_subset(one, other) for other in self.after)]
 
     @property
@@ -85,7 +85,7 @@ def _all(move: _Move, subjects: Sequence[str]) -> list[MessagesFrom]:
 
 
 def number_of(asked: Sequence[MessagesFrom], view: View) -> int | None:
-    """Messages counted for all of these questions together; None where one of them has no number for an answer."""
+    """Messages counted for all of these questions together; None if one of them has no number for an answer."""
     answers = [view.facts.get(one) for one in asked]
     known = [one["messages"] for one in answers if isinstance(one, Mapping) and "messages" in one]
     return sum(known) if len(known) == len(answers) else None
@@ -93,16 +93,19 @@ def number_of(asked: Sequence[MessagesFrom], view: View) -> int | None:
 
 @rule("CO301", "filter-change", on=(Action.UPDATE,), needs=("live", "facts"), reaction=Reaction.HARMS)
 def filter_change(change: Change, view: View) -> Found:
-    """The filter of a consumer changes: it goes on from where it is, and never turns back.
+    """The filter of a consumer changes. The consumer keeps its position and never goes back.
 
-    It never gets what is pending and left out by the new filter, nor what lies before its position and was left out by the
-    old one. What is in flight comes again until it is acknowledged, whatever the new filter is. On an interest stream the
-    server removes at once what is left out and nobody else wants; it also removes what is in flight and left out, so that a
-    client that fails does not get it again. On a work queue what is left out waits for a consumer that takes it, which may
-    be one of the same plan, and one that takes more is made to start over, so that it misses nothing. What it has in flight
-    then, is left out and not acknowledged within its `ack_wait` waits with the rest.
+    It never gets pending messages that the new filter leaves out. It never gets messages before its position that the
+    old filter left out. Messages in flight are redelivered until they are acknowledged, whatever the new filter is.
 
-    Instead: declare a second consumer with the new filter, which starts where you say; or let this one work off what is
+    On an interest stream the server at once deletes the messages that the new filter leaves out and no other consumer
+    wants. That includes messages in flight, so a client that fails does not get them again.
+
+    On a work queue, messages that the new filter leaves out wait for a consumer that takes them, and the same plan may
+    create it. A consumer whose new filter takes more starts over, so it misses nothing. Messages that it then has in
+    flight wait with the rest if the new filter leaves them out and clients do not acknowledge them within `ack_wait`.
+
+    Instead: declare a second consumer with the new filter, which starts where you say; or let this one process what is
     pending first.
     """
     if not (change.touches(*FILTERS) and change.live and change.desired):
@@ -133,13 +136,13 @@ def filter_change(change: Change, view: View) -> Found:
         message=". ".join([_goes_on(move, retention), *left_out]),
         quantities=({"messages": _dropped(going, change, view)} if drops else {"skipped": skipped})
         | ({} if missed is None else {"missed": missed}),
-        fix="declare a second consumer with the new filter, or let this one work off what is pending first"
+        fix="declare a second consumer with the new filter, or let this one process what is pending first"
         + (f", or consent here: {consent_to('CO301', change.becomes(path))}" if drops else ""),
     )
 
 
 def _skipped(move: _Move, staying: int | None, view: View) -> Amount:
-    """Pending, and matching no more: at most all that is stored and does not match."""
+    """Pending messages that no longer match: at most all that are stored and do not match."""
     if staying is not None:
         return exactly(max(0, move.pending - staying))
     before, both = (number_of(_all(move, subjects), view) for subjects in (move.before, move.both))
@@ -148,7 +151,7 @@ def _skipped(move: _Move, staying: int | None, view: View) -> Amount:
 
 
 def _missed(move: _Move, staying: int | None, view: View) -> Amount | None:
-    """Stored before its position, and matching only now; None: nobody counted."""
+    """Messages stored before its position that match only now; None: nobody counted."""
     if move.narrows or not (passed_by := _passed_by(move, view)):
         return exactly(0)
     stored, ahead = number_of(_all(move, move.after), view), number_of(_ahead(move, move.after), view)
@@ -166,27 +169,28 @@ def _missed(move: _Move, staying: int | None, view: View) -> Amount | None:
 
 
 def _passed_by(move: _Move, view: View) -> int:
-    """So many messages may be stored up to its position, by their numbers."""
+    """How many messages may be stored up to its position, by their numbers."""
     info = view.snapshot.streams.get(move.stream, {})
     first = (info.get("state") or {}).get("first_seq") or 1
     return int(max(0, move.position + 1 - first))
 
 
 def _ending(flying: Amount, move: _Move, retention: str) -> Amount:
-    """In flight, and delivered no more. What is acknowledged before a consumer starts over is done with."""
+    """Messages in flight that are no longer delivered. Messages acknowledged before a consumer starts over are done
+    with."""
     if retention == "interest":
         return flying
     return Amount(0, flying.most) if _starts_over(move, retention) else exactly(0)
 
 
 def _starts_over(move: _Move, retention: str) -> bool:
-    """Once what it has in flight is acknowledged, or had the time for it."""
+    """It starts over once the messages in flight are acknowledged, or had the time for it."""
     return retention == "workqueue" and not move.narrows
 
 
 def _let_go(move: _Move, view: View) -> Amount:
-    """In flight, and matching no more: what is stored up to its position and only matched before. Of what another consumer
-    wants as well, some may be acknowledged by this one already."""
+    """Messages in flight that no longer match: stored up to its position, and matched by the old filter only. If
+    another consumer wants them too, this one may have acknowledged some of them already."""
     if move.widens or not move.flying:
         return exactly(0)
     passed_before, passed_both = (_passed(move, subjects, view) for subjects in (move.before, move.both))
@@ -205,12 +209,13 @@ def _passed(move: _Move, subjects: Sequence[str], view: View) -> int | None:
 
 
 def _dropped(going: Amount, change: Change, view: View) -> Amount:
-    """On an interest stream: all of it, where nobody else is there to want it."""
+    """How many of them an interest stream deletes: all, if no other consumer exists that may want them."""
     return Amount(0, going.most) if any(_others(change, view)) else going
 
 
 def _others(change: Change, view: View) -> Iterator[Config]:
-    """Of consumers that want messages of the same stream: declared ones, live ones, and those that feed its copies."""
+    """Configurations of consumers that want messages of the same stream: declared ones, live ones, and those that feed
+    its copies."""
     stream, name = change.address.names
     for where in (view.snapshot.consumers, view.snapshot.copiers):
         yield from (other["config"] for key, other in where.get(stream, {}).items() if key != name)
@@ -218,27 +223,27 @@ def _others(change: Change, view: View) -> Iterator[Config]:
 
 
 def _fates(change: Change, move: _Move, retention: str, view: View) -> str:
-    """What becomes of what the new filter leaves out, to go on a sentence."""
+    """What happens to messages that the new filter leaves out, as the end of a sentence."""
     if retention == "interest":
-        return ", and they go at apply unless another consumer wants them"
+        return "; apply deletes them unless another consumer wants them"
     if retention != "workqueue":
         return ""
     return f": {taking_over.fate(change, move.left, view)}"
 
 
 def _goes_on(move: _Move, retention: str) -> str:
-    """What it gets from now on; on a work queue, one that takes more starts over."""
+    """What it gets from now on; on a work queue, a consumer that takes more starts over."""
     subjects = "everything" if move.after == [">"] else f"only what matches {listed(list(move.after))}"
     if _starts_over(move, retention):
-        return f"it starts over, and gets {subjects}"
-    return f"{f'after its position (sequence {move.position}) ' if move.position else ''}it gets {subjects}"
+        return f"it starts over and gets {subjects}"
+    return f"it gets {subjects}{f' after its position (sequence {move.position})' if move.position else ''}"
 
 
 def _comes_again(flying: Amount, move: _Move) -> Iterator[str]:
     if flying.most:
         yield (
-            f"Delivered again until acknowledged: {amount(flying)} of {some(move.flying, 'message')} in flight, although left "
-            "out by the new filter"
+            f"The server still redelivers {amount(flying)} of {some(move.flying, 'message')} in flight until acknowledged, "
+            f"although the new filter leaves {'it' if flying.most == 1 else 'them'} out"
         )
 
 
@@ -246,19 +251,20 @@ def _left_out(skipped: Amount, ending: Amount, move: _Move, fate: str) -> Iterat
     pending = f"{amount(skipped)} of {some(move.pending, 'pending message')}" if skipped.most else ""
     flying = f"{amount(ending)} of {some(move.flying, 'message')} in flight" if ending.most else ""
     if never := " and ".join(filter(None, (pending, flying))):
-        yield f"Not delivered any more: {never}, left out by the new filter{fate}"
+        yield f"The new filter leaves out {never}, which the server does not deliver any more{fate}"
 
 
 def _left_behind(missed: Amount | None) -> Iterator[str]:
-    where = "stored up to there and left out by the old filter"
+    where = "stored up to its position that the old filter left out"
     if missed is None:
-        yield f"Never delivered: what is {where}; how much that is was not counted"
+        yield f"It never gets messages {where}; these were not counted"
     elif missed.most:
-        yield f"Never delivered: {amount(missed, 'message')} {where}"
+        yield f"It never gets {amount(missed, 'message')} {where}"
 
 
 def retention_of(stream: str, view: View) -> str:
-    """When this consumer changes: while its stream keeps everything, also where it does so only now, before or after."""
+    """The stream's retention when this consumer changes. It is limits if the retention changes in the same plan, in
+    either direction: consumers change while their stream keeps everything."""
     if stream in switches(view):
         return "limits"
     info = view.snapshot.streams.get(stream, {})
@@ -267,11 +273,11 @@ def retention_of(stream: str, view: View) -> str:
 
 @rule("CO310", "consumer-deletion", on=(Action.DELETE,), needs=("live",), reaction=Reaction.HARMS)
 def consumer_deletion(change: Change, view: View) -> Found:
-    """A consumer is removed: its position is lost, and on interest streams the messages only it wanted.
+    """A consumer is deleted with its position. On an interest stream, the messages that only it wanted are deleted too.
 
-    `removed:` is the consent; this says what it costs.
+    `removed:` is the consent to the deletion; this verdict says what it costs.
 
-    Instead: let it work off what is pending first, or `forget:` it, which leaves it as it is.
+    Instead: let it process what is pending first, or `forget:` it, which leaves it as it is.
     """
     info = change.live.state if change.live else {}
     pending, unacknowledged = info.get("num_pending", 0), info.get("num_ack_pending", 0)
@@ -291,10 +297,10 @@ def consumer_deletion(change: Change, view: View) -> Found:
 
 
 def _fate(change: Change, info: Info, view: View) -> tuple[Amount, str]:
-    """What becomes of the messages it still wanted: how many are dropped, and in words."""
+    """What happens to the messages that it still wanted: how many are deleted, and the words for it."""
     above = view.changes.get(Address.of("stream", change.address.stream))
     if above and above.action is Action.DELETE:
-        return exactly(0), ", and go with their stream"
+        return exactly(0), ", and are deleted with their stream"
     retention = retention_of(change.address.stream, view)
     if retention == "workqueue":
         return exactly(0), f": {taking_over.fate(change, filters(info['config']), view)}"
@@ -303,11 +309,8 @@ def _fate(change: Change, info: Info, view: View) -> tuple[Amount, str]:
     mine = filters(info["config"])
     if any(collide(one, two) for other in _others(change, view) for one in filters(other) for two in mine):
         dropped = Amount(0, behind(info))
-        return (
-            dropped,
-            f", and {amount(dropped)} {verb(dropped.most, 'go')} at apply: those that no other consumer wants",
-        )
-    return exactly(behind(info)), " and go at apply, since no other consumer wants them"
+        return dropped, f"; apply deletes {amount(dropped)} of them: those that no other consumer wants"
+    return exactly(behind(info)), "; apply deletes them, since no other consumer wants them"
 
 
 def _clients(info: Info) -> str:

@@ -1,9 +1,9 @@
-"""Where a consumer stands, whether it can be made anew there, and what is delivered again when it is.
+"""The position of a consumer: whether the consumer can be recreated there, and which messages are then redelivered.
 
-On a work queue what is left in the stream is what is still to be done, so a new consumer starts with all of it.
-Elsewhere it starts after the ack floor, which only grows: read before the old one goes, it is never too late, so nothing
-is lost, and what was delivered above it comes again. The file's deliver_policy says where a consumer made from nothing
-starts; a replacement keeps the place, whatever that policy says.
+On a work queue the stream holds exactly what is still to be done, so a new consumer starts with all of it. On other
+streams it starts after the ack floor. The floor only grows, so a floor that is read before the old consumer is deleted
+is never too high: nothing is lost, and messages delivered above it are redelivered. The file's deliver_policy says
+where a consumer without a past starts; a replacement keeps the position, whatever that policy says.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from reconciler.changes.view import View
 from reconciler.engine.bindings import after_ack_floor
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
 from reconciler.kinds.effects import rewound
-from reconciler.kinds.fields.words import amount, some
+from reconciler.kinds.fields.words import amount, some, verb
 from reconciler.model.records import BUCKET
 from reconciler.model.resource import Address, Config, Json, Resource
 from reconciler.model.wire.questions import Question
@@ -31,11 +31,12 @@ KNOWING = ("explicit", "all")
 
 BEGINS = ("deliver_policy", "opt_start_seq", "opt_start_time")
 NEEDS = {"by_start_sequence": "opt_start_seq", "by_start_time": "opt_start_time"}
-"""What a policy must say beside it, and no other may."""
+"""The field that each of these policies requires, and that no other policy may have."""
 
 
 def begins(desired: Resource, live: Resource, snapshot: Snapshot) -> tuple[str, ...]:
-    """Where it begins means nothing once something was delivered. What no server takes from any consumer is not taken."""
+    """The start fields that no longer mean anything, since something was delivered. None if no server would accept
+    their values."""
     if not (live.state.get("delivered") or {}).get("consumer_seq"):
         return ()
     config, stream = desired.config, snapshot.streams.get(live.address.stream, {})
@@ -46,20 +47,20 @@ def begins(desired: Resource, live: Resource, snapshot: Snapshot) -> tuple[str, 
 
 
 def made_anew(change: Change, view: View, refusal: Finding) -> Finding:
-    """With consent it is made anew where it stands; or the refusal, with why that is not possible."""
+    """The finding that consent recreates it at its position; or the refusal, with the reason why that is impossible."""
     if why := _immovable(change, view):
         return replace(refusal, message=f"{refusal.message} {why}")
     again, unacknowledged = _again(change, view)
     return replace(
         refusal,
         outcome=Outcome.REPLACES,
-        message=f"{refusal.message} Made anew where it stands, {_comes_again(again, unacknowledged)}.",
+        message=f"{refusal.message} Apply can recreate it at its position: {_comes_again(again, unacknowledged)}.",
         quantities={"redelivered": again, "unacknowledged": unacknowledged},
     )
 
 
 def instead_of_refusing(change: Change, view: View, refusal: Finding) -> Finding | None:
-    """No update changes this, but a replacement with consent does, unless position or messages would be lost."""
+    """No update changes this, but a replacement with consent does, unless its position or messages would be lost."""
     if follows_from_the_switch(change, refusal.path):
         return None
     found = made_anew(change, view, refusal)
@@ -70,68 +71,73 @@ def instead_of_refusing(change: Change, view: View, refusal: Finding) -> Finding
 
 
 def _as_it_was_made(change: Change, path: str) -> str:
-    """Where it begins as only a replacement makes it begin, and nobody remembers one."""
+    """It has a start that only a replacement gives it, and the bucket remembers no replacement."""
     start = change.was("opt_start_seq")
     if path not in BEGINS or not start or change.owned is None or change.owned.applied.get("opt_start_seq") == start:
         return ""
     return (
-        f"where an apply made it anew and bucket {BUCKET} came back older, as after a power cut: write deliver_policy: "
-        f"by_start_sequence and opt_start_seq: {start}, apply, and take both out again once something was delivered; otherwise "
+        f"if an apply recreated it and bucket {BUCKET} has since lost its last entries, as after a power cut: write deliver_policy: "
+        f"by_start_sequence and opt_start_seq: {start}, apply, and remove both again once something was delivered; otherwise "
     )
 
 
 def follows_from_the_switch(change: Change, path: str) -> bool:
-    """Options of one way to consume go when it becomes the other."""
+    """The field belongs to one way to consume, pull or push, and disappears when the consumer switches to the other."""
     pulled, pulls = change.was("deliver_subject") is None, change.becomes("deliver_subject") is None
     return path != "deliver_subject" and pulled != pulls and change.becomes(path) is None
 
 
 def _comes_again(again: Amount, unacknowledged: int) -> str:
     if not again.most:
-        return "nothing is delivered again"
-    comes = f"{amount(again, 'message')} come{'s' if again.is_exact and again.most == 1 else ''} again"
+        return "nothing is redelivered"
     if again.is_exact:
-        return f"{comes}, not yet acknowledged"
-    return f"{comes}: {some(unacknowledged)} not yet acknowledged, the others acknowledged out of order"
+        return f"the server redelivers {amount(again, 'message')} that {verb(again.most, 'are')} not yet acknowledged"
+    return (
+        f"the server redelivers {amount(again, 'message')}, {some(unacknowledged)} not yet acknowledged and the others "
+        "acknowledged out of order"
+    )
 
 
 def _immovable(change: Change, view: View) -> str:
     """Why it cannot be replaced without losing its position or messages; empty when it can."""
     if not view.ledger_known:
-        return "Replacing it needs bucket reconciler, to survive being cut off, and that cannot be read here."
+        return "It cannot be replaced either: bucket reconciler, which an interrupted replacement needs, could not be read here."
     if is_queue(change, view):
         return ""
     if is_interest(change, view) and not _has_room(change, view):
-        return "A placeholder must keep its messages meanwhile, and max_consumers of the stream leaves no room for it."
+        return (
+            "It cannot be replaced either: a placeholder consumer must keep its messages meanwhile, and the stream's "
+            "max_consumers leaves no room for one."
+        )
     return _unknowable(info_of(change))
 
 
 def _unknowable(info: Mapping[str, Json]) -> str:
     policy = info["config"].get("ack_policy", "none")
     if policy not in KNOWING:
-        return f"With ack_policy {policy} nobody knows how far it got, so it cannot be replaced either."
+        return f"With ack_policy {policy} no server knows what was processed, so it cannot be replaced either."
     if info["config"].get("deliver_policy") == "last_per_subject":
-        return "Started at last_per_subject, its position is no sequence, so it cannot be replaced either."
+        return "It started at last_per_subject, so its position is no sequence, and it cannot be replaced either."
     if after_ack_floor(info) is None:
         return (
-            "Before 2.14 a server does not say where it stands until its first message is acknowledged, "
-            "so it cannot be replaced yet."
+            "Servers before 2.14 do not tell its position until its first message is acknowledged, so it cannot be "
+            "replaced yet."
         )
     return ""
 
 
 def info_of(change: Change) -> Mapping[str, Json]:
-    """The live consumer as the server described it."""
+    """The live consumer as the server describes it."""
     return {"config": {}, **(change.live.state if change.live else {})}
 
 
 def is_queue(change: Change, view: View) -> bool:
-    """The stream is a work queue, now or after this plan: what is left in it is still to be done."""
+    """The stream is a work queue, now or after this plan: it holds exactly what is still to be done."""
     return "workqueue" in _retentions(change, view)
 
 
 def is_interest(change: Change, view: View) -> bool:
-    """The stream has interest retention, now or after this plan: it drops what no consumer wants."""
+    """The stream has interest retention, now or after this plan: it deletes what no consumer wants."""
     return "interest" in _retentions(change, view)
 
 
@@ -150,9 +156,9 @@ def _has_room(change: Change, view: View) -> bool:
 
 
 def _again(change: Change, view: View) -> tuple[Amount, int]:
-    """Messages that come again, and how many of them wait for their acknowledgement.
+    """Messages that are redelivered, and how many of them are not acknowledged.
 
-    Above the ack floor some may be acknowledged already, out of order; which ones, no server says.
+    Above the ack floor clients may have acknowledged some out of order; no server tells which.
     """
     info = info_of(change)
     unacknowledged = info.get("num_ack_pending", 0)
@@ -165,7 +171,7 @@ def _again(change: Change, view: View) -> tuple[Amount, int]:
 
 
 def start(change: Change, view: View) -> Config:
-    """What a new consumer must say of its start, as known now; nothing where the file's own word is right."""
+    """What a new consumer must say of its start, as known now; nothing if the file's own start is right."""
     if is_queue(change, view):
         return {}
     sequence = after_ack_floor(info_of(change))
@@ -175,7 +181,7 @@ def start(change: Change, view: View) -> Config:
 
 
 def questions(change: Change) -> Iterable[Question]:
-    """Whether the stream still is what it was when the position was noted."""
+    """Whether the stream is still the one it was when the position was noted."""
     return rewound.questions(change.address.stream, change.intent) if change.intent and is_start_noted(change) else ()
 
 
@@ -185,8 +191,8 @@ def is_start_noted(change: Change) -> bool:
 
 
 def resumed(change: Change, view: View) -> Config:
-    """Where the one that is gone stood; earlier where the stream has lost messages since and numbers others alike, and as
-    the file says where that is from the first one on."""
+    """The position of the deleted consumer. It is an earlier one if the stream has since lost messages and given their
+    numbers to others. It is the file's own start if that means the first message."""
     if change.intent is None or not is_start_noted(change):
         return {}
     noted = change.intent.start
@@ -196,7 +202,7 @@ def resumed(change: Change, view: View) -> Config:
 
 
 def is_noted(change: Change) -> bool:
-    """An earlier run noted where to go on, and what is live now may be another consumer, which somebody made since."""
+    """An earlier run noted the position, and the live consumer may be another one that somebody made since."""
     intent = change.intent
     if intent is None or not intent.ready or "opt_start_seq" not in intent.start:
         return False
@@ -204,7 +210,7 @@ def is_noted(change: Change) -> bool:
 
 
 def placeholder(name: str) -> str:
-    """The durable that wants the same messages while an interest stream would drop them."""
+    """The durable that wants the same messages as long as an interest stream would delete them."""
     return f"{name[:50]}-{sha256(name.encode()).hexdigest()[:8]}-kept"
 
 
@@ -221,13 +227,13 @@ def _of_the_rest(change: Change, view: View) -> Iterable[str]:
     if change.live is not None or change.intent is None or not change.intent.start:
         return
     noted, known = change.intent.start.get("opt_start_seq"), resumed(change, view)
-    lost = f"the stream was made anew after the run was cut off, or came back without its last messages, up to {noted}"
+    lost = f"since the run was interrupted, the stream was recreated or lost its last messages, up to {noted}"
     if not known:
         yield f"The new consumer starts as declared: {lost}"
     elif known["opt_start_seq"] == noted:
-        yield f"The new consumer goes on at stream sequence {noted}, noted before the old one was deleted"
+        yield f"The new consumer continues at stream sequence {noted}, noted before the old one was deleted"
     else:
-        yield f"The new consumer goes on at stream sequence {known['opt_start_seq']}: {lost}"
+        yield f"The new consumer continues at stream sequence {known['opt_start_seq']}: {lost}"
 
 
 def _of_all(change: Change, view: View) -> Iterable[str]:
@@ -237,28 +243,28 @@ def _of_all(change: Change, view: View) -> Iterable[str]:
         field = NEEDS.get(policy)
         said = f"{field} {change.becomes(field)}" if field else f"deliver_policy {policy}"
         yield (
-            f"The new consumer goes on after the ack floor of the old one, at stream sequence {known['opt_start_seq']} or "
-            f"later. The server will then say by_start_sequence, which stands for {said} of this file"
+            f"The new consumer continues after the ack floor of the old one, at stream sequence {known['opt_start_seq']} or "
+            f"later. The server then shows by_start_sequence, which counts as the {said} of this file"
         )
     else:
-        yield "The new consumer starts with all that is left in the work queue"
+        yield "The new consumer starts with everything that is left in the work queue"
     if is_interest(change, view):
-        yield f"A placeholder, {placeholder(change.address.name)}, keeps its messages meanwhile"
-    yield f"{_what_clients_see(change)}; delivery counts start anew"
+        yield f"A placeholder consumer, {placeholder(change.address.name)}, keeps its messages meanwhile"
+    yield f"{_what_clients_see(change)}; delivery counts start again"
 
 
 def _what_clients_see(change: Change) -> str:
     subject, then = change.was("deliver_subject"), change.becomes("deliver_subject")
     if subject and subject == then:
-        return f"Whoever subscribes to {subject} notices nothing"
+        return f"Subscribers of {subject} notice nothing"
     if subject:
-        return f"Nothing is delivered to {subject} any more, and its subscribers fall silent: " + (
-            f"messages go to {then}" if then else "clients have to pull"
+        return f"Subscribers of {subject} receive nothing more: " + (
+            f"messages are delivered to {then}" if then else "clients must pull"
         )
     waiting = info_of(change).get("num_waiting", 0)
     pulls = "The waiting pull ends" if waiting == 1 else f"{some(waiting, 'waiting pull')} end"
-    ends = pulls if waiting else "No pull is waiting now; one that is when the old consumer goes ends"
+    ends = pulls if waiting else "No pull is waiting now; a pull that waits when the old consumer is deleted ends"
     then = (
-        f"later ones of {change.origin.name} get 503: clients must use {change.address.name}" if change.origin else ""
+        f"later pulls on {change.origin.name} get 503: clients must use {change.address.name}" if change.origin else ""
     )
-    return f"{ends} with 409 Consumer Deleted, and {then or 'clients must ask again'}"
+    return f"{ends} with 409 Consumer Deleted, and {then or 'clients must pull again'}"

@@ -1,4 +1,4 @@
-"""A consumer by another name: no server renames one, but a new one can go on where the old one stands."""
+"""How to rename a consumer, which no server does itself: a new one can continue at the position of the old one."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from reconciler.kinds.consumer import position
 def consumer_rename(change: Change, view: View) -> Found:
     """`moved:` gives a consumer another name.
 
-    No server renames a consumer. With consent the old one is deleted and the new one made where it stood: nothing is lost,
-    and what is not acknowledged comes again. Clients of the old name must use the new one from then on. The `reason` in the
-    entry is the consent. With `ack_policy` none nobody knows where it stands, and so it cannot be moved.
+    No server renames a consumer. With consent apply deletes the old one and creates the new one at its position:
+    nothing is lost, and unacknowledged messages are redelivered. Clients of the old name must use the new one from then
+    on. The `reason` in the entry is the consent. With `ack_policy: none` no server knows the position, so the consumer
+    cannot be moved.
 
     Instead: keep the name; or declare the new consumer beside the old one, move the clients, and remove the old one.
     """
     if change.origin is None or change.live is None:
         return None
     old, new = change.origin.name, change.address.name
-    beside = f"without the entry in `moved`, declare {new} beside {old}, move the clients, and remove {old} at last"
+    beside = f"without the entry in `moved`, declare {new} beside {old}, move the clients, and then remove {old}"
     found = position.made_anew(
         change,
         view,
@@ -38,7 +39,7 @@ def consumer_rename(change: Change, view: View) -> Found:
     if found.outcome is not Outcome.REPLACES:
         return found
     entry = f"moved: [{{from: {change.origin}, to: {change.address}, reason: …}}]"
-    return replace(found, fix=f"consent by a reason in the entry,\n  {entry}\nor {beside}")
+    return replace(found, fix=f"consent with a reason in the entry,\n  {entry}\nor {beside}")
 
 
 RULES = (consumer_rename,)

@@ -1,7 +1,8 @@
-"""Deletes a consumer and makes it anew where it stood; after a cut between any two steps another run can go on.
+"""Deletes a consumer and recreates it at its position. After an interruption between any two steps another run can
+finish.
 
-A pause keeps what comes again to what is out already. An interest stream drops what its last consumer has not
-acknowledged, so there a placeholder wants the same messages until the new consumer does.
+A pause limits redelivery to messages that were already delivered. An interest stream deletes what its last consumer has
+not acknowledged, so there a placeholder consumer wants the same messages until the new consumer does.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ ABOUT = "keeps the messages of consumer NAME while reconciler replaces it"
 
 
 def placeholders(snapshot: Snapshot) -> set[tuple[str, str]]:
-    """Those of unfinished replacements: ours, and nobody's consumers."""
+    """Placeholders of unfinished replacements. They are reconciler's, and nobody consumes from them."""
     begun = intents(snapshot).items()
     kept = (address for address, intent in begun if isinstance(intent, Intent) and intent.notes.get("placeholder"))
     return {(address.stream, position.placeholder(address.name)) for address in kept}
@@ -60,19 +61,17 @@ def _held_for(config: Config) -> str | None:
 
 def _left_behind(stream: str, name: str, of: str, is_there: bool) -> Diagnostic:
     remove = f"nats consumer rm {stream} {name}"
-    way = (
-        f"{of} is there and keeps its own messages: {remove}" if is_there else f"make {of} again first, then: {remove}"
-    )
+    way = f"{of} exists and keeps its own messages: {remove}" if is_there else f"recreate {of} first, then: {remove}"
     return Diagnostic(
         severity=Severity.WARNING, code="LE107", name="placeholder-left", address=f"consumer/{stream}/{of}",
-        message=f"{name} keeps the messages of consumer {of} while that is replaced, and bucket {BUCKET} knows of no replacement "
-        "under way: one of the two came back older than the other, as after a power cut. It is left alone",
-        fix=f"while nobody applies: {way}",
+        message=f"placeholder {name} keeps the messages of consumer {of} for a replacement, but bucket {BUCKET} knows of none in "
+        f"progress: the bucket or {stream} has lost its last entries, as after a power cut. Apply leaves the placeholder alone",
+        fix=f"while no apply runs: {way}",
     )  # fmt: skip
 
 
 def how(change: Change, view: View) -> Replacement:
-    """Wherever the steps end, what was noted before tells where to go on."""
+    """Wherever the steps end, the position noted before tells where to continue."""
     name, start = change.address.name, position.start(change, view)
     held = [*_held(change, view)] if position.is_interest(change, view) else []
     noted = [*_noted(change)] if start and not position.is_noted(change) else []
@@ -92,7 +91,7 @@ def how(change: Change, view: View) -> Replacement:
 
 
 def _old(change: Change) -> tuple[str, ...]:
-    """Stream and name of the one that goes: its own, or what it is called until now."""
+    """Stream and name of the consumer to delete: its own, or the name it had until now."""
     return (change.origin or change.address).names
 
 
@@ -106,16 +105,17 @@ def _made(change: Change, start: Config, bound: Mapping[str, str]) -> Step:
     assert change.desired
     stream, name = change.address.names
     made = calls.create_consumer(change, stream, name, started(change.desired, start).sent)
-    anew = f"in place of {change.origin.name}" if change.origin else "anew"
-    where = f"from sequence {start['opt_start_seq']} on" if start else "with all that is left in the work queue"
-    return replace(made, uses=bound, effect=f"{made.effect} {anew}, {'after the noted ack floor' if bound else where}")
+    again = f"in place of {change.origin.name}" if change.origin else "again"
+    where = f"at sequence {start['opt_start_seq']}" if start else "with everything that is left in the work queue"
+    starts = f"starting {'after the noted ack floor' if bound else where}"
+    return replace(made, uses=bound, effect=f"{made.effect} {again}, {starts}")
 
 
 def _made_again(change: Change, view: View, start: Config, bound: Mapping[str, str]) -> Step:
     stream, name = _old(change)
     live = change.live or view.live[change.origin or change.address]
     old = calls.create_consumer(change, stream, name, started(live, start).config)
-    effect = f"make consumer {name} again as it was, where it stood"
+    effect = f"recreate consumer {name} as it was, at its position"
     return replace(old, id=f"make consumer/{stream}/{name} again", uses=bound, effect=effect)
 
 
@@ -135,7 +135,8 @@ def _held(change: Change, view: View) -> Iterator[Step]:
 
 
 def _noted(change: Change) -> Iterator[Step]:
-    """Where it stands, once nothing more is delivered. It pauses for seconds, so that a cut leaves nobody waiting."""
+    """Steps that read the position once nothing more is delivered. The pause lasts seconds, so an interruption leaves
+    nobody waiting."""
     name, label = _old(change)[-1], "/".join(("consumer", *_old(change)))
     clock = replace(_read(change, f"read the clock of {label}", "read the server's clock"), bind=Bind.SOON)
     pause = Step(
@@ -148,8 +149,9 @@ def _noted(change: Change) -> Iterator[Step]:
     )
     if not position.info_of(change).get("paused"):
         yield from (clock, pause)
-    stands = _read(change, f"read where {label} stands", f"read where consumer {name} stands: after its ack floor")
-    yield replace(stands, bind=Bind.AFTER_ACK_FLOOR, body={"paused": True})
+    effect = f"read the position of consumer {name}: after its ack floor"
+    read = _read(change, f"read the position of {label}", effect)
+    yield replace(read, bind=Bind.AFTER_ACK_FLOOR, body={"paused": True})
 
 
 def _read(change: Change, step_id: str, effect: str) -> Step:
@@ -164,12 +166,12 @@ def _read(change: Change, step_id: str, effect: str) -> Step:
 
 
 def _as_planned(change: Change) -> Mapping[str, Json]:
-    """What must not have changed since the plan; the pause is our own."""
+    """What must not have changed since the plan; the pause is reconciler's own."""
     return {name: value for name, value in position.info_of(change)["config"].items() if name != "pause_until"}
 
 
 def tidy(change: Change, view: View) -> Sequence[Step]:
-    """The placeholder goes, once nothing needs it any more."""
+    """Steps that delete the placeholder, once nothing needs it any more."""
     if not (change.intent and change.intent.notes.get("placeholder")):
         return ()
     kept = position.placeholder(change.address.name)  # never a name that stands in the bucket: it is deleted

@@ -1,4 +1,4 @@
-"""What may not be done to a consumer, or only with consent: its position and its clients hang on it."""
+"""What may not be done to a consumer, or only with consent: its position and its clients depend on it."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from reconciler.kinds.stream_config.updatability import Fixed, updatability_rule
 SECOND = "declare a second consumer with the wanted setting and move the clients to it"
 AT_CREATION = "The server fixes it at creation."
 ITS_START = (
-    f"{AT_CREATION} It says where a consumer made from nothing starts; one that has delivered something keeps its place, and of "
-    "one that was applied before, the new word is only remembered."
+    f"{AT_CREATION} It says where a consumer without a past starts. A consumer that has delivered something keeps its position; "
+    "if it was applied before, the bucket only records the new value."
 )
 REPLACED = (
-    "; or consent, and the consumer is deleted and made anew where it stands: after its ack floor, or on a work queue with "
-    "all that is left. What was delivered above the floor comes again, at most as many messages as the plan says. The new "
-    "consumer's deliver_policy is by_start_sequence, which stands for the file's own from then on"
+    "; or consent: apply then deletes the consumer and recreates it at its position, after its ack floor or on a work queue with "
+    "everything that is left. Messages that were delivered above the floor are redelivered, at most as many as the plan says. The "
+    "new consumer's deliver_policy is by_start_sequence, which from then on counts as the file's own"
 )
 
 
@@ -60,13 +60,13 @@ FIXED = {
 
 
 def made_anew_once(change: Change, view: View, refusal: Finding) -> Finding | None:
-    """What replacing it costs is told with the first field that takes it."""
+    """The first field that takes a replacement says what the replacement costs; the others refer to it."""
     found = instead_of_refusing(change, view, refusal)
     first = next(field for field in FIXED if field == refusal.path or _is_fixed(field, change, view))
     if found is None or found.outcome is not Outcome.REPLACES or first == refusal.path:
         return found
     itself = refusal.message.removesuffix(FIXED[refusal.path].why)
-    return replace(found, message=f"{itself}It changes when the consumer is made anew, as for {first}.")
+    return replace(found, message=f"{itself}It changes when the consumer is recreated, as for {first}.")
 
 
 def _is_fixed(field: str, change: Change, view: View) -> bool:
@@ -80,12 +80,12 @@ def _is_fixed(field: str, change: Change, view: View) -> bool:
 
 @rule("CO111", "doomed-storage-change", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.DOOMS)
 def doomed_storage_change(change: Change, view: View) -> Found:
-    """`mem_storage` of an existing consumer changes on a server that says ok.
+    """`mem_storage` of an existing consumer changes on a server that accepts the change.
 
-    2.11, 2.12 and 2.14 before 2.14.4 accept it; the storage does not move, and a consumer switched from memory to file
-    is gone after the next restart.
+    2.11, 2.12 and 2.14 before 2.14.4 accept it, but do not move the storage. They lose a consumer that was switched
+    from memory to file at their next restart.
 
-    Instead: declare a second consumer; or consent, and it is deleted and made anew where it stands.
+    Instead: declare a second consumer; or consent, and apply deletes it and recreates it at its position.
     """
     if not change.touches("mem_storage") or not FIELDS["mem_storage"].may_become(
         change.was("mem_storage"), change.becomes("mem_storage"), view.target.version
@@ -96,8 +96,8 @@ def doomed_storage_change(change: Change, view: View) -> Found:
         path="mem_storage",
         to=bool(change.becomes("mem_storage")),
         fix=SECOND,
-        message="mem_storage of an existing consumer does not really change: this server says ok, "
-        "and the consumer may be gone after the next restart.",
+        message="mem_storage of an existing consumer does not really change: this server answers ok, "
+        "and may lose the consumer at its next restart.",
     )
     return instead_of_refusing(change, view, refusal)
 
@@ -106,11 +106,11 @@ def doomed_storage_change(change: Change, view: View) -> Found:
 def priority_policy_switch(change: Change, _view: View) -> Found:
     """The priority policy of an existing consumer changes.
 
-    No server refuses it, although the design of priority groups does not foresee it: clients of the old policy are
-    refused on their next pull, and a client pinned before blocks all others until the old timeout runs out.
+    No server refuses it, although the design of priority groups does not foresee it. Clients of the old policy are
+    refused on their next pull, and a client that was pinned before blocks all others until the old timeout runs out.
 
-    Instead: declare a second consumer with the new policy and move the clients; or consent, and the switch is made in
-    place with the pin released before and after.
+    Instead: declare a second consumer with the new policy and move the clients; or consent, and apply switches it in
+    place and releases the pin before and after.
     """
     if (found := change.field("priority_policy")) is None:
         return None
@@ -131,10 +131,11 @@ def priority_policy_switch(change: Change, _view: View) -> Found:
 def priority_group_change(change: Change, _view: View) -> Found:
     """Priority groups of an existing consumer are added, removed or renamed.
 
-    No server refuses it: clients of a removed group get 400 on their next pull, and the one pin of the consumer stays
-    with whoever held it, so that clients of the new group starve until it times out.
+    No server refuses it. Clients of a removed group get 400 on their next pull. The consumer's one pin stays with
+    whoever held it, so clients of the new group get nothing until it times out.
 
-    Instead: declare a second consumer with the new group; or consent, and it is done in place with the pin released.
+    Instead: declare a second consumer with the new group; or consent, and apply changes it in place and releases the
+    pin.
     """
     found = change.field("priority_groups")
     if found is None or change.touches("priority_policy"):
@@ -158,10 +159,10 @@ def _names(groups: list[str]) -> str:
 
 @rule("CO123", "several-priority-groups", reaction=Reaction.HARMS)
 def several_priority_groups(change: Change, _view: View) -> Found:
-    """More than one priority group on a consumer that pins clients.
+    """A consumer that pins clients has more than one priority group.
 
     The server accepts it, but keeps one single pin for the whole consumer: a client pinned in one group blocks the
-    clients of all others, and only the first group is ever shown. Policies without a pin serve several groups.
+    clients of all others, and the server only ever shows the first group. Policies without a pin serve several groups.
 
     Instead: one consumer per group.
     """
@@ -182,8 +183,8 @@ def several_priority_groups(change: Change, _view: View) -> Found:
 def live_as_ephemeral(change: Change, view: View) -> Found:
     """A consumer of this name is live, but as an ephemeral one that its clients made.
 
-    The server refuses to create it a second time. Made durable by an update it would keep its inactivity threshold, and
-    vanish after some seconds without clients.
+    The server refuses to create it a second time. If an update made it durable, it would keep its inactivity threshold
+    and vanish after some seconds without clients.
 
     Instead: choose another name, or stop the clients that create it.
     """
@@ -194,7 +195,7 @@ def live_as_ephemeral(change: Change, view: View) -> Found:
     return Finding(
         outcome=Outcome.REFUSED,
         fix="choose another name, or stop the clients that create the ephemeral one",
-        message=f"a consumer {name} exists as an ephemeral one; made durable, it would still vanish when idle",
+        message=f"consumer {name} exists as an ephemeral one, and would still vanish when idle if it were made durable",
     )
 
 

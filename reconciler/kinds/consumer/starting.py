@@ -1,4 +1,5 @@
-"""Where a consumer that is made starts, in what is stored by then; and what that means where it was there before."""
+"""Where a new consumer starts among the stored messages, and what that means if a consumer of that name existed
+before."""
 
 from __future__ import annotations
 
@@ -19,12 +20,12 @@ from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.questions import MessagesFrom, Question
 
 ASKED = {"by_start_sequence": "opt_start_seq", "by_start_time": "opt_start_time"}
-"""Deliver policies with a start of the file's own, and where that stands."""
+"""Deliver policies that take their start from the file, and the field that holds it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where it starts, in words after "it starts at", and how many of the stored messages it gets and skips, as counted."""
+    """Where it starts, as words after "it starts at", and how many stored messages it gets and skips, as counted."""
 
     where: str
     stored: int | None = None
@@ -34,13 +35,13 @@ class Start:
 
     @property
     def quantities(self) -> dict[str, int]:
-        """Messages `stored` and `skipped`, for a consequence; what is zero or was not counted is left out."""
+        """Messages `stored` and `skipped`, for a consequence; without those that are zero or were not counted."""
         counted = {"stored": self.stored, "skipped": (self.skipped or 0) + self.missed}
         return {name: number for name, number in counted.items() if number}
 
     @property
     def words(self) -> str:
-        """Where it starts and how many messages it skips, to go on after "it starts at"."""
+        """Where it starts and how many messages it skips, as words after "it starts at"."""
         if self.missed:
             return f"{self.where}: the next {some(self.missed, 'message')} {_are(self.missed)} skipped"
         skipped = f", and {some(self.skipped, 'stored message')} {_are(self.skipped)} skipped" if self.skipped else ""
@@ -52,7 +53,7 @@ def _are(number: int) -> str:
 
 
 def questions(change: Change) -> Iterator[Question]:
-    """What is stored behind the start, where the stream's own number does not say it."""
+    """How many messages are stored from the start on, if the stream's own number does not say it."""
     if change.action is not Action.CREATE or change.desired is None:
         return
     config = change.desired.config
@@ -66,13 +67,13 @@ def questions(change: Change) -> Iterator[Question]:
 
 
 def _since_recorded(change: Change) -> list[MessagesFrom]:
-    """What came after it was recorded has higher numbers than it had then, unless the stream has lost its end since."""
+    """Messages after the recording have higher numbers than the stream had then, unless it has since lost its end."""
     written = change.owned.written if change.owned else ""
     return [MessagesFrom(stream=change.address.stream, start=written)] if written else []
 
 
 def consequences(change: Change, view: View) -> Iterator[Consequence]:
-    """One line for each consumer that is made beside messages that are stored already."""
+    """One line for each consumer that is created beside messages that are already stored."""
     if change.action is Action.CREATE and change.origin is None and change.desired and not _lost(change, view):
         start = start_of(change, view)
         if start and (start.quantities or start.stored is None):
@@ -80,7 +81,8 @@ def consequences(change: Change, view: View) -> Iterator[Consequence]:
 
 
 def start_of(change: Change, view: View) -> Start | None:
-    """As the file says it, beside what is stored now; None: nothing is, and it gets everything."""
+    """The start that the file asks for, among the messages stored now; None: nothing is stored, and it gets
+    everything."""
     config = change.desired.config if change.desired else {}
     state = _state(change, view)
     total = _total(change, state, view)
@@ -122,12 +124,12 @@ def _policy(config: Config) -> str:
 
 
 def _info(change: Change, view: View) -> Mapping[str, Json]:
-    """The stream as it is live; nothing where this plan makes it."""
+    """The live stream; nothing if this plan creates it."""
     return (view.snapshot.streams.get(change.address.stream)) or {}
 
 
 def _state(change: Change, view: View) -> Config:
-    """Of the stream as it will be when the consumer is made."""
+    """The stream's state when the consumer is created."""
     stream = view.changes.get(Address.of("stream", change.address.stream))
     if stream and stream.action in (Action.CREATE, Action.REPLACE):
         return {"last_seq": (stream.becomes("first_seq") or 1) - 1}
@@ -135,7 +137,7 @@ def _state(change: Change, view: View) -> Config:
 
 
 def _total(change: Change, state: Config, view: View) -> int | None:
-    """Stored messages that it may get; None: nobody counted."""
+    """How many stored messages it may get; None: nobody counted."""
     if filters(change.desired.config if change.desired else {}) == [">"]:
         return int(state.get("messages", 0))
     return number_of(_counted_from(change, 1), view) if state.get("messages") else 0
@@ -147,8 +149,8 @@ def _counted_from(change: Change, start: int | str) -> list[MessagesFrom]:
 
 
 def _number_from(change: Change, start: int | str, state: Config, view: View) -> int | None:
-    """Stored messages from there on that it may get; None: nobody counted. Where every sequence holds a message, the first
-    one says it."""
+    """How many stored messages it may get from there on; None: nobody counted. If every sequence holds a message, the
+    first one tells the number."""
     asked = _counted_from(change, start)
     if (number := number_of(asked, view)) is not None:
         return number
@@ -165,8 +167,8 @@ def _recorded_next(change: Change) -> int | None:
 
 
 def _stood(change: Change, view: View) -> int | None:
-    """The message it would have gone on with when it was recorded: it stood no earlier than that when it went. None where
-    nobody knows, or the stream has been made since."""
+    """The next message of the consumer when it was recorded; it had come at least that far when it was lost. None:
+    nobody knows, or the stream was created since."""
     stood, owned, info = _recorded_next(change), change.owned, _info(change, view)
     if (
         not (stood and owned and owned.written and info.get("created"))
@@ -184,11 +186,11 @@ def _is_below(answer: Json, stood: int) -> bool:
 
 
 def _lost(change: Change, view: View) -> Finding | None:
-    """What a consumer that is made again delivers twice, or never."""
+    """What a recreated consumer delivers twice, or never."""
     if not is_made_again(change) or change.desired is None or (start := start_of(change, view)) is None:
         return None
     policy, stood = _policy(change.desired.config), _stood(change, view)
-    was = f"it is gone with its position{recorded(change, '' if stood is None else f'before sequence {stood}')}: made again, "
+    was = f"it is gone with its position{recorded(change, '' if stood is None else f'before sequence {stood}')}: recreated, "
     if policy in ASKED:
         return _consented(change, f"{was}it starts at {start.words}", "skipped", start.missed) if start.missed else None
     if retention_of(change.address.stream, view) == "workqueue":
@@ -197,15 +199,15 @@ def _lost(change: Change, view: View) -> Finding | None:
     number = total if total is not None else int(_state(change, view)["messages"])
     many = f"{'' if total is not None else 'up to '}{some(number, 'stored message')}"
     if policy == "all":
-        known = "whatever of them it had processed" if stood is None else f"also those before sequence {stood}"
+        known = "even if it had processed them" if stood is None else f"including those before sequence {stood}"
         return _consented(change, f"{was}it starts over with {many}, {known}", "redelivered", number, stood)
     since = _number_from(change, stood, _state(change, view), view) if stood else None
     if since == 0:
         return None
     unseen = (
-        f"what it had not processed of {many}"
+        f"those of {many} that it had not processed"
         if since is None
-        else f"what it had not processed of {some(since, 'message')} since"
+        else f"those of {some(since, 'message')} since then that it had not processed"
     )
     return _consented(
         change,
@@ -222,12 +224,12 @@ def _consented(change: Change, message: str, name: str, number: int, stood: int 
     if policy == "by_start_sequence":
         way = "correct opt_start_seq for the stream as it is now"
     elif stood is not None:
-        way = f"write deliver_policy: by_start_sequence and opt_start_seq: {stood}: nothing is skipped, and less comes again"
+        way = f"write deliver_policy: by_start_sequence and opt_start_seq: {stood}, which skips nothing and redelivers less"
     else:
         way = (
             "write deliver_policy: by_start_sequence and opt_start_seq, one more than the last message it had acknowledged "
-            "(its clients' logs or monitoring may say; `nats stream get` shows the message with a number), or by_start_time and "
-            "opt_start_time, from when it was still there"
+            "(clients' logs or monitoring may tell; `nats stream get` shows a message by its number), or by_start_time and "
+            "opt_start_time, a time when it still existed"
         )
     return Finding(
         outcome=Outcome.NEEDS_CONSENT, path="deliver_policy", to=policy, quantities={name: Amount(0, number)}, message=message,
@@ -237,14 +239,15 @@ def _consented(change: Change, message: str, name: str, number: int, stood: int 
 
 @rule("CO312", "consumer-made-again", on=(Action.CREATE,), needs=("live", "facts"), reaction=Reaction.HARMS)
 def consumer_made_again(change: Change, view: View) -> Found:
-    """A consumer that was applied before is gone, with its position, and is made again.
+    """A consumer that was applied before is gone, with its position, and apply recreates it.
 
-    It starts where the file says, which is not where it stood: with all that is stored, or behind it. What it had
-    processed comes again, or what it had not is skipped. Where it stood no server says any more; what is remembered of it
-    is where it stood when it was last written down. On a work queue it only finds what nobody has acknowledged, and nothing
-    is lost. A sequence to start at that the stream has not reached, since it too was made again, skips all up to there.
+    The new consumer starts where the file says, which is not the old position: with all stored messages, or after them.
+    So the server redelivers what the old one had processed, or skips what it had not. No server knows the old position
+    any more. The bucket remembers only the position at the last recording. On a work queue the new consumer finds only
+    what nobody has acknowledged, and nothing is lost. If the file names a start sequence that the stream has not
+    reached, because the stream was recreated too, the new consumer skips everything up to there.
 
-    Instead: say where it stood, with `deliver_policy: by_start_sequence` and `opt_start_seq`; or consent.
+    Instead: state the old position, with `deliver_policy: by_start_sequence` and `opt_start_seq`; or consent.
     """
     return _lost(change, view)
 

@@ -1,4 +1,5 @@
-"""How a consumer is changed: pins released around what touches them, positions moved on where an update would not."""
+"""How a consumer changes: pins are released around changes that touch them, and positions move where an update would
+not move them."""
 
 from __future__ import annotations
 
@@ -17,11 +18,12 @@ from reconciler.model.wire.steps import Call, Step
 TOUCHES_THE_PIN = ("priority_policy", "priority_groups")
 ACK_WAIT = 30 * SECOND
 LONG = "2100-01-01T00:00:00Z"
-"""Until it is taken back a step later, or by the next apply."""
+"""Until a later step, or the next apply, resumes it."""
 
 
 def steps(change: Change, view: View) -> Sequence[Step]:
-    """Steps that make, update or delete a consumer, each after the one before; waits, pins and pauses stand among them."""
+    """Steps that create, update or delete a consumer, each after the one before. Waits, pins and pauses are among
+    them."""
     stream, name = change.address.names
     if change.action is Action.CREATE and change.desired:
         made = calls.create_consumer(change, stream, name, change.desired.sent)
@@ -34,7 +36,7 @@ def steps(change: Change, view: View) -> Sequence[Step]:
 
 
 def _chained(steps: Iterable[Step]) -> tuple[Step, ...]:
-    """Each after the one before it."""
+    """The steps, each after the one before it."""
     chain: list[Step] = []
     for step in steps:
         chain.append(replace(step, after=(chain[-1].id,)) if chain else step)
@@ -42,7 +44,8 @@ def _chained(steps: Iterable[Step]) -> tuple[Step, ...]:
 
 
 def _update(change: Change, view: View, stream: str, name: str) -> Iterator[Step]:
-    """UNPIN around anything that touches a pin: the old pin outlives the update and starves every other client."""
+    """The update, between two releases of the pin if it touches one: the old pin outlives the update and blocks every
+    other client."""
     live_group = next(iter(change.was("priority_groups") or ()), "")
     unpins = bool(live_group) and change.touches(*TOUCHES_THE_PIN)
     if unpins:
@@ -66,22 +69,22 @@ def _written(change: Change, view: View, stream: str, name: str) -> Iterator[Ste
 
 
 def _start_over(change: Change, view: View, stream: str, name: str) -> Iterator[Step]:
-    """From the first message still stored. Cut off anywhere, what is live still shows what is owed: the consumer is
-    parked, or held, or gone and will be created."""
+    """Steps that move it to the first message still stored. After an interruption the live consumer still shows what is
+    missing: it is parked, or paused, or deleted and will be created."""
     if change.live and change.live.state.get("num_ack_pending"):
         yield _drain(change, stream, name)
     if not can_reset(view):
         yield calls.delete_consumer(change, stream, name)
         yield calls.create_consumer(change, stream, name, change.desired.sent if change.desired else {})
         return
-    # A consumer that runs would move on past what its parking subject does not match, or deliver what comes twice then.
+    # A running consumer would move past messages that its parking subject does not match, or deliver some twice.
     yield Step(
         id=f"hold consumer/{stream}/{name}",
         call=Call.CONSUMER_PAUSE,
         on=(stream, name),
         address=str(change.address),
         body={"pause_until": LONG},
-        effect=f"hold consumer {name} on {stream} while it moves",
+        effect=f"pause consumer {name} on {stream} while it moves",
     )
     yield Step(
         id=f"see consumer/{stream}/{name} held",
@@ -89,7 +92,7 @@ def _start_over(change: Change, view: View, stream: str, name: str) -> Iterator[
         on=(stream, name),
         address=str(change.address),
         body={"paused": True},
-        effect=f"see that consumer {name} on {stream} is held",
+        effect=f"check that consumer {name} on {stream} is paused",
     )
     yield Step(
         id=f"reset consumer/{stream}/{name}",
@@ -97,14 +100,14 @@ def _start_over(change: Change, view: View, stream: str, name: str) -> Iterator[
         on=(stream, name),
         address=str(change.address),
         body={"seq": 1},
-        effect=f"let consumer {name} on {stream} start over with what is still stored",
+        effect=f"reset consumer {name} on {stream} to the first message that is still stored",
     )
     yield calls.update_consumer(change, stream, name)
     yield _pause(change, stream, name)
 
 
 def can_reset(view: View) -> bool:
-    """Older servers have no way to move a consumer; it is made anew there."""
+    """Older servers cannot move a consumer, so it is recreated there."""
     return view.target.version >= V2_14
 
 
@@ -116,7 +119,7 @@ def _drain(change: Change, stream: str, name: str) -> Step:
         on=(stream, name),
         address=str(change.address),
         body={"timeout": max(waits)},
-        effect=f"wait until what consumer {name} of {stream} has delivered is acknowledged, at most its ack_wait",
+        effect=f"wait until clients acknowledge what consumer {name} of {stream} has delivered, at most its ack_wait",
     )
 
 
@@ -127,7 +130,7 @@ def _unpin(change: Change, stream: str, name: str, group: str, when: str) -> Ste
         on=(stream, name),
         address=str(change.address),
         body={"group": group},
-        effect=f"let go of the client pinned for group {group}, so that the old pin blocks nobody",
+        effect=f"unpin the client of group {group}, so that the old pin blocks nobody",
     )
 
 

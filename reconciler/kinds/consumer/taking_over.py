@@ -1,4 +1,4 @@
-"""What becomes of messages on a work queue that one consumer no longer takes: another one may, in the same plan."""
+"""What happens to messages on a work queue that one consumer no longer takes: another one may, in the same plan."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ NAMED = 3
 
 
 def is_taken(change: Change, left: Sequence[str], view: View) -> bool:
-    """Does somebody else take all that lies on these subjects?"""
+    """Do other consumers take everything on these subjects?"""
     others = [theirs for _, theirs in _takers(change, view)]
     return all(any(is_subset(one, two) for theirs in others for two in theirs) for one in left)
 
 
 def fate(change: Change, left: Sequence[str], view: View) -> str:
-    """In words, of what lies on the subjects that it leaves."""
+    """What happens to messages on the subjects that the consumer leaves, in words."""
     met = {
         name: theirs
         for name, theirs in _takers(change, view)

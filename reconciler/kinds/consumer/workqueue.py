@@ -1,4 +1,5 @@
-"""On a work queue every message has one consumer: whom the server lets in, and whom it fails to keep out."""
+"""On a work queue every message has one consumer: which consumers the server refuses, and which it should refuse but
+accepts."""
 
 from __future__ import annotations
 
@@ -21,21 +22,21 @@ ON_QUEUES = (
     Check(
         path="ack_policy",
         wrong=lambda c: not c.get("ack_policy") and not c.get("deliver_subject"),
-        says="ack_policy must be explicit on a work queue, where an acknowledged message goes; the server's default is none",
+        says="ack_policy must be explicit on a work queue, which deletes acknowledged messages; the server's default is none",
         fix="write ack_policy: explicit",
         err_code=10084,
     ),
     Check(
         path="ack_policy",
         wrong=lambda c: c.get("ack_policy") == "all" or (not c.get("ack_policy") and c.get("deliver_subject")),
-        says="ack_policy must be explicit on a work queue, where an acknowledged message goes",
+        says="ack_policy must be explicit on a work queue, which deletes acknowledged messages",
         fix="write ack_policy: explicit",
         err_code=10098,
     ),
     Check(
         path="deliver_policy",
         wrong=lambda c: c.get("deliver_policy"),
-        says="deliver_policy must be all on a work queue, not {value}: what is skipped would stay for ever",
+        says="deliver_policy must be all on a work queue, not {value}: skipped messages would stay forever",
         fix="leave deliver_policy out",
         err_code=10101,
     ),
@@ -44,9 +45,9 @@ ON_QUEUES = (
 
 @rule("CO581", "unfit-for-work-queue", needs=("neighbours",), err_code=codes(ON_QUEUES))
 def unfit_for_work_queue(change: Change, view: View) -> Iterator[Finding]:
-    """A consumer on a work queue that does not acknowledge each message, or does not start with the first.
+    """A consumer on a work queue does not acknowledge each message, or does not start with the first one.
 
-    A work queue removes what is acknowledged and keeps the rest, so the server refuses consumers that leave messages
+    A work queue deletes acknowledged messages and keeps the rest. So the server refuses consumers that leave messages
     behind.
 
     Instead: `ack_policy: explicit`, and no `deliver_policy`.
@@ -58,13 +59,13 @@ def unfit_for_work_queue(change: Change, view: View) -> Iterator[Finding]:
 def work_queue_shared(change: Change, view: View) -> Found:
     """Two consumers of a work queue want the same messages.
 
-    Each message of a work queue has one consumer. The server refuses a second one when it is created. Updates it checks
-    only in part: a filter may be taken away, and in a cluster be changed into any other, and both get the message. A
-    single server loses the one without filter at its next restart, unless its name comes before all others. Next to a
-    consumer without filter, every update of another one is refused. All consumers of the stream count, also those of
-    others.
+    Each message of a work queue has one consumer, so the server refuses to create a second one. It checks updates only
+    in part: an update may remove a filter, and in a cluster it may change a filter into any other. Then both consumers
+    get the message. A single server loses the consumer without a filter at its next restart, unless its name comes
+    before all others. While a consumer without a filter exists, the server refuses every update of another one. All
+    consumers of the stream count, including those of other owners.
 
-    Instead: give each consumer filters of its own that meet no other's; or let the clients share one consumer.
+    Instead: give each consumer filters that overlap with no other's; or let the clients share one consumer.
     """
     if not is_work_queue(stream_of(change, view)) or change.desired is None:
         return None
@@ -85,7 +86,7 @@ def _collision(change: Change, view: View, other: str, theirs: str | None, filte
         outcome=Outcome.REFUSED if new else Outcome.WARNS,
         path=next((path for path in FILTERS if change.becomes(path)), ""),
         message=_words(other, theirs, filters) + ("" if refused else _taken(view)),
-        fix="give each consumer of the queue filters that meet no other's, or let the clients share one consumer",
+        fix="give each consumer of the queue filters that overlap with no other's, or let the clients share one consumer",
         reaction=Reaction.REFUSES
         if refused
         else Reaction.DOOMS
@@ -95,35 +96,35 @@ def _collision(change: Change, view: View, other: str, theirs: str | None, filte
 
 
 def _is_doomed(change: Change, view: View, filters: list[str]) -> bool:
-    """A single server restores consumers by name, and takes none without filter after another."""
+    """A single server restores consumers by name, and accepts none without a filter after another one."""
     is_first = consumers_of(change, view).names[0] == change.address.name
     return not filters and not view.target.is_clustered and not is_first
 
 
 def _is_refused(change: Change, view: View, filters: list[str]) -> bool:
-    """Creations always, updates of a consumer with filters on single servers alone."""
+    """The server refuses every creation. A single server also refuses updates of a consumer with filters."""
     if change.action is Action.UPDATE:
         return bool(filters) and not view.target.is_clustered
     return change.action is Action.CREATE
 
 
 def _taken(view: View) -> str:
-    """What comes of it where the server says ok."""
+    """What follows if the server accepts it."""
     if view.target.is_clustered:
-        return "; this cluster takes it, and gives such messages to both"
-    return "; this server takes it, and one of the two is gone after its next restart"
+        return "; this cluster accepts that, and delivers such messages to both"
+    return "; this server accepts that, and loses one of the two at its next restart"
 
 
 def _words(other: str, theirs: str | None, filters: list[str]) -> str:
     if not filters:
-        return f"without a filter it takes every message of the work queue, also those of {other}"
+        return f"it has no filter and takes every message of the work queue, including those of {other}"
     if theirs is None:
         return f"consumer {other} has no filter and takes every message of the work queue"
-    return f"consumer {other} takes `{theirs}` of the work queue already"
+    return f"consumer {other} already takes `{theirs}` of the work queue"
 
 
 def _unread(change: Change, view: View) -> Finding | None:
-    """What cannot be read may want the same messages."""
+    """A consumer that could not be read may want the same messages."""
     unknown = {who: why for who, why in consumers_of(change, view).unknown.items() if who != change.address.name}
     if not unknown or change.action not in WRITES or not is_new(change, *FILTERS):
         return None
@@ -141,12 +142,12 @@ def _unread(change: Change, view: View) -> Finding | None:
 def work_queue_copied(change: Change, view: View) -> Found:
     """A consumer wants messages of a work queue that another stream mirrors or sources.
 
-    Up to 2.12 the server feeds the copy through a consumer that it lists nowhere and counts all the same: it refuses a
-    second one for the same messages, and one without filter beside any. Where the other was there first, the copy gets
-    nothing.
+    Servers up to 2.12 feed the copy through a consumer that they list nowhere but count all the same. They refuse a
+    second consumer for the same messages, and a consumer without a filter beside any other. If the other consumer
+    existed first, the copy gets nothing.
 
-    Instead: give the consumer filters that meet none of the copy's; or let the copy take from a stream that is no work
-    queue.
+    Instead: give the consumer filters that overlap with none of the copy's; or let the copy read from a stream that is
+    no work queue.
     """
     if not is_work_queue(stream_of(change, view)) or change.desired is None:
         return None
@@ -160,9 +161,9 @@ def work_queue_copied(change: Change, view: View) -> Found:
         return Finding(
             outcome=Outcome.REFUSED if new else Outcome.WARNS,
             path=next((path for path in FILTERS if change.becomes(path)), ""),
-            message=f"stream {copy} copies {what} of this work queue, and each message of it has one taker"
-            + ("" if new else f": {copy} gets nothing of what this consumer takes"),
-            fix="give the consumer filters that meet none of the copy's, or take the copy off",
+            message=f"stream {copy} copies {what} of this work queue, which gives each message to only one of them"
+            + ("" if new else f": {copy} gets nothing that this consumer takes"),
+            fix="give the consumer filters that overlap with none of the copy's, or remove the copy",
         )
     return None
 

@@ -1,1 +1,1 @@
-"""What servers refuse in a consumer, by itself and beside its stream."""
+"""What servers refuse in a consumer, by itself and together with its stream."""

@@ -17,7 +17,7 @@ from reconciler.model.resource import Address, Config, Json
 
 
 def stream_of(change: Change, view: View) -> Config | None:
-    """The stream as it will be; None when nobody can say, as offline about one that is managed elsewhere."""
+    """The stream as it will be; None if nobody can tell, as offline about a stream that is managed elsewhere."""
     address = Address.of("stream", change.address.stream)
     above = view.changes.get(address)
     if above and above.desired and not above.desired.external:
@@ -30,26 +30,26 @@ def stream_of(change: Change, view: View) -> Config | None:
 
 
 def allowed(limit: str, change: Change, view: View) -> int:
-    """The account's limit for consumers like this one; 0 when there is none."""
+    """The account's limit for consumers like this one; 0 if there is no limit."""
     stream = stream_of(change, view) or {}
     limits = account_limits(view.target, change.becomes("num_replicas") or stream.get("num_replicas") or 1) or {}
     return max(0, limits.get(limit) or 0)
 
 
 def max_ack_pending(change: Change, stream: Config) -> int:
-    """What it will be: its own, or else the stream's; 0 is the server's own choice, which always fits."""
+    """The value it will have: its own, or else the stream's; 0 is the server's own choice, which always fits."""
     inherited = (stream.get("consumer_limits") or {}).get("max_ack_pending") or 0
     is_left_out = change.desired is not None and change.desired.leaves_to_server("max_ack_pending")
     return int(inherited if is_left_out else change.becomes("max_ack_pending") or inherited)
 
 
 def is_work_queue(stream: Config | None) -> bool:
-    """The stream keeps each message until it is acknowledged, and no longer; false where nobody knows the stream."""
+    """The stream keeps each message until it is acknowledged, and no longer; false if nobody knows the stream."""
     return bool(stream) and (stream or {}).get("retention") == "workqueue"
 
 
 def filters_of(config: Config) -> list[str]:
-    """What it filters by; empty: it takes everything."""
+    """Its filters; empty: it takes everything."""
     one = config.get("filter_subject")
     return [one] if one else [*(config.get("filter_subjects") or ())]
 
@@ -63,9 +63,9 @@ class Consumers:
     unfiltered: Sequence[str]
     index: SubjectIndex = field(default_factory=SubjectIndex)
     new: frozenset[str] = frozenset()
-    """Those that this plan makes."""
+    """Consumers that this plan creates."""
     unknown: Mapping[str, str] = field(default_factory=dict)
-    """Those that are there, but could not be read."""
+    """Consumers that exist but could not be read."""
 
     def colliding(self, but: Collection[str], filters: list[str]) -> tuple[str, str | None] | None:
         """(another consumer, its colliding filter) that wants messages this one wants; None as filter: it wants all."""
@@ -79,12 +79,12 @@ class Consumers:
 
 
 def first_but(these: Collection[str], names: Sequence[str]) -> str | None:
-    """The first of `names` that is not among `these`; None where all of them are."""
+    """The first of `names` that is not among `these`; None if all of them are."""
     return next((other for other in names if other not in these), None)
 
 
 def consumers_of(change: Change, view: View) -> Consumers:
-    """Declared ones, live ones of others, and live ones as this topology changes them."""
+    """Declared consumers, live ones of others, and live ones as this topology changes them."""
     known = _by_stream(view)
     stream = change.address.stream
     if stream not in known:
@@ -94,7 +94,7 @@ def consumers_of(change: Change, view: View) -> Consumers:
 
 @lru_cache(maxsize=2)
 def _by_stream(_view: View) -> dict[str, Consumers]:
-    """What was found out about streams, once per view; a view is compared by identity."""
+    """What was found out about streams, once per view, which is compared by identity."""
     return {}
 
 
@@ -128,7 +128,7 @@ def afterwards(stream: str, view: View) -> Iterator[tuple[str, Config]]:
 
 @lru_cache(maxsize=2)
 def changes_of(view: View) -> dict[str, list[Change]]:
-    """Of consumers, by stream."""
+    """Changes of consumers, by stream."""
     found: dict[str, list[Change]] = {}
     for address, change in view.changes.items():
         if address.kind == "consumer":

@@ -1,4 +1,5 @@
-"""Filters that servers refuse: no subjects, two ways of saying it, or two that want the same messages."""
+"""Filters that servers refuse: invalid subjects, both filter fields at once, or two filters that want the same
+messages."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from reconciler.kinds.subjects.subjects import collide, is_subset, is_valid
 def invalid_filter(change: Change, _view: View) -> Iterator[Finding]:
     """A filter that no subject can ever match: an empty token, white space, or a `>` that is not at the end.
 
-    The server refuses the consumer for it.
+    The server refuses the consumer because of it.
 
     Instead: write tokens between single dots, `*` for one token, `>` for all that follow.
     """
@@ -30,7 +31,7 @@ def invalid_filter(change: Change, _view: View) -> Iterator[Finding]:
             yield Finding(
                 outcome=Outcome.REFUSED,
                 path=path,
-                message=f"`{subject}` is not a subject",
+                message=f"`{subject}` is not a valid subject",
                 fix="write tokens between single dots, without white space, `>` only at the end",
             )
 
@@ -48,9 +49,9 @@ TWO_KINDS = (
 
 @rule("CO544", "two-kinds-of-filters", err_code=codes(TWO_KINDS))
 def two_kinds_of_filters(change: Change, view: View) -> Iterator[Finding]:
-    """`filter_subject` and `filter_subjects` on one consumer.
+    """A consumer has `filter_subject` and `filter_subjects`.
 
-    The server refuses it, rather than guess which of them is meant.
+    The server refuses it rather than guess which one is meant.
 
     Instead: write all filters into `filter_subjects`.
     """
@@ -61,8 +62,8 @@ def two_kinds_of_filters(change: Change, view: View) -> Iterator[Finding]:
 def overlapping_filters(change: Change, view: View) -> Found:
     """Two filters of one consumer want the same messages.
 
-    A message is delivered once, so the server refuses lists in which one filter lies inside another; before 2.12.5, all
-    in which any two may match the same subject.
+    A message is delivered once, so the server refuses lists in which one filter lies inside another. Servers before
+    2.12.5 refuse all lists in which any two filters may match the same subject.
 
     Instead: leave out the narrower filter.
     """
@@ -74,7 +75,7 @@ def overlapping_filters(change: Change, view: View) -> Found:
             return Finding(
                 outcome=Outcome.REFUSED,
                 path=f"filter_subjects[{index}]",
-                message=f"`{one}` {'stands here twice' if one == other else f'overlaps with `{other}`'}",
+                message=f"`{one}` {'is listed twice' if one == other else f'overlaps with `{other}`'}",
                 fix="leave one of them out, or narrow it so that no subject matches both",
             )
     return None

@@ -1,4 +1,5 @@
-"""How a push consumer is kept from drowning its client: heartbeats, flow control, limits of what is not acknowledged."""
+"""What keeps a push consumer from flooding its client: heartbeats, flow control, and limits of unacknowledged
+messages."""
 
 from __future__ import annotations
 
@@ -20,14 +21,14 @@ BEATS = (
     Check(
         path="idle_heartbeat",
         wrong=lambda c: pushes(c) and 0 < c.get("idle_heartbeat", 0) < 100 * MILLISECOND,
-        says="idle_heartbeat {value} is below 100ms, the shortest there is",
+        says="idle_heartbeat {value} is below 100ms, the shortest that servers accept",
         fix="write at least 100ms",
         err_code=10083,
     ),
     Check(
         path="flow_control",
         wrong=lambda c: pushes(c) and c.get("flow_control") and not c.get("idle_heartbeat"),
-        says="flow_control needs idle_heartbeat: a stalled client is noticed by it",
+        says="flow_control needs idle_heartbeat, which shows that a client has stalled",
         fix="write idle_heartbeat: 5s, or leave flow_control out",
         err_code=10108,
     ),
@@ -36,7 +37,7 @@ BEATS = (
 
 @rule("CO564", "missing-heartbeat", err_code=codes(BEATS))
 def missing_heartbeat(change: Change, view: View) -> Iterator[Finding]:
-    """Flow control without a heartbeat, or a heartbeat that is too fast.
+    """Flow control has no heartbeat, or a heartbeat is too fast.
 
     The server refuses it: heartbeats tell clients about stalls, and take at least 100ms.
 
@@ -49,10 +50,10 @@ def missing_heartbeat(change: Change, view: View) -> Iterator[Finding]:
 def pending_without_acks(change: Change, view: View) -> Found:
     """A push consumer whose messages nobody acknowledges has a limit of unacknowledged messages.
 
-    The server refuses it, also when the limit comes from the stream's `consumer_limits`, and then even for an unrelated
+    The server refuses it, even if the limit comes from the stream's `consumer_limits`, and then even for an unrelated
     change of a live consumer.
 
-    Instead: choose an `ack_policy`, or write `max_ack_pending: -1`, which takes nothing over from the stream.
+    Instead: choose an `ack_policy`, or write `max_ack_pending: -1`, which inherits nothing from the stream.
     """
     config = change.desired.config if change.desired else {}
     pending = max_ack_pending(change, stream_of(change, view) or {})
@@ -63,7 +64,7 @@ def pending_without_acks(change: Change, view: View) -> Found:
         outcome=Outcome.REFUSED,
         path="max_ack_pending",
         message=f"max_ack_pending {pending}{'' if own else ', from the consumer_limits of the stream,'} "
-        "needs an ack_policy: nothing is acknowledged here",
+        "needs an ack_policy: nobody acknowledges messages of this consumer",
         fix="write ack_policy: explicit, or max_ack_pending: -1",
         can_stand=not own,  # the stream was given its limits later
     )
@@ -73,7 +74,7 @@ def _redelivers(path: str, err_code: int) -> Check:
     return Check(
         path=path,
         wrong=lambda c: by_flow(c) and c.get(path),
-        says=f"{path} means nothing with ack_policy flow_control: nothing is redelivered",
+        says=f"{path} means nothing with ack_policy flow_control, which redelivers nothing",
         fix=f"leave {path} out",
         err_code=err_code,
     )
@@ -102,11 +103,11 @@ FLOW = (
 
 @rule("CO566", "acknowledged-by-flow-control", since=V2_14, err_code=codes(FLOW))
 def acknowledged_by_flow_control(change: Change, view: View) -> Iterator[Finding]:
-    """`ack_policy: flow_control` beside options that contradict it.
+    """`ack_policy: flow_control` comes with options that contradict it.
 
-    Replies to flow control acknowledge the messages here: that needs a push consumer with a limit of pending messages,
-    and leaves nothing to redeliver. The server sets `flow_control: true` and `idle_heartbeat: 1s` itself, whatever
-    the file says.
+    With this policy, replies to flow control acknowledge the messages. That needs a push consumer with a limit of
+    pending messages, and leaves nothing to redeliver. The server sets `flow_control: true` and `idle_heartbeat: 1s`
+    itself, whatever the file says.
 
     Instead: leave `ack_wait`, `backoff`, `max_deliver`, `flow_control` and `idle_heartbeat` out.
     """

@@ -1,4 +1,5 @@
-"""What stream, account and server allow a consumer: pending messages, idle time, replicas, and how many may be there."""
+"""What the stream, the account and the server allow a consumer: pending messages, idle time, replicas, and the number
+of consumers."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ from reconciler.model.wire.version import Version
 def consumer_beyond_limits(change: Change, view: View) -> Iterator[Finding]:
     """`max_ack_pending` or `inactive_threshold` is above what the stream's `consumer_limits` or the account allows.
 
-    The server refuses it. A consumer that says nothing takes over the stream's own `max_ack_pending`, which may be too
-    much for the account; `max_ack_pending: -1` passes every limit.
+    The server refuses it. A consumer that leaves the field out inherits the stream's own `max_ack_pending`, which may
+    be too much for the account; `max_ack_pending: -1` passes every limit.
 
     Instead: lower it, or raise the stream's `consumer_limits`.
     """
@@ -34,7 +35,7 @@ def consumer_beyond_limits(change: Change, view: View) -> Iterator[Finding]:
             yield Finding(
                 outcome=Outcome.REFUSED,
                 path="max_ack_pending",
-                message=f"max_ack_pending {pending} is above {limit}, which is all that {whose}",
+                message=f"max_ack_pending {pending} is above the {limit} that {whose}",
                 fix=f"write max_ack_pending: {limit} or less",
             )
     if 0 < (limits.get("inactive_threshold") or 0) < idle:
@@ -42,7 +43,7 @@ def consumer_beyond_limits(change: Change, view: View) -> Iterator[Finding]:
         yield Finding(
             outcome=Outcome.REFUSED,
             path="inactive_threshold",
-            message=f"inactive_threshold {show_duration(idle)} is above {most}, which is all that the stream's consumer_limits allow",
+            message=f"inactive_threshold {show_duration(idle)} is above the {most} that the stream's consumer_limits allow",
             fix=f"write inactive_threshold: {most} or less, or raise the stream's consumer_limits",
         )
 
@@ -51,8 +52,8 @@ def consumer_beyond_limits(change: Change, view: View) -> Iterator[Finding]:
 def consumer_replicas(change: Change, view: View) -> Found:
     """`num_replicas` of a consumer does not fit its stream or its server.
 
-    A consumer can have no more replicas than its stream, and exactly as many on interest and work-queue streams, where
-    it decides what is removed; a single server has one.
+    A consumer can have no more replicas than its stream. On interest and work-queue streams, where the consumer decides
+    what is deleted, it must have exactly as many. A single server has one.
 
     Instead: leave `num_replicas` out, so that the consumer follows its stream.
     """
@@ -71,14 +72,14 @@ def _replicas_problem(wanted: int, stream: Config | None, view: View) -> str | N
     if wanted < 0:
         return "num_replicas cannot be negative"
     if wanted > 1 and not view.target.is_clustered:
-        return f"{wanted} replicas need a cluster; this is a single server"
+        return f"{wanted} replicas need a cluster, and this is a single server"
     if not wanted or stream is None:
         return None
     held, retention = stream.get("num_replicas") or 1, stream.get("retention")
     if wanted > held:
         return f"a consumer cannot have {wanted} replicas on a stream with {held}"
     if wanted != held and retention in ("interest", "workqueue"):
-        return f"on a stream with {retention} retention a consumer needs as many replicas as it: {held}, not {wanted}"
+        return f"on a stream with {retention} retention a consumer needs as many replicas as the stream: {held}, not {wanted}"
     return None
 
 
@@ -98,12 +99,12 @@ INVISIBLE_SINCE = Version(2, 15)
 def too_many_consumers(change: Change, view: View) -> Found:
     """The stream would have more consumers than it may have.
 
-    The limit is the stream's `max_consumers` or the account's, whichever is lower. Where neither says anything, servers
-    from 2.15 on stop at 1000, a setting of theirs that no request shows. Existing consumers may still be updated; one that
-    is replaced is a new one.
+    The limit is the stream's `max_consumers` or the account's, whichever is lower. If neither sets one, servers from
+    2.15 on stop at 1000, a setting of theirs that no request shows. Existing consumers may still be updated; a replaced
+    consumer counts as a new one.
 
-    Instead: raise `max_consumers` of the stream; any number there also lifts the invisible limit. Where the operator
-    has lifted that one, consent: `allow: [{code: CO591, reason: …}]`.
+    Instead: raise `max_consumers` of the stream; any number there also lifts the invisible limit. If the operator has
+    lifted that limit, consent: `allow: [{code: CO591, reason: …}]`.
     """
     stream = stream_of(change, view)
     limit, whose = _limit(change, stream or {}, view)

@@ -1,4 +1,4 @@
-"""Priority groups that a server refuses, or that it takes and that lead nowhere."""
+"""Priority groups that a server refuses, or that it accepts and that have no effect."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def _is_push(config: Config) -> bool:
 
 @rule("CO571", "bad-priority-group", err_code=(10161, 10162))
 def bad_priority_group(change: Change, _view: View) -> Iterator[Finding]:
-    """A name that no priority group can have.
+    """A priority group has an invalid name.
 
-    The server takes 1 to 16 letters, digits, `-`, `_`, `/` and `=`; its own message wrongly allows `)` and `+`.
+    The server accepts 1 to 16 letters, digits, `-`, `_`, `/` and `=`; its own message wrongly allows `)` and `+`.
 
     Instead: choose another name.
     """
@@ -37,7 +37,7 @@ def bad_priority_group(change: Change, _view: View) -> Iterator[Finding]:
             yield Finding(
                 outcome=Outcome.REFUSED,
                 path=f"priority_groups[{index}]",
-                message=f"`{group}` is no name for a priority group",
+                message=f"`{group}` is not a valid name of a priority group",
                 fix="use 1 to 16 letters, digits, `-`, `_`, `/` and `=`",
             )
 
@@ -60,9 +60,9 @@ UNLED = (_unled("priority_groups", 10196), _unled("priority_timeout", 10197))
 
 @rule("CO572", "groups-without-policy", on=ALL, err_code=codes(UNLED))
 def groups_without_policy(change: Change, view: View) -> Iterator[Finding]:
-    """Priority groups or a priority timeout without a policy.
+    """Priority groups or a priority timeout have no policy.
 
-    Servers from 2.12 on refuse it. 2.11 says ok, and the consumer is gone as soon as the server is upgraded.
+    Servers from 2.12 on refuse it. 2.11 accepts it, and the consumer is lost as soon as the server is upgraded.
 
     Instead: write a `priority_policy`, or leave the groups and the timeout out.
     """
@@ -89,7 +89,7 @@ MISFITS = (
 
 @rule("CO573", "policy-without-groups", err_code=codes(MISFITS))
 def policy_without_groups(change: Change, view: View) -> Iterator[Finding]:
-    """A priority policy that has nobody to serve: without a group, or on a push consumer.
+    """A priority policy has no client to serve: it has no group, or the consumer pushes.
 
     The server refuses it: clients name a group in their pull requests.
 
@@ -102,7 +102,7 @@ IDLE = (
     Check(
         path="priority_timeout",
         wrong=lambda c: c.get("priority_timeout") and c.get("priority_policy") in ("overflow", "prioritized"),
-        says="priority_timeout has no effect with this policy: nobody is pinned",
+        says="priority_timeout has no effect with this policy, which pins nobody",
         fix="leave it out, or write priority_policy: pinned_client",
         within=("priority_policy",),
     ),
@@ -111,9 +111,9 @@ IDLE = (
 
 @rule("CO574", "timeout-without-pins", reaction=Reaction.INERT)
 def timeout_without_pins(change: Change, view: View) -> Iterator[Finding]:
-    """A priority timeout with a policy that pins nobody.
+    """A priority timeout is set with a policy that pins no client.
 
-    The server stores it and never looks at it.
+    The server stores it and never uses it.
 
     Instead: leave it out, or choose `pinned_client`.
     """

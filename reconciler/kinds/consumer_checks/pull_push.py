@@ -1,4 +1,4 @@
-"""A consumer is pulled from or pushes: options of the other way, and where a push consumer cannot deliver."""
+"""A consumer either pulls or pushes: options of the other way, and subjects to which a push consumer cannot deliver."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def pushes(config: Config) -> bool:
 
 
 def by_flow(config: Config) -> bool:
-    """The server sets push options itself then, and asks for a push consumer in a word of its own."""
+    """The server then sets push options itself, and asks for a push consumer with an error of its own."""
     return config.get("ack_policy") == "flow_control"
 
 
@@ -60,7 +60,7 @@ WRONG_WAY = (
 
 @rule("CO561", "option-of-the-other-way", err_code=codes(WRONG_WAY))
 def option_of_the_other_way(change: Change, view: View) -> Iterator[Finding]:
-    """A pull consumer has options of push consumers, or the other way round.
+    """A pull consumer has options of push consumers, or a push consumer has options of pull consumers.
 
     The server refuses it: `rate_limit_bps`, `idle_heartbeat` and `flow_control` need a `deliver_subject`, and
     `max_waiting` counts waiting pull requests.
@@ -83,10 +83,10 @@ IDLE = (
 
 @rule("CO562", "option-without-effect", reaction=Reaction.INERT)
 def option_without_effect(change: Change, view: View) -> Iterator[Finding]:
-    """An option that the server stores and never looks at: limits of pull requests on a push consumer, a queue group on
+    """An option that the server stores and never uses: limits of pull requests on a push consumer, or a queue group on
     a pull consumer.
 
-    Whoever reads the configuration believes that it does something.
+    Readers of the configuration believe that it has an effect.
 
     Instead: leave it out.
     """
@@ -95,9 +95,9 @@ def option_without_effect(change: Change, view: View) -> Iterator[Finding]:
 
 @rule("CO563", "undeliverable-subject", needs=("neighbours",), err_code=(10079, 10081, 10112))
 def undeliverable_subject(change: Change, view: View) -> Found:
-    """A push consumer delivers to what is no literal subject, or into its own stream.
+    """A push consumer delivers to a subject with wildcards, or into its own stream.
 
-    The server refuses it: what is delivered into the stream would be stored and delivered again, for ever.
+    The server refuses it: the stream would store its own deliveries and deliver them again, forever.
 
     Instead: deliver to a literal subject that the stream does not capture.
     """
@@ -115,23 +115,21 @@ def undeliverable_subject(change: Change, view: View) -> Found:
 
 def _delivery_problem(subject: str, stream: Config, name: str) -> str | None:
     if not is_literal(subject):
-        return f"`{subject}` has wildcards; messages are delivered to one literal subject"
+        return f"`{subject}` has wildcards, and a consumer delivers to one literal subject"
     if not is_valid(subject):
-        return f"`{subject}` is not a subject"
+        return f"`{subject}` is not a valid subject"
     captured = next((one for one in stream.get("subjects") or () if matches(subject, one)), None)
     return (
-        f"stream {name} captures `{captured}`, so that deliveries to `{subject}` would be stored again"
-        if captured
-        else None
+        f"stream {name} captures `{captured}`, so it would store deliveries to `{subject}` again" if captured else None
     )
 
 
 @rule("CO320", "doomed-live", on=STANDING, needs=("live", "neighbours"), reaction=Reaction.DOOMS)
 def doomed_live(change: Change, view: View) -> Found:
-    """A live push consumer delivers to a subject that its own stream captures: the stream was widened over it.
+    """A live push consumer delivers to a subject that its own stream captures: an update widened the stream over it.
 
-    The server checks the stream alone when its subjects change, and the consumer when it starts: after its next restart
-    the consumer is gone, with its position. Nothing needs to change for that, so every plan says it.
+    The server checks only the stream when its subjects change, and the consumer when it starts. At its next restart it
+    loses the consumer with its position. That needs no further change, so every plan says it.
 
     Instead: deliver to another subject, or narrow the stream's subjects, before any server restarts.
     """
@@ -143,15 +141,15 @@ def doomed_live(change: Change, view: View) -> Found:
         outcome=Outcome.WARNS,
         path="deliver_subject",
         quantities={"messages": pending},
-        message=f"this consumer and its position will be gone after the next restart of the server: {why}; "
-        f"{some(pending, 'message')} it has yet to deliver {'waits' if pending == 1 else 'wait'} for it",
+        message=f"the server will lose this consumer and its position at its next restart: {why}; the consumer has yet to deliver "
+        f"{some(pending, 'message')}",
         fix="before any server restarts: deliver to another subject, or narrow the stream's subjects",
     )
 
 
 @rule("CO112", "bound-deliver-subject", on=(Action.UPDATE,), needs=("live",), err_code=10013)
 def bound_deliver_subject(change: Change, _view: View) -> Found:
-    """The deliver subject of a push consumer changes while somebody listens on the old one.
+    """The deliver subject of a push consumer changes while somebody is subscribed to the old one.
 
     The server refuses it as long as there is a subscriber.
 
@@ -165,7 +163,7 @@ def bound_deliver_subject(change: Change, _view: View) -> Found:
     return Finding(
         outcome=Outcome.REFUSED,
         path="deliver_subject",
-        message=f"a client listens on `{change.was('deliver_subject')}`, and as long as it does, the subject cannot change",
+        message=f"the subject cannot change while a client is subscribed to `{change.was('deliver_subject')}`",
         fix="stop the clients first, or declare a second consumer and move them",
     )
 

@@ -1,4 +1,4 @@
-"""A consumer's configuration that contradicts itself, or holds what no field can: servers refuse it on every write."""
+"""Consumer configurations that contradict themselves, or hold impossible values: servers refuse them on every write."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ STARTS = (
 
 @rule("CO547", "start-without-its-policy", err_code=codes(STARTS))
 def start_without_its_policy(change: Change, view: View) -> Iterator[Finding]:
-    """Where the consumer starts is said in two ways that do not fit: a start without its policy, or the other way round.
+    """A start has no matching policy, or a policy has no matching start.
 
     The server refuses it: `opt_start_seq` goes with `by_start_sequence`, `opt_start_time` with `by_start_time`, and
     `last_per_subject` needs a filter.
@@ -84,9 +84,9 @@ NEGATIVE = tuple(
 
 @rule("CO548", "negative-wait", on=ALL, err_code=codes(NEGATIVE))
 def negative_wait(change: Change, view: View) -> Iterator[Finding]:
-    """A negative time to acknowledge or to wait before redelivering.
+    """A time to acknowledge, or to wait before redelivery, is negative.
 
-    Servers from 2.12 on refuse it. 2.11 says ok, and the consumer is gone as soon as the server is upgraded.
+    Servers from 2.12 on refuse it. 2.11 accepts it, and the consumer is lost as soon as the server is upgraded.
 
     Instead: write a time above zero, or leave it out for 30s.
     """
@@ -97,7 +97,7 @@ LISTS = (
     Check(
         path="backoff",
         wrong=lambda c: bool(c.get("backoff") and c.get("max_deliver")) and len(c["backoff"]) > c["max_deliver"],
-        says="there are more waiting times in backoff than deliveries: max_deliver is lower",
+        says="backoff has more waiting times than max_deliver allows deliveries",
         fix="shorten backoff to max_deliver entries, or raise max_deliver",
         err_code=10116,
     ),
@@ -116,7 +116,8 @@ def more_waits_than_deliveries(change: Change, view: View) -> Iterator[Finding]:
 
 
 def _with_kept_negative(change: Change) -> Config | None:
-    """2.11 keeps a `max_deliver` below -1, which to us means no limit and to its own check a limit."""
+    """2.11 keeps a `max_deliver` below -1. For reconciler that means no limit, but the server's own check treats it as
+    a limit."""
     raw = change.live.state.get("config", {}) if change.live else {}
     if change.desired is None or raw.get("max_deliver", -1) >= -1 or change.touches("max_deliver"):
         return None
@@ -142,14 +143,14 @@ IMPOSSIBLE = (
         path="opt_start_seq",
         wrong=lambda c: c.get("opt_start_seq", 0) < 0,
         says="opt_start_seq cannot be negative",
-        fix="write the first sequence wanted, from 1 on",
+        fix="write the first sequence you want, from 1 on",
         err_code=10025,
     ),
     Check(
         path="opt_start_seq",
         wrong=lambda c: c.get("opt_start_seq", 0) > 1 << 63,
-        says="opt_start_seq {value} is beyond what a server reads back from its disk",
-        fix="write the first sequence wanted; no stream keeps messages from 2^62 on",
+        says="opt_start_seq {value} is larger than a server can read back from its disk",
+        fix="write the first sequence you want; no stream keeps messages from 2^62 on",
         reaction=Reaction.DOOMS,
     ),
 )
@@ -157,9 +158,9 @@ IMPOSSIBLE = (
 
 @rule("CO550", "impossible-number", err_code=codes(IMPOSSIBLE))
 def impossible_number(change: Change, view: View) -> Iterator[Finding]:
-    """A number outside of what the field can hold.
+    """A number is outside the range of its field.
 
-    The server refuses it. An `opt_start_seq` above 2^63 it takes, and the consumer is *gone* at its next start.
+    The server refuses it. It accepts an `opt_start_seq` above 2^63, and *loses* the consumer at its next start.
 
     Instead: leave the field out for no limit, or write a number in its range.
     """
@@ -168,14 +169,14 @@ def impossible_number(change: Change, view: View) -> Iterator[Finding]:
 
 DESCRIPTION, METADATA = 4096, 128 * 1024
 OWN = len("_nats.req.level") + len("0")
-"""What the server adds to the metadata of every consumer, and counts."""
+"""Bytes that the server adds to the metadata of every consumer, and counts."""
 
 
 @rule("CO512", "too-much-text", err_code=(10107, 10135))
 def too_much_text(change: Change, _view: View) -> Iterator[Finding]:
-    """A description of more than 4096 bytes, or metadata that take more than 128 KiB together.
+    """A description has more than 4096 bytes, or the metadata has more than 128 KiB together.
 
-    The server refuses it. Bytes count, not characters, and a few of the metadata's are the server's own.
+    The server refuses it. It counts bytes, not characters, and a few bytes of the metadata are its own.
 
     Instead: write less, and keep the rest elsewhere.
     """
@@ -189,7 +190,7 @@ def too_much_text(change: Change, _view: View) -> Iterator[Finding]:
             yield Finding(
                 outcome=Outcome.REFUSED,
                 path=path,
-                message=f"{path} is {some(size, 'byte')} long; the server keeps at most {most:_}",
+                message=f"{path} is {some(size, 'byte')} long, and the server keeps at most {most:_}",
                 fix=f"shorten {path}, and keep the rest elsewhere",
             )
 

@@ -35,12 +35,12 @@ FIELD_INFOS = _known.field_infos(ConsumerConfig)
 
 
 def unknown_fields(config: Config, version: Version) -> list[str]:
-    """Fields this version does not know: 2.11 drops them without a word, later versions refuse with 10025."""
+    """Fields this version does not know: 2.11 silently drops them, later versions refuse them with 10025."""
     return _known.unknown_fields(ConsumerConfig, config, version)
 
 
 def unknown_values(config: Config, version: Version) -> list[YoungValue]:
-    """Values of known fields that this version does not know; it refuses with 10025."""
+    """Values of known fields that this version does not know; it refuses them with 10025."""
     return _known.unknown_values(ConsumerConfig, config, version)
 
 

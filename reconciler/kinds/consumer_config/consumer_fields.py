@@ -26,21 +26,21 @@ from reconciler.kinds.fields.known import V2_10, V2_11, V2_12, V2_14, Known, Upd
 from reconciler.kinds.fields.texts import Subject
 from reconciler.kinds.fields.times import Time
 from reconciler.model.resource import Terms, text_like
-from reconciler.model.units import Bytes, Count, Duration, SequenceNumber
+from reconciler.model.units import Bytes, Count, Duration, SequenceNumber, number_or
 from reconciler.model.wire.version import Version
 
-LARGER_PULLS = gain(WIDER, "Larger and longer pulls are taken.", Side.READERS)
+LARGER_PULLS = gain(WIDER, "The server accepts larger and longer pulls.", Side.READERS)
 OTHER_MESSAGES = felt(
-    301, Side.POSITIONS, EVERY, "It goes on from where it is, with other messages.", also=(Side.READERS, Side.STORED)
+    301, Side.POSITIONS, EVERY, "It keeps its position and delivers other messages.", also=(Side.READERS, Side.STORED)
 )
 NOT_UPDATABLE = 10012
-"""The err_code of changes a consumer cannot take; the reason is only in the words."""
+"""The err_code of a change that a consumer cannot make; only the words tell why."""
 
 MEM_STORAGE = ((V2_11, Update.FREE), (Version(2, 14, 4), Update.FIXED))
 
 
 def _percent(value: Any) -> Any:
-    """`30`, `"30"` and `"30%"` are one."""
+    """`30`, `"30"` and `"30%"` are the same."""
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if isinstance(text, str) and not re.fullmatch("[0-9]{1,9}%?", text):
         raise PydanticCustomError(
@@ -52,7 +52,7 @@ def _percent(value: Any) -> Any:
 SampleFreq = Annotated[
     str,
     BeforeValidator(_percent),
-    WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "string", "pattern": "^[0-9]+%?$"}]}),
+    WithJsonSchema(number_or("^[0-9]+%?$")),
 ]
 
 
@@ -69,18 +69,21 @@ class ConsumerConfig(Terms):
     """The server's ConsumerConfig without its names, which are the key in the file; always durable."""
 
     description: Annotated[str | None, Known(felt=NOT_FELT)] = None
-    """What this consumer is for, at most 4096 bytes."""
+    """What the consumer is for, in at most 4096 bytes. Left out: none."""
     deliver_policy: Annotated[
         Literal["all", "last", "new", "by_start_sequence", "by_start_time", "last_per_subject"] | None,
         _fixed("deliver policy can not be updated", default="all", felt=fixed(101)),
     ] = None
-    """Where a new consumer starts. Server: all."""
+    """Where a new consumer begins: `all` with the first message, `last` with the last, `new` after it,
+    `last_per_subject` with the last of each subject, `by_start_sequence` at `opt_start_seq`, `by_start_time` at
+    `opt_start_time`."""
     opt_start_seq: Annotated[
         SequenceNumber | None, _fixed("start sequence can not be updated", unit="count", felt=fixed(102))
     ] = None
-    """First sequence, for `by_start_sequence` alone."""
+    """Sequence number of the first message to deliver, only with `deliver_policy: by_start_sequence`. Left out:
+    none."""
     opt_start_time: Annotated[Time | None, _fixed("start time can not be updated", unit="time", felt=fixed(103))] = None
-    """First time, for `by_start_time` alone."""
+    """Deliver messages stored at or after this time, only with `deliver_policy: by_start_time`. Left out: none."""
     ack_policy: Annotated[
         Literal["none", "all", "explicit", "flow_control"] | None,
         _fixed(
@@ -91,18 +94,19 @@ class ConsumerConfig(Terms):
             felt=fixed(104),
         ),
     ] = None
-    """Which messages must be acknowledged. Server: none; `flow_control` since 2.14."""
+    """Which messages clients acknowledge: `explicit` each one, `all` the last one for all before it, `none` none.
+    `flow_control` is for push consumers whose flow control acknowledges."""
     ack_wait: Annotated[
         Duration | None,
         Known(
             unit="duration",
-            left_out="30s, where it is acknowledged",
+            left_out="30s, if messages are acknowledged",
             felt=(
                 felt(
                     605,
                     Side.READERS,
                     frozenset({Way.LOWERED}),
-                    "Messages in flight for longer are delivered again, or given up where max_deliver is reached.",
+                    "Messages in flight for longer are redelivered, or never again if max_deliver is reached.",
                     "some are in flight",
                     (Side.POSITIONS,),
                 ),
@@ -110,7 +114,8 @@ class ConsumerConfig(Terms):
             ),
         ),
     ] = None
-    """Time to acknowledge before redelivery. Server: 30s with `explicit` or `all`; the first of `backoff`."""
+    """How long a client has to acknowledge a message before it is redelivered. Left out: 30s with `ack_policy`
+    `explicit` or `all`; the first of `backoff` if that is set."""
     max_deliver: Annotated[
         Count | None,
         Known(
@@ -121,28 +126,29 @@ class ConsumerConfig(Terms):
                     603,
                     Side.STORED,
                     TIGHTER,
-                    "Messages in flight that were delivered so often are never delivered again.",
+                    "Messages in flight that were already delivered that often are never redelivered.",
                     "some are in flight",
                     (Side.READERS, Side.POSITIONS),
                 ),
-                gain(WIDER, "What failed is delivered again.", Side.READERS, Side.STORED, Side.POSITIONS),
+                gain(WIDER, "Failed messages are redelivered.", Side.READERS, Side.STORED, Side.POSITIONS),
             ),
         ),
     ] = None
-    """How often a message is delivered at most. Server: -1, no limit."""
+    """How many times a message may be delivered."""
     backoff: Annotated[
         tuple[Duration, ...] | None,
         Known(
             unit="durations",
-            felt=(felt(608, Side.READERS, EVERY, "Redeliveries come at other times.", "messages are in flight"),),
+            felt=(felt(608, Side.READERS, EVERY, "Redeliveries happen at other times.", "messages are in flight"),),
         ),
     ] = None
-    """Waiting times before redeliveries, the last one repeating; replaces `ack_wait`."""
+    """How long to wait before each redelivery, the last one repeating. It replaces `ack_wait`. Left out: `ack_wait`
+    before each."""
     filter_subject: Annotated[
         Subject | None,
         Known(felt=(OTHER_MESSAGES,)),
     ] = None
-    """Deliver only matching subjects; not together with `filter_subjects`. Server: all."""
+    """Deliver only messages whose subjects match. Excludes `filter_subjects`. Left out: all subjects."""
     filter_subjects: Annotated[
         tuple[Subject, ...] | None,
         Known(
@@ -152,26 +158,26 @@ class ConsumerConfig(Terms):
             felt=(OTHER_MESSAGES,),
         ),
     ] = None
-    """Deliver subjects that match any of these, which must not overlap. Since 2.10."""
+    """Deliver only messages whose subjects match one of these, which must not overlap. Left out: all subjects."""
     replay_policy: Annotated[
         Literal["instant", "original"] | None,
         _fixed("replay policy can not be updated", default="instant", felt=fixed(105)),
     ] = None
-    """As fast as possible, or as slowly as messages came in. Server: instant."""
+    """How fast stored messages are delivered: `instant` at once, `original` at the pace at which they arrived."""
     rate_limit_bps: Annotated[
         Count | None,
         Known(
             unit="count",
             left_out="no limit",
             felt=(
-                felt(608, Side.READERS, TIGHTER, "Messages come more slowly.", "there is more to deliver"),
-                unfelt(WIDER, "Messages come sooner."),
+                felt(608, Side.READERS, TIGHTER, "Messages arrive more slowly.", "messages are pending"),
+                unfelt(WIDER, "Messages arrive sooner."),
             ),
         ),
     ] = None
-    """Bits per second at most, for push consumers. Server: no limit."""
+    """How many bits per second a push consumer may deliver."""
     sample_freq: Annotated[SampleFreq | None, Known(felt=NOT_FELT)] = None
-    """Share of acknowledgements reported as metrics, in percent. Server: none."""
+    """How many of the acknowledgements the server reports as events, in percent: 30 or 30%. Left out: none."""
     max_waiting: Annotated[
         Count | None,
         _fixed(
@@ -181,7 +187,7 @@ class ConsumerConfig(Terms):
             felt=fixed(106),
         ),
     ] = None
-    """Waiting pull requests at most. Server: 512 for pull consumers."""
+    """How many pull requests may wait at the server. Left out: 512 for a pull consumer."""
     max_ack_pending: Annotated[
         Count | None,
         Known(
@@ -192,42 +198,46 @@ class ConsumerConfig(Terms):
                     606,
                     Side.READERS,
                     TIGHTER,
-                    "Nothing is delivered until enough is acknowledged.",
-                    "as many messages are in flight",
+                    "Nothing is delivered until enough messages are acknowledged.",
+                    "that many messages are in flight",
                 ),
-                gain(WIDER, "More is delivered at once.", Side.READERS, Side.STORED, Side.POSITIONS),
+                gain(WIDER, "More messages are delivered at once.", Side.READERS, Side.STORED, Side.POSITIONS),
             ),
         ),
     ] = None
-    """Delivered but unacknowledged messages at most. Server: 1000 or less unless ack_policy is none; -1 is no limit."""
+    """How many messages may be delivered and not yet acknowledged; -1 is no limit. Left out: what `consumer_limits`
+    of the stream says, else 1000 or what account and server allow; no limit without acknowledgements."""
     flow_control: Annotated[
         bool | None, _fixed("flow control can not be updated", unit="flag", default=False, felt=fixed(107))
     ] = None
-    """Slow down for slow push subscribers; needs `idle_heartbeat`. Server: false."""
+    """Slow down for a slow subscriber of a push consumer. Needs `idle_heartbeat`. Left out: false; true with
+    `ack_policy: flow_control`."""
     headers_only: Annotated[
         bool | None,
         Known(
             unit="flag",
             default=False,
             felt=(
-                felt(601, Side.READERS, SET, "Messages come without their payload."),
-                gain(UNSET, "Payloads come again.", Side.READERS),
+                felt(601, Side.READERS, SET, "Messages arrive without their payload."),
+                gain(UNSET, "Messages arrive with their payload again.", Side.READERS),
             ),
         ),
     ] = None
-    """Deliver headers without messages. Server: false."""
+    """Deliver the headers alone, without the messages."""
     max_batch: Annotated[
         Count | None,
         Known(
             unit="count",
             depends="a limit in the server's own settings",
             felt=(
-                felt(602, Side.READERS, TIGHTER, "Pulls for more messages are refused (409).", "clients pull so many"),
+                felt(
+                    602, Side.READERS, TIGHTER, "The server refuses pulls for more messages (409).", "clients pull more"
+                ),
                 LARGER_PULLS,
             ),
         ),
     ] = None
-    """Messages per pull request at most. Server: no limit, or its own."""
+    """How many messages one pull request may ask for. Left out: no limit, or that of the server."""
     max_expires: Annotated[
         Duration | None,
         Known(
@@ -235,25 +245,29 @@ class ConsumerConfig(Terms):
             left_out="no limit",
             felt=(
                 felt(
-                    602, Side.READERS, TIGHTER, "Pulls that wait for longer are refused (409).", "clients wait so long"
+                    602,
+                    Side.READERS,
+                    TIGHTER,
+                    "The server refuses pulls that wait longer (409).",
+                    "clients wait longer",
                 ),
                 LARGER_PULLS,
             ),
         ),
     ] = None
-    """How long a pull request may wait at most, at least 1ms. Server: no limit."""
+    """How long a pull request may wait, at least 1ms."""
     max_bytes: Annotated[
         Bytes | None,
         Known(
             unit="bytes",
             left_out="no limit",
             felt=(
-                felt(602, Side.READERS, TIGHTER, "Pulls for more bytes are refused (409).", "clients ask for so many"),
+                felt(602, Side.READERS, TIGHTER, "The server refuses pulls for more bytes (409).", "clients pull more"),
                 LARGER_PULLS,
             ),
         ),
     ] = None
-    """Bytes per pull request at most. Server: no limit."""
+    """How many bytes one pull request may ask for."""
     deliver_subject: Annotated[
         Subject | None,
         Known(
@@ -265,19 +279,19 @@ class ConsumerConfig(Terms):
                     607,
                     Side.READERS,
                     SWITCHED,
-                    "Subscribers of the old subject hear nothing more, and what is in flight is delivered again at once.",
+                    "Subscribers of the old subject receive nothing more, and messages in flight are redelivered at once.",
                     also=(Side.POSITIONS,),
                 ),
                 felt(
                     109,
                     Side.READERS,
                     SET | UNSET,
-                    "A consumer that pulls becomes one that pushes, or the other way round: it is made anew, or the change is refused.",
+                    "A pull consumer becomes a push consumer, or the other way round: it is recreated, or the change is refused.",
                 ),
             ),
         ),
     ] = None
-    """Subject a push consumer delivers to; without it, clients pull."""
+    """The subject that a push consumer delivers to. Left out: this is a pull consumer."""
     deliver_group: Annotated[
         str | None,
         Known(
@@ -291,11 +305,12 @@ class ConsumerConfig(Terms):
             )
         ),
     ] = None
-    """Queue group that shares a push consumer's messages. Server: none."""
+    """The queue group that shares the messages of a push consumer. Left out: none."""
     idle_heartbeat: Annotated[
         Duration | None, _fixed("heart beats can not be updated", unit="duration", felt=fixed(108))
     ] = None
-    """How often a quiet push consumer reports itself, at least 100ms. Server: never."""
+    """How often a push consumer with nothing to deliver sends a heartbeat, at least 100ms. Left out: never; 1s with
+    `ack_policy: flow_control`."""
     inactive_threshold: Annotated[
         Duration | None,
         Known(
@@ -306,19 +321,20 @@ class ConsumerConfig(Terms):
                     604,
                     Side.POSITIONS,
                     TIGHTER,
-                    "The consumer is deleted with its position when it is idle for so long; from an interest stream, the messages "
-                    "that only it wanted.",
+                    "The server deletes the consumer with its position once it has been idle for that long; on an interest stream, "
+                    "it also deletes the messages that only this consumer wanted.",
                     also=(Side.READERS, Side.STORED),
                 ),
-                gain(WIDER, "It is kept for longer.", Side.POSITIONS, Side.READERS),
+                gain(WIDER, "The server keeps the consumer longer.", Side.POSITIONS, Side.READERS),
             ),
         ),
     ] = None
-    """Idle time after which the server deletes the consumer, durable or not. Server: the stream's limit, else never."""
+    """How long the consumer may have no client before the server deletes it, durable or not. Left out: what
+    `consumer_limits` of the stream says, else the server keeps it."""
     num_replicas: Annotated[Count | None, Known(unit="count", default=0, left_out="as its stream", felt=NOT_FELT)] = (
         None
     )
-    """On how many servers; 0 follows the stream. Server: 0."""
+    """How many servers hold the consumer's state; 0 is as many as hold the stream. Left out: as the stream (0)."""
     mem_storage: Annotated[
         bool | None,
         Known(
@@ -330,9 +346,10 @@ class ConsumerConfig(Terms):
             felt=fixed(110),
         ),
     ] = None
-    """Keep the consumer's state in memory, even of a file stream. Server: false."""
+    """Keep the consumer's state in memory, even if the stream is stored in files."""
     metadata: Annotated[dict[str, str] | None, Known(unit="mapping", since=V2_10, felt=NOT_FELT)] = None
-    """Labels of your own kept by the server, together at most 128 KiB; `_nats.*` is the server's. Since 2.10."""
+    """Key-value pairs of your own that the server keeps, together at most 128 KiB. Keys that begin with `_nats.`
+    belong to the server. Left out: none."""
     pause_until: Annotated[
         Time | None,
         Known(
@@ -342,11 +359,31 @@ class ConsumerConfig(Terms):
             update=Update.INERT,
             felt=(
                 felt(609, Side.READERS, SET | SWITCHED, "Nothing is delivered until then.", "it lies in the future"),
-                gain(UNSET, "What is pending is delivered.", Side.READERS, Side.STORED, Side.POSITIONS),
+                gain(UNSET, "Pending messages are delivered.", Side.READERS, Side.STORED, Side.POSITIONS),
             ),
         ),
     ] = None
-    """Deliver nothing until then; updates ignore it, the pause request changes it. Server: not paused. Since 2.11."""
+    """Deliver nothing until then. Left out: not paused. Updates: any change; the plan pauses or resumes the
+    consumer with a request of its own."""
+    priority_policy: Annotated[
+        Literal["none", "overflow", "pinned_client", "prioritized"] | None,
+        Known(
+            default="none",
+            since=V2_11,
+            level=1,
+            values_since={"prioritized": V2_12},
+            felt=(
+                felt(
+                    121,
+                    Side.READERS,
+                    EVERY,
+                    "The server refuses clients of the old policy, and an old pin blocks the others.",
+                ),
+            ),
+        ),
+    ] = None
+    """Which of the waiting clients is served: `none` any, `overflow` only those whose threshold is exceeded,
+    `pinned_client` one until it falls silent, `prioritized` those of the best priority."""
     priority_groups: Annotated[
         tuple[Group, ...] | None,
         Known(
@@ -361,22 +398,8 @@ class ConsumerConfig(Terms):
             ),
         ),
     ] = None
-    """Name of the priority group clients pull with, 1 to 16 of `A-Z a-z 0-9 - _ / =`. Since 2.11."""
-    priority_policy: Annotated[
-        Literal["none", "overflow", "pinned_client", "prioritized"] | None,
-        Known(
-            default="none",
-            since=V2_11,
-            level=1,
-            values_since={"prioritized": V2_12},
-            felt=(
-                felt(
-                    121, Side.READERS, EVERY, "Clients of the old policy are refused, and an old pin blocks the others."
-                ),
-            ),
-        ),
-    ] = None
-    """Who is served: all, those behind a long queue, one at a time, by priority (2.12). Server: none. Since 2.11."""
+    """The priority group that clients name when they pull: one name of 1 to 16 of `A-Z a-z 0-9 - _ / =`. Left out:
+    none."""
     priority_timeout: Annotated[
         Duration | None,
         Known(
@@ -388,10 +411,11 @@ class ConsumerConfig(Terms):
                     608,
                     Side.READERS,
                     EVERY,
-                    "Another client takes over sooner or later from one that is pinned and silent.",
+                    "Another client takes over from a pinned and silent one, earlier or later than before.",
                     "clients are pinned",
                 ),
             ),
         ),
     ] = None
-    """Silence after which another client is pinned. Server: 2m for `pinned_client`. Since 2.11."""
+    """How long a pinned client may be silent before another one is pinned. Left out: 2m with `priority_policy:
+    pinned_client`."""

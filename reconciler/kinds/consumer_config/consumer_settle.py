@@ -1,4 +1,4 @@
-"""Consumers in canonical form: from what a server echoes, and from what a file says by predicting that echo."""
+"""Consumers in canonical form: from what a server echoes, and from what a file says, by predicting that echo."""
 
 from __future__ import annotations
 
@@ -45,19 +45,20 @@ _canon = Canon(
 
 
 def canonical(config: Config) -> dict[str, Json]:
-    """From a server's echo, or any configuration in the server's names; the consumer's names are not part of it."""
+    """The canonical form of a server's echo, or of any configuration with the server's names; the consumer's own names
+    are not part of it."""
     sparse = _canon(config)
     for name in NAMES:
         sparse.pop(name, None)
-    # 30s is filled in for these policies only, and the policy is fixed for the consumer's whole life.
+    # The server fills in 30s only for these policies, and a consumer's policy never changes.
     if sparse.get("ack_wait") == ACK_WAIT and sparse.get("ack_policy") in ("explicit", "all"):
         del sparse["ack_wait"]
     return sparse
 
 
 def settle(body: Config, target: Target, *, parent: Config | None = None) -> Settled:
-    """What this server would echo for `body`. `parent` is the stream's canonical configuration. Fields and values this
-    version lacks stay as written: a rule refuses them."""
+    """What this server would echo for `body`. `parent` is the stream's canonical configuration. Fields and values that
+    this version lacks stay as written: a rule refuses them."""
     said = canonical(body)
     config = dict(said)
     _flow_controlled(config, target.version)
@@ -75,7 +76,7 @@ FOLLOWS = {
 
 
 def stock(config: Config) -> Config:
-    """What stands for a left-out time to acknowledge: 30s where there is something to acknowledge."""
+    """What a left-out time to acknowledge stands for: 30s if there is something to acknowledge."""
     return _WAITS if config.get("ack_policy") in ("explicit", "all") else _NEVER_WAITS
 
 
@@ -89,7 +90,7 @@ def _flow_controlled(config: dict[str, Json], version: Version) -> None:
 
 
 def _first_backoff(config: dict[str, Json]) -> None:
-    """The first backoff replaces the time to acknowledge; canonical form drops it where it is the default anyway."""
+    """The first backoff replaces the time to acknowledge; the canonical form drops it if it is the default anyway."""
     if "backoff" in config:
         config["ack_wait"] = config["backoff"][0]
         config.update(canonical({key: config.pop(key) for key in ("ack_wait", "ack_policy") if key in config}))
@@ -102,7 +103,7 @@ def _pinned_timeout(config: dict[str, Json], body: Config, version: Version) -> 
 
 
 def _filled(config: Config, target: Target, parent: Config) -> dict[str, ServerDefault]:
-    """What the server fills in where the file says nothing."""
+    """What the server fills in for fields that the file leaves out."""
     limits = parent.get("consumer_limits") or {}
     fills = _fills(
         "deliver_subject" not in config, "ack_policy" in config, target.limits.get("max_ack_pending") or 0,
@@ -124,7 +125,7 @@ _IN_FLIGHT = ServerDefault(MAX_ACK_PENDING, most=MAX_ACK_PENDING)
 def _fills(
     is_pull: bool, is_acknowledged: bool, allowed: int, most_in_flight: int, threshold: int
 ) -> Mapping[str, ServerDefault]:
-    """By field. The last two numbers are what the stream hands down; thousands of consumers are filled in alike."""
+    """By field. The last two numbers are inherited from the stream; thousands of consumers are filled in alike."""
     return {
         "max_waiting": _WAITING if is_pull else _NOTHING,
         "max_ack_pending": _inherited(most_in_flight) or _in_flight(allowed, is_acknowledged),
@@ -138,7 +139,7 @@ def _inherited(limit: int) -> ServerDefault | None:
 
 
 def _in_flight(allowed: int, is_acknowledged: bool) -> ServerDefault:
-    """1000, or less where the account or the server (which no request shows) allows less."""
+    """1000, or less if the account or the server (which no request shows) allows less."""
     if not is_acknowledged:
         return _NOTHING
     if 0 < allowed < MAX_ACK_PENDING:

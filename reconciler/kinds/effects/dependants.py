@@ -1,4 +1,5 @@
-"""The addresses of those that read or copy a stream, whosever they are. Ephemeral consumers have none: nobody manages them."""
+"""The addresses of everything that reads or copies a stream, whoever owns it. Ephemeral consumers have none: nobody
+manages them."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ Consumers = Mapping[str, Mapping[str, Json]]
 
 
 def streams(names: Iterable[str], view: View) -> list[Address]:
-    """Of streams by their own names: those of buckets, stores and elastic groups are known as these."""
+    """Addresses of streams, given their own names. Streams of buckets, object stores and elastic groups have the
+    address of these."""
     return [
         known for name in names if (known := next(filter(_known(view).__contains__, _candidates(name, view)), None))
     ]
@@ -29,12 +31,13 @@ def _candidates(name: str, view: View) -> Iterator[Address]:
 
 @lru_cache(maxsize=4)
 def _known(view: View) -> frozenset[Address]:
-    """Live under some kind, or remembered."""
+    """Addresses that are live under some kind, or remembered."""
     return frozenset((*view.live, *view.ledger))
 
 
 def consumers(stream: str, names: Iterable[str], view: View) -> list[Address]:
-    """Of consumers of one stream; those that serve the members of a static group are that group's."""
+    """Addresses of consumers of one stream. Consumers that serve the members of a static group have the address of the
+    group."""
     found = dict.fromkeys(known for name in names if (known := _consumer(stream, name, view)))
     return list(found)
 
@@ -48,29 +51,29 @@ def _consumer(stream: str, name: str, view: View) -> Address | None:
 
 
 def _is_of_a_bucket(stream: str, consumer: str, view: View) -> bool:
-    """One that lasts. Kinds know nothing of consumers of buckets, where most come and go."""
+    """A durable consumer of a bucket. No kind manages consumers of buckets, since most of them come and go."""
     info = view.snapshot.consumers.get(stream, {}).get(consumer)
     is_bucket = any(one.kind != "stream" and view.is_stream(one) for one in streams([stream], view))
     return is_bucket and info is not None and bool(info["config"].get("durable_name"))
 
 
 def copies(stream: str, view: View) -> list[Address]:
-    """Of its mirrors, of streams that source it, and of groups whose queues do."""
+    """Its mirrors, streams that source it, and groups whose queues do."""
     return streams(origins.copying_on(stream, view), view)
 
 
 def consuming(stream: str, view: View) -> list[Address]:
-    """All that consume it now."""
+    """Everything that consumes it now."""
     return consumers(stream, view.snapshot.consumers.get(stream, {}), view)
 
 
 def everybody(stream: str, view: View) -> list[Address]:
-    """All that consume or copy it now."""
+    """Everything that consumes or copies it now."""
     return [*consuming(stream, view), *copies(stream, view)]
 
 
 def groups(stream: str, view: View) -> list[Address]:
-    """Static groups, whose members make consumers of it."""
+    """Static groups, whose members create consumers of the stream."""
     return [one for one in _known(view) if one.kind == "static_group" and one.stream == stream]
 
 

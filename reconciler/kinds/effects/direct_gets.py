@@ -1,4 +1,4 @@
-"""What direct gets of a stream experience, answered by itself or by mirrors in its place."""
+"""What happens to direct gets of a stream, whether the stream answers them or mirrors do in its place."""
 
 from __future__ import annotations
 
@@ -18,48 +18,53 @@ from reconciler.model.resource import Address, Json
 
 @foretold(605, "direct-gets-refused")
 def direct_gets_refused(moved: MovedField) -> Iterable[Finding]:
-    """Direct gets are no longer answered, or by a mirror that does not hold all of its origin.
+    """Nobody answers direct gets any more, or a mirror answers them that does not hold all of its origin.
 
-    Clients that read with direct gets, as most clients of buckets do from the moment they open one, get "no responders".
-    Where a mirror goes on answering in its origin's place, it is a note. Any mirror with `mirror_direct` answers for its
-    origin, also one with a filter or limits of its own: a get of what it does not hold finds nothing, now and then.
+    Clients that read with direct gets get "no responders". Most clients of buckets read like this from the moment they
+    open one. If a mirror still answers in its origin's place, this is a note. Any mirror with `mirror_direct` answers
+    for its origin, even with a filter or limits of its own: a get of a message it does not hold sometimes finds
+    nothing.
 
     Instead: let these clients read through the stream's leader first.
     """
     if moved.field == "mirror_direct":
         yield from _in_its_origins_place(moved)
     elif not state_of(moved.change).get("messages"):
-        yield note("direct gets get no answer from then on")
+        yield note("from then on direct gets get no answer")
     elif mirrors := list(_answering(moved, stream_of(moved.change))):
-        yield note(f"direct gets are answered by {listed(mirrors)} alone, with what is copied there")
+        yield note(
+            f"from then on only {listed(mirrors)} answer{'s' if len(mirrors) == 1 else ''} direct gets, with what is copied there"
+        )
     else:
-        opened = "clients that have opened it read with direct gets, and get no answer until they open it anew"
+        opened = "clients that have opened it read with direct gets, and get no answer until they reopen it"
         readers = "direct gets get no answer" if moved.change.address.kind == "stream" else opened
         yield Finding(
             outcome=Outcome.WARNS,
             path=moved.path,
-            message=f"{readers}: {some(state_of(moved.change)['messages'], 'stored message')} can then be read "
-            "through the leader alone",
+            message=f"{readers}: clients can then read {some(state_of(moved.change)['messages'], 'stored message')} only "
+            "through the leader",
             fix="let these clients read through the leader first",
         )
 
 
 def _in_its_origins_place(moved: MovedField) -> Iterator[Finding]:
-    """What becomes of direct gets of a mirror's origin."""
+    """What happens to direct gets of a mirror's origin."""
     origin = ((moved.change.becomes("mirror") or moved.change.was("mirror")) or {}).get("name", "")
     own, streams = stream_of(moved.change), moved.view.snapshot.streams
     if value_after(moved.change, moved.path):
         held, all_of_it = (streams.get(name, {}).get("state", {}).get("messages", 0) for name in (own, origin))
         words = (
             f"this mirror answers direct gets of {origin} as well, and holds {some(held)} of its "
-            f"{some(all_of_it, 'message')}: gets of the others find nothing (404), now and then"
+            f"{some(all_of_it, 'message')}: gets of the others sometimes find nothing (404)"
         )
-        fix = f"take allow_direct off {origin}, or let the mirror hold all of it"
+        fix = f"remove allow_direct from {origin}, or let the mirror hold all of it"
         yield from [_at_once(moved, words, fix)] if held < all_of_it else []
     elif streams.get(origin, {}).get("config", {}).get("allow_direct") or list(_answering(moved, origin)):
-        yield note(f"this mirror no longer answers direct gets of its origin {origin}, which are left to others")
+        yield note(f"this mirror no longer answers direct gets of its origin {origin}; others still do")
     elif origin in streams:
-        words = f"direct gets of {origin} get no answer: this mirror alone answered them, since {origin} has no allow_direct"
+        words = (
+            f"direct gets of {origin} get no answer: only this mirror answered them, since {origin} has no allow_direct"
+        )
         yield _at_once(
             moved, words, f"set allow_direct of {origin}, or let these clients read through the leader first"
         )
@@ -101,8 +106,8 @@ def _takes_a_part(origin: Mapping[str, Json]) -> bool:
 
 @notes_of(301)
 def kept_by_mirrors(moved: MovedField) -> Iterable[Finding]:
-    """What a limit removes a mirror may keep, and goes on giving it to clients that ask the origin. Of what is stored for one
-    subject, they ask for the last."""
+    """A mirror may keep messages that a limit deletes, and still gives them to clients that ask the origin. Clients
+    only ask for the last message of each subject."""
     change, path = moved.change, moved.path
     if moved.field == "max_msgs_per_subject" or not is_lowered(change, path) or not state_of(change).get("messages"):
         return
@@ -112,7 +117,7 @@ def kept_by_mirrors(moved: MovedField) -> Iterable[Finding]:
     keeping = [name for name, _ in _in_its_place(moved, stream_of(change)) if _keeps_more(name, moved, most)]
     if keeping:
         who = f"{listed(keeping)}, which answer{'s' if len(keeping) == 1 else ''} in its place"
-        yield note(f"direct gets find what is gone in {who}, now and then")
+        yield note(f"direct gets sometimes find deleted messages in {who}")
 
 
 def _keeps_more(mirror: str, moved: MovedField, most: int) -> bool:

@@ -1,4 +1,5 @@
-"""What is live and will not survive the next start: an update was taken whose result the server refuses when it starts."""
+"""Live objects that will not survive the next start: the server accepted an update whose result it refuses when it
+starts."""
 
 from __future__ import annotations
 
@@ -15,19 +16,19 @@ from reconciler.kinds.stream_config.validity import OwnName, Sent, Validity
 from reconciler.model.resource import Json
 
 FOR_LIFE = frozenset({"sealed", "allow_msg_counter"})
-"""No update takes these back."""
-COPY = "make a second stream that sources this one, and read from that when it has everything"
+"""No update removes these."""
+COPY = "create a second stream that sources this one, and read from that once it has everything"
 
 
 def doomed_live(family: str, checks: Sequence[Validity], own: OwnName = lambda name: name) -> Rule:
-    """The 320 of a family: the checks that servers make at every start, on what is there."""
+    """The 320 of a family: the checks that servers make at every start, applied to what is live."""
     refusing = [one for one in checks if one.err_codes]
 
     def judge(change: Change, view: View) -> Iterator[Finding]:
         """A live stream has a configuration that this server refuses when it starts, or that the next version refuses.
 
-        Updates are checked less strictly than what is found in the store: the server said ok to one, and after its next
-        restart or upgrade the stream is gone, with everything in it. Nothing needs to change for that, so every plan says it.
+        Servers check updates less strictly than what they find in their store. The server accepted an update, and at its next
+        restart or upgrade it loses the stream with everything in it. That needs no further change, so every plan says it.
 
         Instead: write the configuration that the message asks for and apply it before any server restarts.
         """
@@ -45,16 +46,19 @@ def doomed_live(family: str, checks: Sequence[Validity], own: OwnName = lambda n
 
 
 def _doom(found: Finding, info: Json) -> Finding:
-    """Said as the check says it, with what goes and that it is urgent."""
+    """The words of the check, with what is lost and how urgent it is."""
     state = info.get("state", {})
     messages = state.get("messages", 0)
-    stored = f"its {some(messages, 'message')} ({size(state.get('bytes', 0))})" if messages else "which is empty,"
+    lost = (
+        f"this stream and its {some(messages, 'message')} ({size(state.get('bytes', 0))})"
+        if messages
+        else "this empty stream"
+    )
     when = "upgrade" if "next version" in found.message else "restart"
     return Finding(
         outcome=Outcome.WARNS,
         path=found.path,
-        message=f"this stream{' and' if messages else ','} {stored} will be gone after the next {when} of the server: "
-        f"{found.message}",
+        message=f"the server will lose {lost} at its next {when}: {found.message}",
         fix=f"before any server restarts: {COPY if found.path in FOR_LIFE else found.fix}",
         quantities={"messages": state.get("messages", 0), "bytes": state.get("bytes", 0)},
     )

@@ -1,7 +1,8 @@
-"""Rules that foretell what clients will experience: made of the table of fields, and of one function for each family of changes.
+"""Rules that foretell what clients will experience, made of the table of fields and one function for each family of
+changes.
 
-The table says which field and which way; the function looks at live state, and finds what hurts. What does not hurt now,
-and only may one day, is no verdict but a note among the consequences.
+The table says which field and which way. The function reads live state and finds what hurts now. What may only hurt one
+day is no verdict, but a note among the consequences.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from reconciler.model.wire.questions import Question
 
 @dataclass(frozen=True, slots=True)
 class MovedField:
-    """A field that changes in a way that clients may feel."""
+    """A field that changes in a way that clients may notice."""
 
     change: Change
     view: View
@@ -43,46 +44,46 @@ Ask = Callable[[MovedField], Iterable[Question]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Foretold:
-    """One family of changes: its docstring is the page, without the fields, which the table says."""
+    """One family of changes. The function's docstring is the page; the table adds the fields."""
 
     number: str
     name: str
     tell: Tell
     ask: Ask = lambda _moved: ()
     has_rule: bool = False
-    """Another rule of this number judges what hurts now; here are its notes alone."""
+    """Another rule of this number judges what hurts now; this family has only notes."""
 
 
 def foretold(number: int, name: str, ask: Ask = lambda _moved: ()) -> Callable[[Tell], Foretold]:
-    """Make a family of changes of a function that finds what hurts. `ask`: what must be asked before it can tell."""
+    """Makes a family of changes from a function that finds what hurts. `ask`: what it must ask the server first."""
     return lambda tell: Foretold(number=str(number), name=name, tell=tell, ask=ask)
 
 
 def notes_of(number: int) -> Callable[[Tell], Foretold]:
-    """Make notes of a function, under the number of a rule that stands elsewhere and judges what hurts now."""
+    """Makes notes from a function, under the number of a rule defined elsewhere that judges what hurts now."""
     return lambda tell: Foretold(number=str(number), name="", tell=tell, has_rule=True)
 
 
 def note(message: str) -> Finding:
-    """What may hurt one day, and does not hurt now."""
+    """A note on what may hurt one day, and does not hurt now."""
     return Finding(outcome=Outcome.ALLOWED, message=message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effects:
-    """All that is foretold of one kind."""
+    """Everything that is foretold of one kind."""
 
     family: str
     fields: Mapping[str, Known]
     families: Sequence[Foretold]
     own: OwnName = as_named
     keys: Collection[str] | None = None
-    """Names of its own that a file can say; None: those of all fields."""
+    """Names of its own that a file can state; None: those of all fields."""
     tables: Mapping[str, Mapping[str, tuple[Felt, ...]]] = field(init=False)
-    """By a rule's number: fields whose changes it foretells, by the names that the kind itself has for them."""
+    """By a rule's number: the fields whose changes it foretells, by the kind's own names."""
 
     told: Mapping[str, str] = field(init=False)
-    """The server's names of the fields that a file can say."""
+    """The server's names of the fields that a file can state."""
 
     def __post_init__(self) -> None:
         named = {self.own(name): name for name in self.fields}
@@ -94,11 +95,11 @@ class Effects:
         return {path: effects for path, name in told.items() if (effects := _by(one, self.fields[name]))}
 
     def rules(self) -> tuple[Rule, ...]:
-        """One for each family that any field of this kind belongs to; families of notes alone have none."""
+        """One rule for each family that any field of this kind belongs to; families of notes alone have none."""
         return tuple(self._rule(one) for one in self.families if self.tables[one.number] and not one.has_rule)
 
     def consequences(self, change: Change, view: View) -> Iterator[Consequence]:
-        """Notes: what may hurt one day, with the rule whose page says more."""
+        """Notes: what may hurt one day, with the code of the page that says more."""
         for one, moved in self._moved(change, view):
             for found in one.tell(moved):
                 if found.outcome is Outcome.ALLOWED:

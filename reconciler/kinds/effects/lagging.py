@@ -1,6 +1,8 @@
-"""Streams that have still to take in some of another: mirrors, and what is filled from sources, as the queues of groups are.
+"""Streams that have not yet copied everything from another: mirrors, and streams with sources, such as the queues of
+groups.
 
-Only whether they are behind is said, never by how much: what is on its way, or did not fit in, a server does not count.
+The plan says only whether they are behind, never by how much: a server does not count what is on its way or did not
+fit.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ NAMED = 3
 
 
 def lagging(origin: str, view: View) -> list[str]:
-    """Streams that have still to take in some of this one, and are there once this plan is applied."""
+    """Streams that have not yet copied everything from this one, and that exist once this plan is applied."""
     return [name for name in _by_origin(view).get(origin, []) if name not in removed(view)]
 
 
@@ -31,15 +33,13 @@ def taking_in(origin: str, view: View) -> list[str]:
 
 
 def behind_in(origin: str, view: View) -> str:
-    """In words after a semicolon; none where nobody is."""
+    """Words after a semicolon; empty if no copy is behind."""
     names = lagging(origin, view)
     if not names:
         return ""
     said = names[:NAMED] + ([some(len(names) - NAMED, "other")] if len(names) > NAMED else [])
     copies = f"stream{'s' if len(names) > 1 else ''} {listed(said)}"
-    return (
-        f"; {copies} {'have' if len(names) > 1 else 'has'} not yet taken in all of {origin}, and may miss some of them"
-    )
+    return f"; {copies} {'have' if len(names) > 1 else 'has'} not yet copied all of {origin}, and may miss some of them"
 
 
 @lru_cache(maxsize=4)
@@ -53,7 +53,7 @@ def _by_origin(view: View) -> dict[str, list[str]]:
 
 
 def _told(info: Mapping[str, Json]) -> Iterator[Mapping[str, Json]]:
-    """What the server says of where this account's streams are taken in."""
+    """What the server says of the copies that this account's streams make."""
     mirror = info.get("mirror")
     yield from (
         told for told in (*(info.get("sources") or ()), *([mirror] if mirror else ())) if not told.get("external")

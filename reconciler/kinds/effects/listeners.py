@@ -11,7 +11,7 @@ from reconciler.kinds.effects.publishers import limit_after
 from reconciler.kinds.effects.sources_begun import begun
 from reconciler.kinds.effects.surplus import state_of, stream_of
 from reconciler.kinds.fields.felt import value_after
-from reconciler.kinds.fields.words import amount, listed, some, verb
+from reconciler.kinds.fields.words import amount, listed, some
 from reconciler.kinds.stream_config import origins
 from reconciler.kinds.stream_config.origins import taken_subjects
 from reconciler.kinds.subjects.subjects import collide, is_subset
@@ -21,9 +21,10 @@ from reconciler.model.resource import Json
 
 @foretold(607, "listeners-fall-silent")
 def listeners_fall_silent(moved: MovedField) -> Iterable[Finding]:
-    """Plain subscribers hear nothing more: what is stored is not published again, or under another subject.
+    """Plain subscribers receive nothing more: the stream no longer republishes its messages, or does so on another
+    subject.
 
-    No server says whether anybody listens.
+    No server tells whether anybody listens.
 
     Instead: move the subscribers first.
     """
@@ -33,29 +34,29 @@ def listeners_fall_silent(moved: MovedField) -> Iterable[Finding]:
     before, after = moved.change.was(moved.path) or {}, moved.change.becomes(moved.path) or {}
     old, new = before.get("dest", ""), after.get("dest", "")
     if not after:
-        said = f"what is stored is no longer published to {old}"
+        said = f"from then on the stream does not republish messages to {old}"
     elif old != new:
-        said = f"what is stored is published to {new} and no longer to {old}"
+        said = f"from then on the stream republishes messages to {new} instead of {old}"
     elif after.get("src", ">") != before.get("src", ">"):
-        said = f"of what is stored only {after.get('src', '>')} is published to {new}"
+        said = f"from then on the stream republishes only {after.get('src', '>')} to {new}"
     elif after.get("headers_only") and not before.get("headers_only"):
-        said = f"what is stored is published to {new} without its payload"
+        said = f"from then on the stream republishes messages to {new} without their payload"
     else:
         return
     if not _is_republished(moved, before.get("src") or ">"):
-        yield note(f"{said}; nothing is stored under {before.get('src')}, so nobody heard anything")
+        yield note(f"{said}; it stores nothing under {before.get('src')}, so nobody received anything")
         return
     yield Finding(
         outcome=Outcome.WARNS,
         path=moved.path,
-        message=f"{said}: its subscribers are not told",
+        message=f"{said}, and subscribers get no notice of that",
         affects=streams(_taking_in(old, moved), moved.view),
         fix="move the subscribers first",
     )
 
 
 def _taking_in(dest: str, moved: MovedField) -> Iterator[str]:
-    """Streams that store what is published again."""
+    """Streams that store the republished messages."""
     sent = outcome(dest) if dest else ">"
     for name, info in moved.view.snapshot.streams.items():
         if any(collide(sent, one) for one in info["config"].get("subjects") or ()):
@@ -63,7 +64,7 @@ def _taking_in(dest: str, moved: MovedField) -> Iterator[str]:
 
 
 def _is_republished(moved: MovedField, src: str) -> bool:
-    """Does this match anything that is stored? What is published again goes by the subject that a transform made."""
+    """Does this match anything that is stored? Republishing matches the subject that a transform made."""
     was = moved.change.was
     transform = was(moved.own("subject_transform"))
     if not transform or not transform.get("dest") or was("mirror") or was("sources"):
@@ -74,7 +75,7 @@ def _is_republished(moved: MovedField, src: str) -> bool:
 
 
 def _without_markers(moved: MovedField) -> Iterator[Finding]:
-    words = "no marker tells watchers from then on that the last message of a subject has expired"
+    words = "from then on no marker tells watchers that the last message of a subject has expired"
     if not value_after(moved.change, moved.own("max_age")):
         yield note(words)
     else:
@@ -85,9 +86,9 @@ def _without_markers(moved: MovedField) -> Iterator[Finding]:
 
 @foretold(608, "stored-elsewhere")
 def stored_elsewhere(moved: MovedField) -> Iterable[Finding]:
-    """The subjects under which messages are stored change, and filters and direct gets go by these.
+    """The stream stores new messages under other subjects, and filters and direct gets use these subjects.
 
-    What is stored keeps its subject.
+    Messages that are already stored keep their subject.
 
     Instead: let consumers and readers know both subjects first.
     """
@@ -96,7 +97,7 @@ def stored_elsewhere(moved: MovedField) -> Iterable[Finding]:
         outcome=Outcome.WARNS,
         path=moved.path,
         message=f"new messages are stored under other subjects ({shown[0]} → {shown[1]}): filters and reads that name the old "
-        "ones do not find them",
+        "subjects do not find them",
         affects=everybody(stream_of(moved.change), moved.view),
         fix="let consumers and readers know both subjects first",
     )
@@ -108,41 +109,45 @@ def _rewriting(transform: Json) -> str:
 
 @foretold(609, "consumers-refused")
 def consumers_refused(moved: MovedField) -> Iterable[Finding]:
-    """Consumers that clients would make are refused: there are as many as `max_consumers` allows, or they ask for more than
-    `consumer_limits` allow.
+    """The server refuses consumers that clients create: there are as many as `max_consumers` allows, or they ask for
+    more than `consumer_limits` allow.
 
-    Clients that read in order or watch make a consumer each time. It is no verdict where there is room for more; what it
-    means for consumers that are there other rules say.
+    Clients that read in order or watch create a consumer each time. There is no verdict if there is room for more.
+    Other rules say what happens to existing consumers.
 
-    Instead: leave room for consumers that clients make.
+    Instead: leave room for consumers that clients create.
     """
     if moved.field == "consumer_limits":
         before, after = moved.change.was(moved.path) or {}, moved.change.becomes(moved.path) or {}
         tighter = [name for name, most in after.items() if most and not 0 < (before.get(name) or 0) <= most]
         if tighter:
-            yield note(f"consumers that clients make with more than these {' and '.join(tighter)} are refused (10121)")
+            yield note(
+                f"the server refuses consumers that clients create with more than these {' and '.join(tighter)} (10121)"
+            )
         return
     most, there = limit_after(moved, moved.field) or 0, state_of(moved.change).get("consumer_count", 0)
     if there < most:
-        yield note(f"once there {verb(most, 'are')} {some(most, 'consumer')}, clients can make no other (10026)")
+        yield note(
+            f"once {some(most, 'consumer')} {'exists' if most == 1 else 'exist'}, clients can create no other (10026)"
+        )
     elif there == most:
         yield Finding(
             outcome=Outcome.WARNS,
             path=moved.path,
-            message=f"{some(there, 'consumer')} {verb(there, 'are')} there, which is all that max_consumers allows: clients can make "
-            "no other (10026)",
+            message=f"{some(there, 'consumer')} {'exists' if there == 1 else 'exist'}, which is all that max_consumers allows: clients "
+            "can create no other (10026)",
             affects=groups(stream_of(moved.change), moved.view),
-            fix="leave room for consumers that clients make",
+            fix="leave room for consumers that clients create",
         )
 
 
 @foretold(610, "copies-stop")
 def copies_stop(moved: MovedField) -> Iterable[Finding]:
-    """`consumer_limits` are given a `max_ack_pending`, which the consumer through which the server copies does not keep: after
-    its next restart, mirrors, sources and elastic groups of this stream take in nothing more.
+    """`consumer_limits` get a `max_ack_pending`, and the server's own consumer for copies does not keep to it. After
+    its next restart the server copies nothing more to mirrors, sources and elastic groups of this stream.
 
-    The server says so nowhere but in the copy's own state (10082). Versions before 2.12.12 and 2.14.3 refuse the change while
-    a copy is at work. From 2.14 on, work queues and interest streams feed their copies in another way.
+    The server reports that only in the copy's own state (10082). Versions before 2.12.12 and 2.14.3 refuse the change
+    while a copy is at work. From 2.14 on, work queues and interest streams feed their copies in another way.
 
     Instead: write `max_ack_pending` into each consumer in place of `consumer_limits`.
     """
@@ -158,8 +163,8 @@ def copies_stop(moved: MovedField) -> Iterable[Finding]:
         outcome=Outcome.NEEDS_CONSENT,
         path=f"{moved.path}.max_ack_pending",
         to=after,
-        message=f"{listed(at_work)} {'copies' if len(at_work) == 1 else 'copy'} this stream, and the consumer through which the "
-        f"server copies keeps no max_ack_pending: after the server's next restart nothing more is copied (10082)",
+        message=f"{listed(at_work)} {'copies' if len(at_work) == 1 else 'copy'} this stream through a consumer of the server's own, "
+        "which does not keep to max_ack_pending: after its next restart the server copies nothing more (10082)",
         affects=streams(at_work, moved.view),
         fix="write max_ack_pending into each consumer in place of consumer_limits",
     )
@@ -167,20 +172,18 @@ def copies_stop(moved: MovedField) -> Iterable[Finding]:
 
 @notes_of(304)
 def copied_at_once(moved: MovedField) -> Iterable[Finding]:
-    """A source that is added brings what its origin stores, and readers get it."""
+    """A new source brings what its origin stores, and readers get it."""
     for one in begun(moved.change, moved.view):
         if (number := one.copies(taken_subjects(one.source))).most:
-            hidden = "" if one.start.is_known else ": fewer, if it was there before, which was not found out"
-            yield note(
-                f"{amount(number, 'message')} that {one.origin} stores {verb(number.most, 'are')} copied at once{hidden}"
-            )
+            hidden = "" if one.start.is_known else "; fewer if it was a source before, which could not be determined"
+            yield note(f"the server at once copies {amount(number, 'message')} that {one.origin} stores{hidden}")
 
 
 @notes_of(305)
 def copies_to_come(moved: MovedField) -> Iterable[Finding]:
-    """A source that is taken off is copied no more, also where nothing of it is left."""
+    """A removed source copies nothing more, even if nothing of it was left to copy."""
     before, after = (
         {source["name"]: None for source in said(moved.path) or ()} for said in (moved.change.was, moved.change.becomes)
     )
     if gone := [name for name in before if name not in after]:
-        yield note(f"what is stored in {listed(gone)} from then on is copied no more")
+        yield note(f"from then on the stream does not copy new messages of {listed(gone)}")

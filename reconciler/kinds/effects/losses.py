@@ -1,4 +1,5 @@
-"""Lowered limits: the server removes what no longer fits at once. How much that is, and who has not processed it."""
+"""Lowered limits: the server at once deletes what no longer fits. How much that is, and which consumers have not
+processed it."""
 
 from __future__ import annotations
 
@@ -18,15 +19,17 @@ from reconciler.model.wire.questions import Question
 
 
 def limit_lowered(family: str, own: OwnName = as_named, counts: readers.Counts = readers.every) -> Rule:
-    """The 301 of a family; `own` gives a kind's name for a stream's field, and `counts` says whose loss it is."""
+    """The 301 of a family. `own` gives the kind's name for a stream's field, and `counts` says for which consumers it
+    is a loss."""
 
     def judge(change: Change, view: View) -> Found:
-        """A limit is lowered below what is stored: the server removes the surplus at once, whoever still wants it.
+        """A limit is lowered below what is stored: the server deletes the surplus at once, even if somebody still wants it.
 
-        Only changes that can remove something are flagged. How many messages go, and how many of them each consumer has
-        not processed, comes from live state: exact where the server tells, else as bounds. Consumers, copies and groups that
-        are not of this topology are named with their owners. From its next restart on a server knows the message ids of what
-        is still stored alone: one that is repeated then is stored again.
+        Only changes that can delete something are flagged. The plan says how many messages the server deletes, and how many of
+        them each consumer has not processed. The numbers come from live state, exact if the server tells them, otherwise as
+        bounds. Consumers, copies and groups of other owners are named with their owners. From its next restart on, the server
+        knows only the message ids of what is still stored. If a publisher repeats another id then, the server stores the message
+        again.
 
         Instead: let it shrink first, or consent with the value: `allow: [{code: …301, to: …, reason: …}]`.
         """
@@ -52,7 +55,7 @@ def limit_lowered(family: str, own: OwnName = as_named, counts: readers.Counts =
 
 
 def questions(change: Change, view: View, own: OwnName = as_named) -> Iterator[Question]:
-    """What lowered limits of a stream must ask, also for those who read it."""
+    """What must be asked about the lowered limits of a stream and about its readers."""
     yield from surplus.questions(change, view, own)
     for field, loss_of in surplus.LOSSES.items():
         path = own(field)
@@ -68,7 +71,7 @@ def _unread(change: Change, loss: Loss, view: View, counts: readers.Counts) -> U
 
 
 def _quantities(loss: Loss, late: Unread) -> dict[str, Amount]:
-    """What an `upto` may bound."""
+    """The quantities that an `upto` may bound."""
     lost = {"messages": loss.going.messages} if loss.going else {}
     return {**loss.more, **lost, **({"unprocessed": late.furthest} if late.furthest.most else {})}
 

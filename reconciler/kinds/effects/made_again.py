@@ -1,4 +1,4 @@
-"""What was applied before and is gone comes back empty when it is made again: what is known of what it held."""
+"""An object that was applied before and is gone comes back empty: what is known of what it held."""
 
 from __future__ import annotations
 
@@ -19,43 +19,47 @@ NAMED = 3
 
 
 def is_made_again(change: Change) -> bool:
-    """Is it gone, and nobody of ours has taken it away?"""
+    """Is it gone, although reconciler did not delete it?"""
     is_ours = change.owned is not None and change.origin is None and change.intent is None
     return change.action is Action.CREATE and is_ours
 
 
 def recorded(change: Change, held: str) -> str:
-    """` (500 messages when it was recorded on 2026-11-22)`: what we remember of what is gone."""
+    """` (500 messages when it was recorded on 2026-11-22)`: what the bucket remembers of the lost object."""
     day = change.owned.written[:10] if change.owned else ""
     when = f"when it was recorded{f' on {day}' if day else ''}"
     return f" ({held} {when})" if held else f" (last recorded on {day})" if day else ""
 
 
 def made_again(family: str, own: OwnName = as_named, stream: OwnName = as_named) -> Rule:
-    """The 312 of a family; `own` gives a kind's name of a stream's field, `stream` the stream of one of its kind."""
+    """The 312 of a family. `own` gives the kind's name for a stream's field, `stream` the stream behind one of its
+    kind."""
 
     def judge(change: Change, view: View) -> Found:
-        """What was applied before is gone, with everything in it, and is made again: empty.
+        """An object that was applied before is gone with everything in it, and apply recreates it empty.
 
-        Messages are taken again at once. What was in it does not come back, except what a mirror or a source copies anew from
-        its origin. Its consumers are gone too: those that are declared start over.
+        It stores new messages at once. The old ones do not come back, except those that a mirror or a source copies again from
+        its origin. Its consumers are gone too: those that the files declare start over.
 
-        Made again, it counts from 1. Streams that copied from it and are still there go on behind the last message they have
-        copied: they skip as many messages of the new one, and say nothing of it. That needs consent. Sources on servers from
-        2.15 on copy all of it.
+        The new stream counts from 1. Streams that copied from the old one continue after the last message they have copied. They
+        silently skip as many messages of the new one, so this needs consent. Sources on servers from 2.15 on copy all of it.
 
-        Instead: restore a backup before applying, where there is one (`nats stream restore`). Where others copy from it, let
-        it count on from where they are, with `first_seq`.
+        Instead: restore a backup before applying, if you have one (`nats stream restore`). If other streams copy from it, let it
+        continue their numbers with `first_seq`.
         """
         if not is_made_again(change) or change.desired is None:
             return None
         messages = change.owned.seen.get("messages", 0) if change.owned else 0
         held = recorded(change, some(messages, "message") if messages else "")
         behind = _skipping(stream(change.address.name), change.becomes("first_seq") or 1, view)
-        said = [f"it is gone with everything in it{held}: made again, it is empty", *_copied(change, view, own)]
+        said = [f"it is gone with everything in it{held}: recreated, it is empty", *_copied(change, view, own)]
         said += [*_read(change, view), *behind.words]
         counts_on = behind.first if change.address.kind == "stream" else 0
-        resume = f"write first_seq: {counts_on}, where those that copied from it go on; or " if counts_on else ""
+        resume = (
+            f"write first_seq: {counts_on}, so that the streams that copied from it skip nothing; or "
+            if counts_on
+            else ""
+        )
         return Finding(
             outcome=Outcome.NEEDS_CONSENT if behind.words else Outcome.WARNS,
             quantities={name: number for name, number in (("messages", messages), ("skipped", behind.most)) if number},
@@ -70,7 +74,7 @@ def made_again(family: str, own: OwnName = as_named, stream: OwnName = as_named)
 
 
 class _Skipping(NamedTuple):
-    """What live streams that copied from it do not copy of the new one."""
+    """What live streams that copied from the old one do not copy of the new one."""
 
     words: tuple[str, ...] = ()
     most: int = 0
@@ -88,9 +92,13 @@ def _skipping(origin: str, first: int, view: View) -> _Skipping:
     most, unsaid = max(0, reached + 1 - first), sorted(name for name, at in copies.items() if at is None)
     late = sorted(name for name, at in copies.items() if at is not None and at >= first)
     unsure = unsaid if first == 1 else []
-    words = [f"{listed(late)} copied from it, and {_skips(late)} its first {some(most, 'message')}"] if late else []
+    words = (
+        [f"{listed(late)} copied from the old one and {_skips(late)} the first {some(most, 'message')} of the new one"]
+        if late
+        else []
+    )
     if unsure:
-        words.append(f"{listed(unsure)} copied from it, and {_skips(unsure)} as many of its messages as came before")
+        words.append(f"{listed(unsure)} copied from the old one and {_skips(unsure)} as many messages of the new one")
     return _Skipping(tuple(words), most, 0 if unsaid else reached + 1, (*late, *unsure))
 
 
@@ -99,7 +107,7 @@ def _skips(names: Sequence[str]) -> str:
 
 
 def _copies(origin: str, view: View) -> dict[str, int | None]:
-    """Live streams that copy from it and stay, with the last of its messages they have; None: no server says."""
+    """Live streams that copy from it and stay, with the last of its messages they have; None: no server tells."""
     found: dict[str, int | None] = {}
     for name, info in view.snapshot.streams.items():
         config = info["config"]
@@ -113,7 +121,7 @@ def _copies(origin: str, view: View) -> dict[str, int | None]:
 
 
 def _copied(change: Change, view: View, own: OwnName) -> Iterator[str]:
-    """What fills it from elsewhere."""
+    """The streams that fill it again."""
     mirror, sources = change.becomes(own("mirror")), change.becomes(own("sources")) or ()
     origins = [_origin(one, view) for one in ([mirror] if mirror else sources)]
     if origins:
@@ -128,7 +136,7 @@ def _origin(copied: Json, view: View) -> str:
 
 
 def _read(change: Change, view: View) -> Iterator[str]:
-    """Consumers that come back with it."""
+    """Consumers that are recreated with it."""
     if change.address.kind != "stream":
         return
     coming = sorted(one.address.name for one in view.children(change.address.name, "consumer") if is_made_again(one))

@@ -1,4 +1,5 @@
-"""Stream changes that nothing takes back: sealing, denying, promoting a mirror; with what that means for what is stored."""
+"""Stream changes that cannot be undone, such as sealing, denying and promoting a mirror, and what they mean for stored
+messages."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ DENIED = {
 
 
 def one_way_change(family: str, lower: Lower) -> Rule:
-    """The 206 of a family; `lower` gives the configurations of its streams, where no field of these has another name."""
+    """The 206 of a family. `lower` gives the configurations of its streams, in which no field has another name."""
     code = f"{family}206"
 
     def judge(change: Change, view: View) -> Iterator[Finding]:
@@ -39,9 +40,9 @@ def one_way_change(family: str, lower: Lower) -> Rule:
             what, behind = _promotion(change, view)
             yield _one_way(code, "mirror", None, what, behind)
 
-    judge.__doc__ = f"""A change that can never be taken back: sealing, denying deletes or purges, promoting a mirror.
+    judge.__doc__ = f"""A change cannot be undone: sealing, denying deletes or purges, promoting a mirror.
 
-        The server does it, and refuses the way back for as long as the stream lives.
+        The server does it, and refuses the way back as long as the stream exists.
 
         Instead: leave it as it is; or consent, with a reason: `allow: [{{code: {code}, to: true, reason: …}}]`.
         """
@@ -49,9 +50,9 @@ def one_way_change(family: str, lower: Lower) -> Rule:
 
 
 def _sealing(change: Change) -> str:
-    """Consumers of interest streams and work queues go on removing what they acknowledge, also from sealed ones."""
+    """Consumers of interest streams and work queues still delete what they acknowledge, even from sealed streams."""
     messages, stored = state_of(change).get("messages", 0), state_of(change).get("bytes", 0)
-    shut = "nothing can be stored, deleted or purged any more"
+    shut = "from then on nothing can be stored, deleted or purged"
     if not messages:
         return f"{shut}, and the stream is empty"
     kept = f"its {some(messages, 'message')} ({size(stored)}) {verb(messages, 'stay')}"
@@ -62,7 +63,8 @@ def _sealing(change: Change) -> str:
 
 
 def _promotion(change: Change, view: View) -> tuple[str, int | None]:
-    """What that means, and how many messages never come: none, where apply waits for what is still to be copied."""
+    """What a promotion means, and how many messages never arrive: none, if apply waits for what is still to be
+    copied."""
     copied = (change.live.state.get("mirror") or {}) if change.live else {}
     origin = copied.get("name") or change.was("mirror").get("name", "its origin")
     what = f"the stream stops copying {origin} and becomes an ordinary stream"
@@ -71,15 +73,14 @@ def _promotion(change: Change, view: View) -> tuple[str, int | None]:
         why = f"it does not copy now ({error or 'its origin has not been heard for a while'})"
         if behind is None:
             return f"{what}; {why}, so how far it is behind is not known", None
-        never = f"{some(behind, 'message')} of {origin} that it lacks never {verb(behind, 'come')}"
-        return f"{what}; {why}, and {never}", behind
+        return f"{what}; {why}, and it never gets {some(behind, 'message')} of {origin} that it lacks", behind
     lacks = "what it lacks" if behind is None else f"the {some(behind, 'message')} it lacks"
     waits = "" if behind == 0 else f"; apply waits until it has copied {lacks}"
-    return f"{what}{waits}; what is published to {origin} afterwards never comes", 0
+    return f"{what}{waits}; it never gets what is published to {origin} afterwards", 0
 
 
 def to_copy(change: Change) -> MessagesFrom | None:
-    """What its origin has and a mirror that is promoted has not; None: this account cannot count it."""
+    """What its origin has that a promoted mirror lacks; None: this account cannot count it."""
     mirror = change.was("mirror") or {}
     subjects = taken_subjects(mirror)
     if not mirror or change.becomes("mirror") or {"external", "opt_start_time"} & mirror.keys() or len(subjects) > 1:
@@ -103,6 +104,6 @@ def _one_way(code: str, path: str, value: object, what: str, lost: int | None = 
         path=path,
         to=value,
         quantities={} if lost is None else {"messages": lost},
-        message=f"{path} cannot be taken back as long as this stream lives: {what}",
+        message=f"{path} cannot be undone as long as this stream exists: {what}",
         fix=f"{stay}consent here if that is meant: {consent_to(code, value)}",
     )

@@ -1,4 +1,5 @@
-"""What publishers experience when a stream changes: refused, unanswered, stored twice, or removing what is there."""
+"""What publishers experience when a stream changes: the server refuses them, does not answer, stores twice, or deletes
+stored messages."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from reconciler.model.units import show_duration
 from reconciler.model.wire.questions import Largest, SubjectCounts
 
 MOST_READ = 256
-"""Messages that are read at most for their size."""
+"""How many messages are read at most to learn their size."""
 LIMITS = {"max_msgs": "messages", "max_bytes": "bytes"}
 
 
@@ -30,12 +31,12 @@ def _size_questions(moved: MovedField) -> Iterator[Largest | SubjectCounts]:
 
 @foretold(601, "publishes-refused", ask=_size_questions)
 def publishes_refused(moved: MovedField) -> Iterable[Finding]:
-    """A limit is set below what is stored, or below what is published, and publishes are refused from then on.
+    """A limit is set below what is stored or published, and the server refuses publishes from then on.
 
-    With `discard: new` a stream that holds as much as its limit refuses each publish (10077) until messages are gone, and a
-    message above `max_msg_size` is refused (10054) whatever is stored.
+    With `discard: new`, a stream that has reached its limit refuses each publish (10077) until messages are gone. The
+    server also refuses each message above `max_msg_size` (10054), whatever is stored.
 
-    Instead: choose a limit above what is stored, let messages go first, or consent with the value.
+    Instead: choose a limit above what is stored, delete messages first, or consent with the value.
     """
     change = moved.change
     if change.becomes("mirror") or change.becomes("sealed"):
@@ -53,7 +54,7 @@ def publishes_refused(moved: MovedField) -> Iterable[Finding]:
 
 
 def _presses(moved: MovedField, limit: str) -> bool:
-    """Each limit is told once: where it is lowered itself, or else where the stream begins to refuse."""
+    """Each limit is reported once: where it is lowered itself, or else where the stream begins to refuse."""
     return moved.field == limit or not is_lowered(moved.change, moved.own(limit))
 
 
@@ -66,7 +67,7 @@ def _full(moved: MovedField, limit: str) -> Iterator[Finding]:
         "every publish" if not limit_after(moved, "max_msgs_per_subject") else "every publish that replaces no message"
     )
     if stored < most:
-        yield note(f"once {limited} {verb(most, 'are')} stored, {every} is refused")
+        yield note(f"once {limited} {verb(most, 'are')} stored, the server refuses {every}")
         return
     over = stored - most + 1
     until = f"{of(over)} {'is' if limit == 'max_msgs' and over == 1 else 'are'} gone"
@@ -76,22 +77,22 @@ def _full(moved: MovedField, limit: str) -> Iterator[Finding]:
         path=moved.path,
         to=value_after(moved.change, moved.path),
         message=f"{of(stored)} {verb(state_of(moved.change)['messages'], 'are')} stored, and {moved.own(limit)} {becomes} {limited}: "
-        f"{every} is refused (10077) until {until}"
-        + ("; what its sources hold waits as well" if moved.change.becomes("sources") else ""),
+        f"the server refuses {every} (10077) until {until}"
+        + ("; messages from its sources wait as well" if moved.change.becomes("sources") else ""),
         quantities={"over": over} if limit == "max_msgs" else {"bytes_over": over},
-        fix=f"write a {moved.own(limit)} above what is stored, or let messages go first",
+        fix=f"write a {moved.own(limit)} above what is stored, or delete messages first",
     )
 
 
 def _in_words(limit: str, most: int) -> tuple[Callable[[int], str], str]:
-    """How to say so much of what it limits, and the limit itself."""
+    """How to write an amount of what it limits, and the limit itself."""
     if limit == "max_msgs":
         return partial(some, noun="message"), some(most, "message")
     return partial(size, beside=most), written_size(most)
 
 
 def limit_after(moved: MovedField, field: str) -> int | None:
-    """The limit there will be, whether or not it changes."""
+    """The limit after the change, whether or not it changes."""
     change, path = moved.change, moved.own(field)
     raw = change.live.state.get("config", {}) if change.live else {}  # a bucket does not show its history of 1
     value = value_after(change, path) if change.touches(path) else raw.get(field)
@@ -106,14 +107,15 @@ def _too_large(moved: MovedField) -> Iterator[Finding]:
     answer = moved.view.facts.get(asked) if asked else None
     if asked is None or (isinstance(answer, Mapping) and not answer["larger"]):
         yield note(
-            f"messages above {written_size(most)} are refused from then on; none that large was found among those stored"
+            f"from then on the server refuses messages above {written_size(most)}; none that large was found among those stored"
         )
         return
     fix = f"write a {moved.path} that holds what is published, or let publishers send less first"
     if not isinstance(answer, Mapping):
         yield Finding(
             outcome=Outcome.WARNS, path=moved.path, fix=fix,
-            message=f"messages above {written_size(most)} are refused from then on (10054); how large those stored are was not read",
+            message=f"from then on the server refuses messages above {written_size(most)} (10054); the sizes of those stored were "
+            "not read",
         )  # fmt: skip
         return
     larger, read = answer["larger"], answer["read"]
@@ -123,14 +125,14 @@ def _too_large(moved: MovedField) -> Iterator[Finding]:
         path=moved.path,
         to=value_after(moved.change, moved.path),
         message=f"{what} {verb(larger, 'are')} larger than {written_size(most)}, the largest {size(answer['largest'], most)}: "
-        "publishes like these are refused (10054)",
+        "the server refuses publishes like these (10054)",
         quantities={"larger": larger},
         fix=fix,
     )
 
 
 def _largest(moved: MovedField) -> Iterator[Largest]:
-    """The newest messages, unless none that is stored can be so large."""
+    """The newest messages, unless no stored message can be that large."""
     state, most = state_of(moved.change), limit_after(moved, "max_msg_size")
     messages, stored = state.get("messages", 0), state.get("bytes", 0)
     if not most or not messages or stored - (messages - 1) * surplus.smallest_message(moved.change) <= most:
@@ -147,7 +149,7 @@ def _counts(moved: MovedField) -> Iterator[SubjectCounts]:
 
 
 def _full_subjects(moved: MovedField, fate: str) -> Iterator[Finding]:
-    """What becomes of publishes on subjects that hold as many messages as they may."""
+    """What happens to publishes on subjects that hold as many messages as allowed."""
     most = limit_after(moved, "max_msgs_per_subject")
     if not most:
         return
@@ -155,7 +157,7 @@ def _full_subjects(moved: MovedField, fate: str) -> Iterator[Finding]:
     counts = moved.view.facts.get(asked) if asked else {}
     if not isinstance(counts, Mapping):
         yield Finding(
-            outcome=Outcome.WARNS, path=moved.path, fix="raise max_msgs_per_subject, or let messages go first",
+            outcome=Outcome.WARNS, path=moved.path, fix="raise max_msgs_per_subject, or delete messages first",
             message=f"on subjects with {some(most, 'message')} every publish is {fate}; how many each subject holds was not counted",
         )  # fmt: skip
         return
@@ -170,15 +172,15 @@ def _full_subjects(moved: MovedField, fate: str) -> Iterator[Finding]:
         message=f"{some(full)} of {some(len(counts), 'subject')} {'holds' if full == 1 else 'hold'} {most:_} or more: "
         f"every publish there is {fate}",
         quantities={"subjects": full},
-        fix="raise max_msgs_per_subject, or let messages go first",
+        fix="raise max_msgs_per_subject, or delete messages first",
     )
 
 
 @foretold(602, "publishers-unanswered")
 def publishers_unanswered(moved: MovedField) -> Iterable[Finding]:
-    """`no_ack` is set: publishes are stored and not confirmed.
+    """`no_ack` is set: the server stores publishes and does not confirm them.
 
-    A client that publishes to JetStream waits for the confirmation until it gives up, reports an error, and mostly publishes
+    A client that publishes to JetStream waits for the confirmation, times out, reports an error, and usually publishes
     again.
 
     Instead: let publishers stop waiting first, or consent: `allow: [{code: ST602, to: true, reason: …}]`.
@@ -188,28 +190,30 @@ def publishers_unanswered(moved: MovedField) -> Iterable[Finding]:
             outcome=Outcome.NEEDS_CONSENT,
             path=moved.path,
             to=True,
-            message="publishers that wait for an answer get none: each publish times out, although it is stored",
+            message="publishers that wait for an answer get none: each publish times out, although the server stores it",
             fix="let publishers stop waiting first",
         )
 
 
 @foretold(603, "queue-drops", ask=_size_questions)
 def queue_drops(moved: MovedField) -> Iterable[Finding]:
-    """`discard` turns from `new` to `old` on a stream that is full: what is there is removed instead of what comes refused.
+    """`discard` changes from `new` to `old` on a full stream: instead of refusing new messages, the server deletes
+    stored ones.
 
-    What is above a limit goes at apply, and each publish removes the oldest message, whether or not anybody has processed it.
+    Apply deletes what is above a limit. From then on each publish deletes the oldest message, even if nobody has
+    processed it.
 
     Instead: raise the limit in the same change, or consent: `allow: [{code: ST603, to: old, reason: …}]`.
     """
     if moved.change.becomes("mirror"):
         return
     if moved.field == "discard_new_per_subject":
-        yield from _full_subjects(moved, "stored and removes the oldest there")
+        yield from _full_subjects(moved, "stored and deletes the oldest message there")
     elif not surplus.keeps_old(moved.change):
         for limit in LIMITS:
             if not is_lowered(moved.change, moved.own(limit)):
                 yield from _drops(moved, limit)
-            elif moved.change.was("retention"):  # what goes at apply is told where the limit is
+            elif moved.change.was("retention"):  # the rule about the limit says what apply deletes
                 yield from _drops(moved, limit, is_told=True)
 
 
@@ -224,17 +228,17 @@ def _drops(moved: MovedField, limit: str, is_told: bool = False) -> Iterator[Fin
         yield from (
             ()
             if is_told
-            else (note(f"once {limited} {verb(most, 'are')} stored, each publish removes the oldest message"),)
+            else (note(f"once {limited} {verb(most, 'are')} stored, each publish deletes the oldest message"),)
         )
         return
     over, is_ = (0, "becomes") if is_told else (max(0, stored - most), "is")
-    goes = f"{of(over)} {verb(over, 'go')} at apply, and " if over else ""
-    unread = ", which nobody may have processed" if moved.change.was("retention") else ""
+    goes = f"apply deletes {of(over)}, and " if over else ""
+    unread = ", which perhaps nobody has processed" if moved.change.was("retention") else ""
     yield Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path=moved.path,
         to=value_after(moved.change, moved.path),
-        message=f"{of(stored)} {verb(messages, 'are')} stored, and {moved.own(limit)} {is_} {limited}: {goes}each publish removes the "
+        message=f"{of(stored)} {verb(messages, 'are')} stored, and {moved.own(limit)} {is_} {limited}: {goes}each publish deletes the "
         f"oldest message{unread}",
         quantities={"messages" if limit == "max_msgs" else "bytes": over} if over else {},
         affects=everybody(stream_of(moved.change), moved.view),
@@ -244,12 +248,13 @@ def _drops(moved: MovedField, limit: str, is_told: bool = False) -> Iterator[Fin
 
 @foretold(604, "deduplication-shortened")
 def deduplication_shortened(moved: MovedField) -> Iterable[Finding]:
-    """`duplicate_window` is lowered: a message whose id is repeated after the new window is stored a second time.
+    """`duplicate_window` is lowered: if a publisher repeats a message id after the new window, the server stores the
+    message twice.
 
-    It is no verdict where nothing was stored within the old window. A server that looks over its ids in the moment before it
-    takes the new window looks again only when the old one ends.
+    There is no verdict if nothing was stored within the old window. A server that checks its ids just before it takes
+    over the new window checks them again only when the old one ends.
 
-    Instead: keep the window at least as long as publishers go on repeating.
+    Instead: keep the window at least as long as publishers may repeat a message.
     """
     change, state = moved.change, state_of(moved.change)
     before, after = (show_duration(value) for value in (change.was(moved.path), value_after(change, moved.path)))
@@ -263,23 +268,23 @@ def deduplication_shortened(moved: MovedField) -> Iterable[Finding]:
         outcome=Outcome.WARNS,
         path=moved.path,
         message=f"{words}, and messages were stored within that time",
-        fix="keep the window at least as long as publishers go on repeating",
+        fix="keep the window at least as long as publishers may repeat a message",
     )
 
 
 KINDS = {
-    "allow_rollup_hdrs": "a message with Nats-Rollup",
-    "allow_atomic": "an atomic batch",
-    "allow_batched": "a fast batch",
+    "allow_rollup_hdrs": "messages with Nats-Rollup",
+    "allow_atomic": "atomic batches",
+    "allow_batched": "fast batches",
 }
 
 
 @foretold(606, "kinds-of-publish-refused")
 def kinds_of_publish_refused(moved: MovedField) -> Iterable[Finding]:
-    """A kind of publish that was allowed is refused from then on: rollups, atomic batches, fast batches.
+    """The server refuses a kind of publish that it accepted before: roll-ups, atomic batches or fast batches.
 
-    No server says whether clients publish like this, and those that do are refused at once: that takes consent. Nobody
-    publishes to a mirror, or to what is sealed.
+    No server tells whether clients publish like this, and it refuses them at once, so this needs consent. Nobody
+    publishes to a mirror or to a sealed stream.
 
     Instead: let publishers stop it first, or consent: `allow: [{code: ST606, to: false, reason: …}]`.
     """
@@ -288,14 +293,14 @@ def kinds_of_publish_refused(moved: MovedField) -> Iterable[Finding]:
             outcome=Outcome.NEEDS_CONSENT,
             path=moved.path,
             to=False,
-            message=f"{KINDS[moved.field]} is refused from then on",
+            message=f"from then on the server refuses {KINDS[moved.field]}",
             fix="let publishers stop it first",
         )
 
 
 @notes_of(301)
 def limits_to_come(moved: MovedField) -> Iterable[Finding]:
-    """A limit that removes nothing now does so once it is reached."""
+    """A limit that deletes nothing now will do so once it is reached."""
     change, path = moved.change, moved.path
     if not any(state_of(change).get(name) for name in ("messages", "last_seq")):
         return  # nobody has used it yet
@@ -305,8 +310,8 @@ def limits_to_come(moved: MovedField) -> Iterable[Finding]:
     if moved.field in LIMITS:
         if not surplus.keeps_old(change):
             _, limited = _in_words(moved.field, most)
-            yield note(f"once {limited} {verb(most, 'are')} stored, each publish removes the oldest messages")
+            yield note(f"once {limited} {verb(most, 'are')} stored, each publish deletes the oldest messages")
     elif moved.field == "max_age":
-        yield note(f"messages are removed when they are {show_duration(most)} old")
+        yield note(f"from then on the server deletes messages when they are {show_duration(most)} old")
     elif not change.becomes("discard_new_per_subject"):
-        yield note(f"once a subject holds {some(most, 'message')}, each publish there removes its oldest")
+        yield note(f"once a subject holds {some(most, 'message')}, each publish there deletes its oldest message")

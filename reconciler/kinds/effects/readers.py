@@ -1,8 +1,9 @@
-"""Which consumers have not processed what goes: their positions in the snapshot beside the sequences that go.
+"""Which consumers have not processed the messages that are deleted: their positions in the snapshot, beside the
+sequences.
 
-A consumer tells how many messages it has yet to be given and how many it was given and has not acknowledged, not which.
-How many of what it is given stay says how many of them go; where nobody counted those, and where it acknowledges out of
-order, there are bounds.
+A consumer tells how many messages it has yet to receive and how many it has received but not acknowledged. It does not
+tell which. The number of its messages that stay tells how many of them are deleted. There are bounds if nobody counted
+those, or if clients acknowledge out of order.
 """
 
 from __future__ import annotations
@@ -24,18 +25,18 @@ from reconciler.model.wire.snapshot import Scope
 
 Info = Mapping[str, Json]
 NAMED = 3
-"""So many consumers are named; the others are counted."""
+"""How many consumers are named; the others are counted."""
 SOME = "some consumers"
-"""What is said where not even their names are known."""
+"""The words for consumers whose names are not known either."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Going:
-    """Messages that leave a stream."""
+    """Messages that a stream loses."""
 
     messages: Amount
     before: Amount | None = None
-    """Sequence of the first message that stays; None: what goes is scattered."""
+    """Sequence of the first message that stays; None: the lost messages are scattered."""
 
 
 class Unread(NamedTuple):
@@ -43,30 +44,30 @@ class Unread(NamedTuple):
     furthest: Amount = exactly(0)
     """How many of them the consumer that is furthest behind has not processed."""
     affects: Sequence[Address] = ()
-    """All that have not processed some of them, and the copies that lack some."""
+    """All consumers that have not processed some of them, and the copies that lack some."""
 
 
 Counts = Callable[[Info], bool]
-"""Does it matter to this consumer?"""
+"""Does a loss matter to this consumer?"""
 
 
 def every(_consumer: Info) -> bool:
-    """What goes is a loss to whichever consumer has not processed it, ephemeral ones included."""
+    """A deleted message is a loss to every consumer that has not processed it, ephemeral ones included."""
     return True
 
 
 def is_durable(info: Info) -> bool:
-    """Watchers, which come and go, are not."""
+    """Watchers, which come and go, are not durable."""
     return bool(info["config"].get("durable_name"))
 
 
 ASKED = 50
-"""Filters of which the server counts the messages that stay; what there are more of are bounds."""
+"""For how many filters the server counts the messages that stay; the others get bounds."""
 
 
 def questions(stream: str, going: Going, view: View) -> Iterator[MessagesFrom]:
-    """Where the oldest go: how many of what each filter takes stay. Where the server cannot count from the middle on, how
-    many there are and which is the first may be enough."""
+    """If the oldest messages are deleted: how many that each filter matches stay. If the server cannot count from the
+    middle of a stream, the total and the first message may be enough."""
     if going.before is None:
         return
     late = sorted(view.snapshot.consumers.get(stream, {}).values(), key=behind, reverse=True)
@@ -82,14 +83,14 @@ def questions(stream: str, going: Going, view: View) -> Iterator[MessagesFrom]:
 
 
 def taking_questions(stream: str, view: View) -> Iterator[MessagesFrom]:
-    """How many of all that is stored each filter takes."""
+    """How many of all stored messages each filter matches."""
     there = view.snapshot.consumers.get(stream, {})
     wanted = dict.fromkeys(one for info in there.values() if not _takes_all(info) for one in filters(info["config"]))
     yield from (MessagesFrom(stream=stream, start=1, filter=one) for one in list(wanted)[:ASKED])
 
 
 def taking(stream: str, info: Info, messages: int, view: View) -> int:
-    """How many of the stored messages a consumer takes at most, whether or not it has got them."""
+    """How many of the stored messages a consumer matches at most, whether or not it has received them."""
     return messages if _takes_all(info) else _from_on(stream, info, 1, exactly(messages), view).most
 
 
@@ -103,9 +104,12 @@ def unread(
     goes_whole: Callable[[str], bool] = lambda _filter: False,
     counts: Counts = every,
 ) -> Unread:
-    """Who has not processed what goes, in words after a semicolon; no words where nobody reads it. `by`: how many go by
-    subject, where that is known: a consumer has nothing to do with what its filters leave out. `goes_whole`: does all
-    that a filter takes go, so that nothing stays for a consumer of such filters? `counts`: is it a loss to this consumer?"""
+    """Which consumers have not processed what is deleted, as words after a semicolon; no words if nobody reads it.
+
+    `by`: how many messages of each subject are deleted, if known; a consumer ignores what its filters leave out.
+    `goes_whole`: is everything that a filter matches deleted, so that nothing stays for a consumer with such filters?
+    `counts`: is it a loss to this consumer?
+    """
     if not going.messages.most:
         return Unread()
     everybody = {name: one for name, one in view.snapshot.consumers.get(stream, {}).items() if counts(one)}
@@ -119,7 +123,7 @@ def unread(
     late = sorted((name for name in behind if behind[name].most), key=lambda name: (-behind[name].most, name))
     words = _in_words(consumers, late, behind) + _why(stream, consumers, behind, going, view)
     if why := view.snapshot.unknown.get(Scope.consumers(stream)):
-        words = f"which consumers have not processed them could not be read ({why})"
+        words = f"its consumers could not be read ({why}), so who has not processed them is unknown"
     said = (f"; {words}" if words else "") + behind_in(stream, view)
     numbers = (exactly(0), *behind.values())
     affects = (*dependants.consumers(stream, late, view), *dependants.streams(lagging(stream, view), view))
@@ -137,17 +141,19 @@ def _in_words(consumers: Mapping[str, Info], late: list[str], behind: Mapping[st
 
 
 def _why(stream: str, consumers: Mapping[str, Info], behind: Mapping[str, Amount], going: Going, view: View) -> str:
-    """Why these are bounds, where what goes itself was counted."""
+    """Why there are only bounds, although the deleted messages themselves were counted."""
     in_bounds = [info for name, info in consumers.items() if not behind[name].is_exact]
     if not in_bounds or not going.messages.is_exact:
         return ""
     if going.before and not _config(stream, view).get("allow_direct") and not all(_takes_all(one) for one in in_bounds):
-        return " (in bounds: without allow_direct a server does not count what a filter takes from the middle of a stream on)"
-    return " (in bounds: which messages it has acknowledged a server does not say)"
+        return " (only bounds: without allow_direct a server does not count what a filter matches from the middle of a stream on)"
+    return " (only bounds: the server does not tell which messages it has acknowledged)"
 
 
 def _all(consumers: Mapping[str, Info]) -> str:
-    return f"all {len(consumers)} consumers have" if len(consumers) > 1 else f"its consumer {next(iter(consumers))} has"
+    if len(consumers) == 1:
+        return f"its consumer {next(iter(consumers))} has"
+    return "both its consumers have" if len(consumers) == 2 else f"all its {len(consumers)} consumers have"
 
 
 def _name(name: str, info: Info) -> str:
@@ -155,7 +161,7 @@ def _name(name: str, info: Info) -> str:
 
 
 def unread_consumers(stream: str, view: View) -> dict[str, str]:
-    """Those that are there, but could not be read, with why."""
+    """Consumers that exist but could not be read, each with the reason."""
     unknown = view.snapshot.unknown
     prefix = Scope.consumer(stream, "")
     found = {scope.removeprefix(prefix): why for scope, why in unknown.items() if scope.startswith(prefix)}
@@ -165,7 +171,7 @@ def unread_consumers(stream: str, view: View) -> dict[str, str]:
 
 
 def going_unread(stream: str, state: Info, view: View) -> Finding | None:
-    """A stream whose consumers nobody could read does not go: they may be anybody's."""
+    """A refusal to delete a stream whose consumers could not be read: they may belong to others."""
     unread = unread_consumers(stream, view) if state.get("consumer_count", 1) else {}
     if not unread:
         return None
@@ -175,13 +181,13 @@ def going_unread(stream: str, state: Info, view: View) -> Finding | None:
     return Finding(
         outcome=Outcome.REFUSED,
         quantities={"unread": len(unread)},
-        message=f"{called} could not be read ({why}){more}: what goes with it may be anybody's",
+        message=f"{called} could not be read ({why}){more}: this deletes consumers that may belong to others",
         fix="plan again when all of its consumers can be read, as a user who may list them",
     )
 
 
 def filters(config: Info) -> list[str]:
-    """What a consumer is given; `>` where it says nothing."""
+    """The subjects that a consumer wants; `>` if it names none."""
     one = [config["filter_subject"]] if config.get("filter_subject") else []
     return one + list(config.get("filter_subjects") or ()) or [">"]
 
@@ -191,7 +197,7 @@ def _takes_all(info: Info) -> bool:
 
 
 def _part(info: Info, going: Going, by: Mapping[str, int] | None) -> Going:
-    """What goes of all that a consumer is given."""
+    """What is deleted of everything that a consumer wants."""
     mine = filters(info["config"])
     if by is None or _takes_all(info):
         return going
@@ -205,8 +211,11 @@ def behind(info: Info) -> int:
 
 
 def unprocessed(stream: str, info: Info, messages: int, going: Going, view: View) -> Amount:
-    """How many of the messages that go this consumer still wants; `messages`: of how many that are stored at most. It may
-    have been read later than its stream, when more had come: no more than go are said."""
+    """How many of the deleted messages this consumer still wants. `messages`: how many stored ones it matches at most.
+
+    The consumer may have been read later than its stream, after more messages had arrived. The number never exceeds the
+    deleted messages.
+    """
     least, most = max(0, behind(info) - (messages - going.messages.least)), min(behind(info), going.messages.most)
     if going.before is not None:
         remain = Amount(messages - going.messages.most, messages - going.messages.least)
@@ -221,7 +230,7 @@ def unprocessed(stream: str, info: Info, messages: int, going: Going, view: View
 
 
 def _from_on(stream: str, info: Info, kept: int, remain: Amount, view: View) -> Amount:
-    """How many messages stay of what a consumer takes: of each filter, counted or in bounds."""
+    """How many messages that a consumer wants stay: of each filter, counted or in bounds."""
     each = [_counted(stream, one, kept, remain.most, view) for one in filters(info["config"])]
     return Amount(min(sum(one.least for one in each), remain.most), min(sum(one.most for one in each), remain.most))
 
@@ -240,10 +249,11 @@ def _counted(stream: str, filter: str, kept: int, most: int, view: View) -> Amou
 
 
 def _before(info: Info, kept: int, staying: Amount, view: View, stream: str) -> Amount:
-    """Wanted messages with a sequence below `kept`; `staying`: how many of what it takes there are from that on."""
+    """Wanted messages with a sequence below `kept`; `staying`: how many that it matches have that sequence or a higher
+    one."""
     delivered, floor = _sequence(info, "delivered"), _sequence(info, "ack_floor")
     pending, unacknowledged = info.get("num_pending", 0), info.get("num_ack_pending", 0)
-    if info["config"].get("deliver_policy") == "last_per_subject":  # of what stays, it need not be given all
+    if info["config"].get("deliver_policy") == "last_per_subject":  # it need not get everything that stays
         staying = Amount(0, staying.most)
     if delivered < kept:
         bounds = Amount(max(0, pending - staying.most), min(kept - 1 - delivered, max(0, pending - staying.least)))
@@ -256,12 +266,13 @@ def _before(info: Info, kept: int, staying: Amount, view: View, stream: str) -> 
 
 
 def _in_order(info: Info) -> bool:
-    """What it was given after the ack floor is unacknowledged, all of it."""
+    """Everything that it received after the ack floor is unacknowledged."""
     return bool(info["config"].get("ack_policy") == "all")
 
 
 def _is_queue(stream: str, info: Info, view: View) -> bool:
-    """What it was given and is still stored is unacknowledged; what was tried too often stays as well."""
+    """Everything that it received and that is still stored is unacknowledged. Messages that were tried too often stay
+    as well."""
     tries: int = info["config"].get("max_deliver", -1)
     return bool(tries <= 0 and _config(stream, view).get("retention") == "workqueue")
 

@@ -1,5 +1,5 @@
-"""What the same plan removes from the origin of a copy: by lowered limits, or in ways that nobody counts here. Origins change
-before whoever copies them, so that is never copied."""
+"""What the same plan deletes from the origin of a copy, by lowered limits or in ways that nobody counts here. The plan
+changes an origin before its copies, so these messages are never copied."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ UNCOUNTED = Loss(words="")
 
 
 def going(stream: str, view: View) -> Loss | None:
-    """What goes of a stream, if anything does."""
+    """What a stream loses, if anything."""
     change = _changes(view).get(stream)
     losses = list(_losses(change, view)) if change else []
     return _together(losses) if len(losses) > 1 else next(iter(losses), None)
 
 
 def gone(loss: Loss, subjects: Sequence[str], everything: int, others: int) -> Amount:
-    """How many go of so many messages on these subjects, beside which there are others."""
+    """How many of the messages on these subjects are deleted, if the stream also holds `others`."""
     if loss.going is None:
         return Amount(0, everything)
     counted = exactly(sum(many for one, many in loss.by.items() if any(matches(one, other) for other in subjects)))
@@ -46,7 +46,8 @@ def _losses(change: Change, view: View) -> Iterator[Loss]:
 
 
 def _together(losses: Sequence[Loss]) -> Loss:
-    """Of several, one may remove what another would: between the most that one of them does, and all that they do."""
+    """One limit may delete what another would delete too: between the most that one of them deletes, and all that they
+    delete."""
     each = [one.going.messages if one.going and one.is_prompt else None for one in losses]
     counted = [one for one in each if one]
     if len(counted) < len(each):
@@ -58,7 +59,7 @@ def _together(losses: Sequence[Loss]) -> Loss:
 
 @lru_cache(maxsize=4)
 def _changes(view: View) -> Mapping[str, Change]:
-    """By stream: what happens to those that are there. Computed once per view, which is compared by identity."""
+    """Changes of existing streams, by stream. Computed once per view, which is compared by identity."""
     writing = (Action.UPDATE, Action.REPLACE, Action.DELETE)
     streams = (one for one in view.changes.values() if one.action in writing and view.is_stream(one.address))
     return {stream_of(one): one for one in streams}

@@ -1,9 +1,9 @@
-"""Where a source begins that is added to a stream, or becomes another one, and a copy that is made: what it copies at once,
-and what it leaves out.
+"""Where a new or changed source of a stream, or a new copy, starts: what it copies at once, and what it leaves out.
 
-A server takes up a source again behind its last copy that the stream still stores, whatever start is written. Any other
-one begins where it says, else with the first message of its origin. But where the stream has lost its own first messages, it
-begins no earlier than the newest message there: what its origin stores from before is never copied.
+If the stream still stores a copy from this source, the server continues after the last one, whatever start is written.
+Any other source starts where it says, or else with the first message of its origin. But if the stream has lost its own
+first messages, a source starts no earlier than the newest message there, and what its origin stores from before is
+never copied.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from reconciler.model.wire.questions import CopiedUpTo, MessagesFrom
 Source = Mapping[str, Json]
 Question = CopiedUpTo | MessagesFrom
 MANY = 10
-"""More subjects of an origin are not counted one by one."""
+"""With more subjects of an origin, they are not counted one by one."""
 
 
 class SourceStart(NamedTuple):
-    """Where a source begins."""
+    """Where a source starts."""
 
     at: int | str = 1
     """A sequence of its origin, or a time."""
     is_known: bool = True
-    """Otherwise it may have been there before, and goes on behind its last copy. Only messages tell, by their headers: where
-    many newer ones of the same subjects came through others, all of these would have to be read."""
+    """Otherwise the source may have existed before, and continues after its last copy. Only the headers of messages
+    tell. If many newer messages of the same subjects came through other sources, all of these would have to be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Begun:
-    """A source, or a mirror, that was not there before, whose origin lies in this account."""
+    """A source, or a mirror, that did not exist before, and whose origin lies in this account."""
 
     path: str
     source: Source
@@ -57,7 +57,8 @@ class Begun:
 
     @property
     def start(self) -> SourceStart:
-        """It goes on behind its last copy still stored; without one it begins where the file says, not before `earliest`."""
+        """It continues after its last copy still stored; without one it starts where the file says, not before
+        `earliest`."""
         copied = self._answer(self._copied) if self._copied else {"seq": 0}
         if copied and copied.get("seq"):
             return SourceStart(copied["seq"] + 1)
@@ -71,7 +72,7 @@ class Begun:
 
     @property
     def earliest(self) -> str | None:
-        """The time before which servers let it copy nothing, unless it begins at a sequence."""
+        """The time before which servers let it copy nothing, unless it starts at a sequence."""
         state = state_of(self.change)
         newest = state.get("last_ts")
         has_lost = state.get("first_seq", 0) > 1 and newest != ZERO
@@ -89,14 +90,14 @@ class Begun:
         yield from self.asked(taken_subjects(self.source))
 
     def asked(self, subjects: Sequence[str]) -> Iterator[Question]:
-        """What tells how many of these it copies, and how many the stream stores already."""
+        """What tells how many of these it copies, and how many the stream already stores."""
         for start in dict.fromkeys((1, self.start.at, *self._kept)):
             yield from _from(self.origin, start, subjects)
         if self._has_others:
             yield from _from(stream_of(self.change), 1, taken_subjects(self.source))
 
     def copies(self, subjects: Sequence[str]) -> Amount:
-        """How many messages on these subjects it copies at once; at most all that its origin stores by then."""
+        """How many messages on these subjects it copies at once; at most all that its origin then stores."""
         start, stays, ahead = self.start, self._stays(subjects), self._number(self.start.at, subjects)
         if ahead is None:
             return Amount(0, stays.most)
@@ -105,7 +106,7 @@ class Begun:
         return Amount(least, min(ahead, stays.most))
 
     def _stays(self, subjects: Sequence[str]) -> Amount:
-        """How many on these subjects its origin stores once the plan has removed what it removes there."""
+        """How many messages on these subjects its origin stores after the plan's deletions."""
         stored, counted = int(self._origin_state.get("messages", 0)), self._number(1, subjects)
         all_of_it = Amount(0, stored) if counted is None else exactly(counted)
         kept = [number for one in self._kept if (number := self._number(one, subjects)) is not None]
@@ -117,13 +118,14 @@ class Begun:
 
     @property
     def _kept(self) -> Sequence[int]:
-        """Where the oldest messages of its origin go in the same plan: the first that stays, at least and at most."""
+        """If the same plan deletes the oldest messages of its origin: the first that stays, at least and at most."""
         loss = going(self.origin, self.view)
         return loss.going.before[:2] if loss and loss.going and loss.going.before else ()
 
     @property
     def held(self) -> int:
-        """How many of those that it copies at once the stream may store already, through sources that are gone or change."""
+        """How many of the messages it copies at once the stream may already store, through sources that are removed or
+        change."""
         if not self._has_others:
             return 0
         subjects = taken_subjects(self.source)
@@ -132,13 +134,13 @@ class Begun:
 
     @property
     def _has_others(self) -> bool:
-        """Did the same origin fill it before? What is renamed lies elsewhere, and is not looked for."""
+        """Did the same origin fill it before? Renamed messages lie elsewhere, and are not searched."""
         copied = self._answer(self._copied) if self._copied else None
         return bool(copied and copied.get("others")) and not self._renamed
 
     @property
     def left_out(self) -> Amount:
-        """How many messages that its origin stores are never copied, though nothing in the file says so."""
+        """How many messages that its origin stores are never copied, although nothing in the file says so."""
         said = self.source.get("opt_start_seq") or self.source.get("opt_start_time")
         if said or not isinstance(self.start.at, str):
             return exactly(0)
@@ -148,7 +150,7 @@ class Begun:
         return Amount(max(0, least), max(0, stays.most - copied.least))
 
     def _number(self, start: int | str, subjects: Sequence[str]) -> int | None:
-        """Of what its origin stores; None: nobody counted."""
+        """How many messages its origin stores; None: nobody counted."""
         return self._stored_in(self.origin, start, subjects)
 
     def _stored_in(self, stream: str, start: int | str, subjects: Sequence[str]) -> int | None:
@@ -162,7 +164,7 @@ class Begun:
 
     @property
     def _copied(self) -> CopiedUpTo | None:
-        """Nothing to ask where nothing is stored."""
+        """Nothing to ask if nothing is stored."""
         named = index_of(self.source)
         if not named or not state_of(self.change).get("messages"):
             return None
@@ -178,15 +180,15 @@ class Begun:
 
     @property
     def _ever_stored(self) -> Sequence[str]:
-        """Subjects of all that its origin has ever stored. They are known where it still stores all of that, and has it
-        under the subjects that it says: messages of other subjects in the stream are then no copies."""
+        """Subjects of everything that its origin has ever stored. They are known if the origin still stores all of that
+        under the subjects it declares: messages of other subjects in the stream are then no copies."""
         state, subjects = self._origin_state, self._origin_subjects
         is_whole = subjects and state.get("messages") == state.get("last_seq")
         return subjects if is_whole and self._number(1, subjects) == state.get("messages") else (">",)
 
     @property
     def _origin_subjects(self) -> Sequence[str]:
-        """None where it says so many that they are not counted."""
+        """Empty if it declares too many to count."""
         streams = self.view.snapshot.streams
         subjects: Sequence[str] = streams.get(self.origin, {}).get("config", {}).get("subjects") or ()
         return subjects if len(subjects) <= MANY else ()
@@ -207,7 +209,7 @@ def _from(origin: str, start: int | str, subjects: Sequence[str]) -> list[Messag
 
 
 def begun(change: Change, view: View) -> Iterator[Begun]:
-    """Those of a stream that is there."""
+    """New sources of an existing stream."""
     if change.action is not Action.UPDATE or not change.touches("sources"):
         return
     before = {identity(one, view.target.version) for one in change.was("sources") or ()}
@@ -218,14 +220,14 @@ def begun(change: Change, view: View) -> Iterator[Begun]:
 
 
 def drained(change: Change, view: View, config: Config) -> Iterator[Begun]:
-    """Those of a stream of this configuration, new or there, that begin to copy a work queue."""
+    """Sources of a stream with this configuration, new or existing, that begin to copy a work queue."""
     is_new = change.action is Action.CREATE
     every = _each(config.get("mirror"), config.get("sources"), change, view) if is_new else begun(change, view)
     return (one for one in every if _is_queue(one.origin, view))
 
 
 def _each(mirror: Source | None, sources: Sequence[Source] | None, change: Change, view: View) -> Iterator[Begun]:
-    """Where it copies through a consumer that somebody made, that one decides."""
+    """A source that copies through a consumer somebody made is left out: that consumer decides."""
     said = {"mirror": mirror} if mirror else {f"sources[{index}]": one for index, one in enumerate(sources or ())}
     for path, source in said.items():
         if "external" not in source and "consumer" not in source:
@@ -233,7 +235,7 @@ def _each(mirror: Source | None, sources: Sequence[Source] | None, change: Chang
 
 
 def _is_queue(stream: str, view: View) -> bool:
-    """As declared, or as it is live."""
+    """As declared, or else as it is live."""
     declared = view.desired.get(Address.of("stream", stream))
     info = view.snapshot.streams.get(stream, {})
     config = declared.config if declared and not declared.external else info.get("config") or {}

@@ -1,5 +1,7 @@
-"""What a change of sources copies once more, or leaves behind. A server knows a source by its origin, filter and transforms:
-with another filter it is another source, which begins at the first message of its origin.
+"""What a change of sources copies once more, or leaves behind.
+
+A server knows a source by its origin, filter and transforms. With another filter it is another source, which starts at
+the first message of its origin.
 """
 
 from __future__ import annotations
@@ -31,16 +33,15 @@ def copied_again(family: str) -> Rule:
     """The 304 of a family."""
 
     def judge(change: Change, view: View) -> Found:
-        """A source gets another filter or other transforms, or is added again with others, and what was copied is copied once
-        more.
+        """A source gets another filter or other transforms, or is added again with others, and the server copies messages twice.
 
-        To the server that is another source. Unless it says where to start, it begins with the first message that its origin
-        stores, also with those that are there already: consumers get them twice, and old values of a key follow newer ones.
-        One that was there before goes on behind its last copy that is still stored, and where the stream has lost its own first
-        messages, a source begins no earlier than the newest one there (305). How many messages a source that is added copies
-        at once is a note.
+        For the server that is a new source. Unless it says where to start, it starts with the first message that its origin
+        stores, even if the stream already has it: consumers get such messages twice, and old values of a key follow newer ones.
+        A source that existed before continues after its last copy that is still stored. If the stream has lost its own first
+        messages, a source starts no earlier than the newest one there (305). A note says how many messages a new source copies
+        at once.
 
-        Instead: give the source `opt_start_seq` or `opt_start_time`, from where on it shall copy; or declare a second stream.
+        Instead: give the source `opt_start_seq` or `opt_start_time` to say where it starts; or declare a second stream.
         """
         return list(_again(family, change, view))
 
@@ -50,7 +51,7 @@ def copied_again(family: str) -> Rule:
 
 
 def questions(change: Change, view: View) -> Iterator[sources_begun.Question]:
-    """How much of an origin comes, and how much of that once more."""
+    """How much of an origin is copied, and how much of that once more."""
     yield from sources_begun.questions(change, view)
     for _, source in _others(change, view):
         if begun := _begun(source, change, view):
@@ -67,7 +68,7 @@ def _again(family: str, change: Change, view: View) -> Iterator[Finding]:
 
 
 def _others(change: Change, view: View) -> Iterator[tuple[int, Source]]:
-    """Sources that may take what one has copied already."""
+    """Sources that may copy what another one has already copied."""
     if change.action is not Action.UPDATE or not change.touches("sources") or not state_of(change).get("messages"):
         return
     before = _sources(change.was("sources"), view)
@@ -81,7 +82,7 @@ def _begun(source: Source, change: Change, view: View) -> Begun | None:
 
 
 def _overlap(source: Source, change: Change) -> list[str]:
-    """What the source takes of its origin and another one took before."""
+    """What the source takes of its origin that another one took before."""
     return meets(taken_subjects(source), [one for other in _same(source, change) for one in taken_subjects(other)])
 
 
@@ -90,8 +91,8 @@ def _same(source: Source, change: Change) -> list[Source]:
 
 
 def _copied(source: Source, change: Change, view: View) -> Amount | None:
-    """How many messages come once more: those that it copies at once, if those before have copied them all. None: its
-    origin lies elsewhere."""
+    """How many messages are copied once more: those that it copies at once, if the earlier sources have copied them
+    all. None: its origin lies elsewhere."""
     if not (found := _begun(source, change, view)):
         return None if _same(source, change) else NOTHING
     coming = found.copies(_overlap(source, change)) if _same(source, change) else NOTHING
@@ -102,7 +103,7 @@ def _copied(source: Source, change: Change, view: View) -> Amount | None:
 
 
 def _is_another(source: Source, before: Mapping[object, Source], view: View) -> bool:
-    """Not there yet, and without a start."""
+    """It did not exist before, and has no start."""
     return identity(source, view.target.version) not in before and not any(start in source for start in STARTS)
 
 
@@ -114,8 +115,8 @@ def _flagged(code: str, index: int, source: Source, stored: Amount | None) -> Fi
         path=f"sources[{index}].name",
         to=name,
         quantities={} if stored is None else {"messages": stored},
-        message=f"with another filter or other transforms it is another source of {name}, which does not go on where that stood: "
-        f"{many} of it would be copied once more",
+        message=f"with another filter or other transforms the server treats it as a new source of {name} and starts again: it "
+        f"copies {many} of {name} once more",
         fix=f"give it opt_start_seq or opt_start_time, or consent here: {consent_to(code, name)}",
     )
 
@@ -132,18 +133,19 @@ def _is_of_the_same(source: Source, other: Source) -> bool:
 
 
 def left_behind(family: str, own: OwnName = as_named) -> Rule:
-    """The 305 of a family; `own` gives a kind's name of its stream."""
+    """The 305 of a family. `own` gives the kind's name of its stream."""
 
     def judge(change: Change, view: View) -> Found:
-        """A source is taken off while it has still to be copied from: the rest never comes. Or one is added that starts at a
-        time before the newest message of this stream: servers begin no earlier than that, and leave out what came between. They
-        do so with any source that is added to a stream which no longer stores its first messages, unless it starts at a
-        sequence.
+        """A source is removed before everything is copied, or is added and leaves messages out.
 
-        How much is left by one that is taken off a server does not count exactly. What is left stays with the origin, as long
-        as that keeps it.
+        The stream never gets the rest of a removed source. A server does not count exactly how much that is. The rest stays with
+        the origin, as long as the origin keeps it.
 
-        Instead: take it off when `nats stream info` shows no lag; let one that is added start at a sequence, `opt_start_seq`.
+        A source that is added with a start time before the newest message of this stream starts no earlier than that message. So
+        does any source that is added to a stream which no longer stores its first messages, unless it starts at a sequence. The
+        server does not copy what came between.
+
+        Instead: remove a source when `nats stream info` shows no lag; let a new one start at a sequence, `opt_start_seq`.
         """
         return [
             *_left(change, own(change.address.name), view),
@@ -157,14 +159,14 @@ def left_behind(family: str, own: OwnName = as_named) -> Rule:
 
 
 def _still_to_come(told: Source, view: View) -> Amount | None:
-    """A server's lag leaves out what is on its way or did not fit in; more than its origin holds cannot be left. None: the
-    origin lies elsewhere."""
+    """A server's lag leaves out what is on its way or did not fit; at most, everything that the origin holds is left.
+    None: the origin lies elsewhere."""
     origin = view.snapshot.streams.get(told["name"]) if "external" not in told else None
     return Amount(told["lag"], max(told["lag"], origin["state"].get("messages", 0))) if origin else None
 
 
 def _begun_late(change: Change, view: View) -> Iterator[Finding]:
-    """Sources that are added beside stored messages, and shall start before the newest of them."""
+    """Sources that are added to a stream with messages, and that shall start before the newest of them."""
     newest, before = state_of(change).get("last_ts"), _sources(change.was("sources"), view)
     if not (state_of(change).get("messages") and newest and change.touches("sources")):
         return
@@ -174,14 +176,15 @@ def _begun_late(change: Change, view: View) -> Iterator[Finding]:
             yield Finding(
                 outcome=Outcome.WARNS,
                 path=f"sources[{index}].opt_start_time",
-                message=f"this stream stores messages until {newest}, and servers let a source begin no earlier: what came into "
-                f"{source['name']} between {start} and then is not copied",
+                message=f"the newest message of this stream is from {newest}, and servers start a new source no earlier: messages that "
+                f"{source['name']} stored between {start} and then are not copied",
                 fix="write opt_start_seq instead",
             )
 
 
 def _left_out(change: Change, view: View) -> Iterator[Finding]:
-    """Sources that are added where the first messages are gone: what their origins store from before is never copied."""
+    """Sources that are added to a stream without its first messages: what their origins store from before is never
+    copied."""
     for one in begun(change, view):
         if (lost := one.left_out).most:
             yield Finding(
@@ -189,9 +192,9 @@ def _left_out(change: Change, view: View) -> Iterator[Finding]:
                 path=f"{one.path}.name",
                 quantities={"left_out": lost},
                 affects=dependants.everybody(stream_of(change), view),
-                message=f"this stream no longer stores its first messages, and servers let a source begin no earlier than its "
+                message=f"this stream no longer stores its first messages, so servers start a new source no earlier than its "
                 f"newest one ({one.start.at}): {amount(lost, 'message')} that {one.origin} stores {_is(lost)} not copied",
-                fix="write opt_start_seq: 1, and all of them are",
+                fix="write opt_start_seq: 1, which copies all of them",
             )
 
 
@@ -211,6 +214,6 @@ def _left(change: Change, stream: str, view: View) -> Iterator[Finding]:
                 path="sources",
                 quantities={"left": left} if left else {},
                 affects=dependants.everybody(stream, view),
-                message=f"source {told['name']} is taken off when {stream} is {behind} behind: the rest of it never comes",
-                fix=f"take it off when `nats stream info {stream}` shows no lag",
+                message=f"source {told['name']} is removed while {stream} is {behind} behind: {stream} never gets the rest",
+                fix=f"remove it when `nats stream info {stream}` shows no lag",
             )

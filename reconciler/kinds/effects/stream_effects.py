@@ -1,4 +1,4 @@
-"""What clients experience when a stream changes, as one list: the same for streams, buckets and stores."""
+"""What clients experience when a stream changes, as one list: the same for streams, KV buckets and object stores."""
 
 from __future__ import annotations
 

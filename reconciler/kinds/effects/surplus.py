@@ -1,4 +1,4 @@
-"""How much no longer fits below a lowered limit, from live state and from what the server was asked about it."""
+"""How much no longer fits below a lowered limit, from live state and from the server's answers about it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reconciler.changes.diff import Change
 from reconciler.changes.view import View
 from reconciler.kinds.effects.readers import Going
 from reconciler.kinds.fields import times
-from reconciler.kinds.fields.words import age, amount, average, size, some, verb
+from reconciler.kinds.fields.words import age, amount, average, size, some
 from reconciler.model.resource import Json
 from reconciler.model.units import show_duration
 from reconciler.model.wire.questions import (
@@ -29,29 +29,29 @@ from reconciler.model.wire.version import Version
 State = Mapping[str, Json]
 OwnName = Callable[[str], str]
 MANY_SUBJECTS = 500_000
-"""With more, asking for the number of messages on each would cost the server more than the answer is worth."""
+"""With more subjects, asking how many messages each holds would cost the server more than the answer is worth."""
 MANY_HOLES = 100_000
-"""More of them are not listed to find out where the oldest messages end."""
+"""With more holes, they are not listed to find where the oldest messages end."""
 FEW_BYTES = 256 * 1024
-"""So much may be read to find out how large each message is."""
+"""How much may be read to learn how large each message is."""
 
 FINDS_TIMES = Version(2, 12)
-"""Before, a search by time errs where messages between the first and the last one were deleted."""
+"""Older servers err in a search by time if messages between the first and the last one were deleted."""
 TRIMS = Version(2, 14)
-"""Before, a limit per subject where there was none trims a subject only when its next message comes, or at a restart."""
+"""Older servers apply a first limit per subject only when the next message of the subject arrives, or at a restart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
-    """What goes, in words and as numbers."""
+    """What is deleted, in words and as numbers."""
 
     words: str
     going: Going | None = None
     """None: nobody counted."""
     by: Mapping[str, int] = field(default_factory=dict)
-    """How many go of each subject, where that was counted."""
+    """How many messages of each subject are deleted, if that was counted."""
     is_prompt: bool = True
-    """It goes when the limit is lowered; else it may stay until the next message comes."""
+    """The server deletes it when the limit is lowered; otherwise it may stay until the next message arrives."""
     more: Mapping[str, Amount] = field(default_factory=dict)
     """Quantities beside the number of messages."""
 
@@ -62,18 +62,18 @@ def as_named(field: str) -> str:
 
 
 def state_of(change: Change) -> State:
-    """What the server says of the live stream's messages (`state` of STREAM.INFO); empty where nothing is live."""
+    """What the server says of the live stream's messages (`state` of STREAM.INFO); empty if nothing is live."""
     state: State = change.live.state.get("state", {}) if change.live else {}
     return state
 
 
 def stream_of(change: Change) -> str:
-    """Name of the live stream behind a change of whatever kind; empty where nothing is live."""
+    """Name of the live stream behind a change of any kind; empty if nothing is live."""
     return str((change.live.state.get("config") or {}).get("name", change.address.name)) if change.live else ""
 
 
 def questions(change: Change, view: View, own: OwnName = as_named) -> Iterator[Question]:
-    """What lowered limits must ask; `own` gives a kind's name for a stream's field."""
+    """What must be asked about lowered limits. `own` gives the kind's name for a stream's field."""
     age_field, subject_field = own("max_age"), own("max_msgs_per_subject")
     if is_lowered(change, age_field) and (asked := _since(change, age_field, view)):
         yield asked
@@ -90,7 +90,7 @@ def questions(change: Change, view: View, own: OwnName = as_named) -> Iterator[Q
 
 
 def _above(change: Change, path: str, of: str) -> int:
-    """How much more is stored than is to be kept."""
+    """How much more is stored than the limit keeps."""
     return 0 if keeps_old(change) else max(0, state_of(change).get(of, 0) - becomes(change, path))
 
 
@@ -108,7 +108,7 @@ def _deleted(change: Change, view: View) -> list[int] | None:
 
 
 def is_lowered(change: Change, path: str) -> bool:
-    """The limit becomes tighter, or there was none before; zero and negative numbers are no limit."""
+    """The limit becomes tighter, or there was none before. Zero and negative numbers mean no limit."""
     if not change.touches(path):
         return False
     before, after = _limit(change, path, change.was(path)), becomes(change, path)
@@ -116,7 +116,7 @@ def is_lowered(change: Change, path: str) -> bool:
 
 
 def becomes(change: Change, path: str) -> Json:
-    """The limit there will be, also where the file leaves it out and its default is one: a bucket's history is 1 then."""
+    """The new limit. If the file leaves it out, its default counts: a bucket's history is then 1."""
     return _limit(change, path, change.becomes(path))
 
 
@@ -143,7 +143,7 @@ def _per_subject(change: Change) -> Iterator[SubjectCounts]:
 
 
 def too_old(change: Change, path: str, state: State, view: View) -> Loss | None:
-    """Messages older than the lowered `max_age`, by the server's clock; None where none is."""
+    """Messages older than the lowered `max_age`, by the server's clock; None if there are none."""
     messages, asked = state.get("messages", 0), _since(change, path, view)
     oldest = _oldest_age(change, state)
     if not messages or oldest is None or oldest <= becomes(change, path):
@@ -152,17 +152,16 @@ def too_old(change: Change, path: str, state: State, view: View) -> Loss | None:
     answer = view.facts.get(asked) if asked else None
     if not isinstance(answer, Mapping):
         return Loss(
-            words=f"messages older than {limit} go at apply; the oldest of {some(messages, 'message')} is {age(oldest)} "
-            f"old, how many are too old was not counted{_because(answer)}"
+            words=f"apply deletes messages older than {limit}; the oldest of {some(messages, 'message')} is {age(oldest)} "
+            f"old, and how many are too old was not counted{_because(answer)}"
         )
     going = _older(answer, state, _deleted(change, view))
     if not going.messages.most:
         return None
-    why = "" if going.messages.is_exact else ", in bounds since the holes between them were not counted"
-    number = going.messages.most
+    why = "" if going.messages.is_exact else " (only bounds: the gaps between them were not counted)"
     return Loss(
-        words=f"{amount(going.messages)} of {some(messages, 'message')}{_weighing(going, change)} {verb(number, 'are')} older "
-        f"than {limit} and {verb(number, 'go')} at apply{why}",
+        words=f"apply deletes {amount(going.messages)} of {some(messages, 'message')}{_weighing(going, change)}, those older "
+        f"than {limit}{why}",
         going=going,
     )
 
@@ -183,19 +182,20 @@ def _older(answer: Mapping[str, Json], state: State, deleted: list[int] | None) 
 
 
 def too_many(change: Change, path: str, state: State, view: View) -> Loss | None:
-    """The oldest messages, as many as exceed the lowered `max_msgs`; None where none go."""
+    """The oldest messages, as many as exceed the lowered `max_msgs`; None if there are none."""
     if not (surplus := _above(change, path, "messages")):
         return None
     before = _first_kept(exactly(surplus), state, _deleted(change, view))
     going = Going(messages=exactly(surplus), before=before)
     return Loss(
-        words=f"{some(surplus)} of {some(state['messages'], 'message')}{_weighing(going, change)} go at apply",
+        words=f"apply deletes the oldest {some(surplus)} of {some(state['messages'], 'message')}{_weighing(going, change)}",
         going=going,
     )
 
 
 def _first_kept(going: Amount, state: State, deleted: list[int] | None) -> Amount:
-    """The sequence of the first message that stays when so many of the oldest go; without the holes between them, bounds."""
+    """The sequence of the first message that stays if this many of the oldest are deleted; bounds if the holes between
+    them are not known."""
     first, end = state.get("first_seq", 1), state.get("last_seq", 0) + 1
     if deleted is None:
         return Amount(
@@ -214,34 +214,35 @@ def _after(first: int, number: int, deleted: list[int]) -> int:
 
 
 def too_large(change: Change, path: str, state: State, view: View) -> Loss | None:
-    """The oldest messages beyond the lowered `max_bytes`, in bounds where sizes were not read; None where none go."""
+    """The oldest messages beyond the lowered `max_bytes`, in bounds if their sizes were not read; None if there are
+    none."""
     if not (surplus := _above(change, path, "bytes")):
         return None
     messages, stored = state.get("messages", 0), state["bytes"]
     of, in_units = some(messages, "message"), partial(size, beside=becomes(change, path))
-    goes = f"of {in_units(stored)} go at apply, the oldest messages first"
+    of_all = f"of {in_units(stored)}, the oldest messages first"
     answer = view.facts.get(Oldest(stream=stream_of(change), bytes=surplus))
     if isinstance(answer, Mapping) and answer["first"]:
         going = Going(messages=exactly(answer["messages"]), before=exactly(answer["first"]))
-        words = f"{in_units(answer['bytes'])} {goes}: {some(answer['messages'])} of {of}"
+        words = f"apply deletes {in_units(answer['bytes'])} {of_all}: {some(answer['messages'])} of {of}"
         return Loss(words=words, going=going, more={"bytes": exactly(answer["bytes"])})
     number, largest = _by_average(surplus, change, state)
     going = Going(messages=number, before=_first_kept(number, state, _deleted(change, view)))
-    words = f"at least {in_units(surplus)} {goes}: about {some(number.about or 0)} of {of}"
-    bounds = f"by their average size, {amount(number._replace(about=None))}, since the size of each was not counted"
+    words = f"apply deletes at least {in_units(surplus)} {of_all}: about {some(number.about or 0)} of {of}"
+    bounds = f"by their average size, {amount(number._replace(about=None))}, since the size of each was not read"
     more = {"bytes": Amount(surplus, min(stored, surplus + largest - 1))}
     return Loss(words=f"{words} {bounds}", going=going, more=more)
 
 
 LARGEST = 64 * 1024**2
-"""What a server lets a client have pending, and so the largest message, unless told otherwise."""
+"""How much a server lets a client have pending unless configured otherwise, and so the size of the largest message."""
 SMALLEST = {"memory": 17}
-"""Bytes that a server counts for a message without anything in it, on a subject of one letter."""
+"""Bytes that a server counts for an empty message on a subject of one letter."""
 
 
 def _by_average(surplus: int, change: Change, state: State) -> tuple[Amount, int]:
-    """How many of the oldest messages are that large together, and how large one may be. None of them is smaller than the
-    smallest there can be."""
+    """How many of the oldest messages are that large together, and how large one may be. None is smaller than the
+    smallest possible message."""
     messages, stored = state.get("messages", 0), state["bytes"]
     smallest = smallest_message(change)
     largest = max(smallest, min(LARGEST, stored - (messages - 1) * smallest))
@@ -257,17 +258,18 @@ def smallest_message(change: Change) -> int:
 
 
 def too_many_per_subject(change: Change, path: str, state: State, view: View) -> Loss | None:
-    """What each subject holds beyond the lowered limit, in bounds where that was not counted; None where none go."""
+    """What each subject holds beyond the lowered limit, in bounds if that was not counted; None if nothing is
+    deleted."""
     limit, messages = becomes(change, path), state.get("messages", 0)
     if messages <= limit:
         return None
     counts = next((view.facts.get(asked) for asked in _per_subject(change)), None)
     is_prompt = bool(view.target.version >= TRIMS or _limit(change, path, change.was(path)))
-    when = "go at apply" if is_prompt else _later(change)
+    who, when = ("apply", "") if is_prompt else ("the server", _later(change))
     if isinstance(counts, Mapping):
         by = {subject: number - limit for subject, number in counts.items() if number > limit}
         above = sum(by.values())
-        words = f"{some(above)} of {some(messages, 'message')} {when}: {_crowded(counts, limit)}"
+        words = f"{who} deletes {some(above)} of {some(messages, 'message')}{when}: {_crowded(counts, limit)}"
         going = Going(messages=exactly(above))
         return Loss(words=words, going=going, by=by, is_prompt=is_prompt) if above else None
     sure = max(0, messages - limit * state.get("num_subjects", messages))
@@ -275,17 +277,15 @@ def too_many_per_subject(change: Change, path: str, state: State, view: View) ->
     going = Going(messages=Amount(sure, max(sure, at_most)))
     if not going.messages.most:
         return None
-    words = (
-        f"{amount(going.messages)} of {some(messages, 'message')} {when}: how many each subject holds was not counted"
-    )
+    words = f"{who} deletes {amount(going.messages)} of {some(messages, 'message')}{when}: how many each subject holds was not counted"
     return Loss(words=words + _because(counts), going=going, is_prompt=is_prompt)
 
 
 def _later(change: Change) -> str:
-    """When a subject's next message is refused, none removes another."""
+    """When the server deletes them. If it refuses a subject's next message, that message deletes no other."""
     if change.becomes("discard_new_per_subject"):
-        return "go at the server's next restart"
-    return "go, those of a subject with its own next message, and all at the next restart"
+        return " at its next restart"
+    return ", those of a subject with its own next message, and all at its next restart"
 
 
 def _crowded(counts: Mapping[str, int], limit: int) -> str:
@@ -298,7 +298,8 @@ def _because(answer: object) -> str:
 
 
 def _weighing(going: Going, change: Change) -> str:
-    """Their share of the stream's bytes: the average tells it, and what the largest and smallest messages can be bounds it."""
+    """Their share of the stream's bytes: estimated by the average, and bounded by the largest and smallest possible
+    messages."""
     stored, messages, number = state_of(change).get("bytes"), state_of(change)["messages"], going.messages.most
     if not going.messages.is_exact or not stored:
         return ""
@@ -311,13 +312,13 @@ def _weighing(going: Going, change: Change) -> str:
 
 
 def keeps_old(change: Change) -> bool:
-    """With discard new the server keeps what is there and refuses what comes; buckets never show their discard."""
+    """With discard new the server keeps what is stored and refuses new messages. Buckets never show their discard."""
     raw = change.live.state.get("config", {}) if change.live else {}
     return bool((change.becomes("discard") if change.touches("discard") else raw.get("discard")) == "new")
 
 
 def _oldest_age(change: Change, state: State) -> int | None:
-    """Nanoseconds between the first stored message and the server's own clock when it answered."""
+    """Nanoseconds between the first stored message and the server's clock when it answered."""
     asked, first = (change.live.state.get("ts") if change.live else None), state.get("first_ts")
     return times.between(first, asked) if asked and first else None
 

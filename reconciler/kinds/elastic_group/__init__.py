@@ -1,6 +1,7 @@
-"""Elastic groups: a KV record describing partitions, plus the work-queue stream `<stream>-<group>` members read from.
+"""Elastic groups: a KV record that describes partitions, and the work-queue stream `<stream>-<group>` that members read
+from.
 
-The stream sources the original one and puts a partition number before each subject. It is never edited in place: that
+The queue sources the original stream and puts a partition number before each subject. It is never edited in place: that
 imports everything again, or silently drops the backlog.
 """
 

@@ -11,7 +11,7 @@ from reconciler.model.wire.snapshot import Target
 from reconciler.model.wire.version import Version
 
 FOLLOWED_AT_CREATION = ("storage", "num_replicas")
-"""Copied from the source stream when the group is created, and never followed later."""
+"""Copied from the source stream when the group is created, and never adjusted later."""
 
 BUFFERS = {"max_msgs": "max_buffered_msg", "max_bytes": "max_buffered_bytes"}
 
@@ -22,7 +22,8 @@ def stream_name(stream: str, group: str) -> str:
 
 
 def body(stream: str, group: Config, source: Config) -> dict[str, Json]:
-    """What to create. Nothing of our own on it: the reference's identical create must keep succeeding."""
+    """What to create. It has nothing of reconciler's own on it: the reference's identical create must keep
+    succeeding."""
     config: dict[str, Json] = {
         "retention": "workqueue",
         "discard": "new",
@@ -35,7 +36,7 @@ def body(stream: str, group: Config, source: Config) -> dict[str, Json]:
 
 
 def source(stream: str, view: View) -> Mapping[str, Json]:
-    """Storage and replicas the queue copies; an external source says them only live."""
+    """Storage and replicas that the queue copies; for an external source only the live stream tells them."""
     address = Address.of("stream", stream)
     found = view.desired.get(address) or view.live.get(address)
     if found is None:
@@ -45,7 +46,7 @@ def source(stream: str, view: View) -> Mapping[str, Json]:
 
 
 def start(config: Config) -> int | None:
-    """The start sequence that a queue made anew carries until it has stored a message."""
+    """The start sequence that a recreated queue has until it has stored a message."""
     origins = config.get("sources") or ()
     return next((one.get("opt_start_seq") for one in origins), None) if len(origins) == 1 else None
 
@@ -57,7 +58,8 @@ def bare(config: Config) -> Config:
 
 
 def transforms(group: Config) -> list[dict[str, str]]:
-    """One per partitioning filter, in the record's order; none partition everything by the whole subject."""
+    """One for each partitioning filter, in the record's order; without any, everything is partitioned by the whole
+    subject."""
     filters = group.get("partitioning_filters") or [{"filter": ">", "partitioning_wildcards": []}]
     return [{"src": item["filter"], "dest": _destination(item, group.get("max_members", 0))} for item in filters]
 
@@ -72,12 +74,12 @@ def _destination(item: Mapping[str, Json], partitions: int) -> str:
 
 
 def fits(live: Config, stream: str, group: Config) -> bool:
-    """Is this the queue of such a group, but for the start it may still carry?"""
+    """Is this the queue of such a group, apart from the start sequence it may still have?"""
     return not deviations(bare(live) if start(live) else live, stream, group)
 
 
 def has_resumed(info: Mapping[str, Json], stream: str, group: Config) -> bool:
-    """A message is stored, so that the start it still carries can go."""
+    """A message is stored, so the start sequence it still has can be removed."""
     live = info["config"]
     return bool(start(live)) and bool(info["state"].get("last_seq")) and fits(live, stream, group)
 
@@ -92,8 +94,8 @@ def deviations(live: Config, stream: str, group: Config) -> list[str]:
 
 
 def window_differs(live: Config, version: Version) -> bool:
-    """Does it remember message ids for another time than a stock server fills in? Limits of the server's own shorten that,
-    so this is nothing to tell two implementations by."""
+    """Does it remember message ids for another time than a stock server fills in? A server's own limits shorten that
+    time, so this does not tell two implementations apart."""
     bare_source = {"sources": live.get("sources")}
     stock = settle(bare_source, Target(version=version), name="queue").config.get("duplicate_window")
     return canonical(live).get("duplicate_window") != stock
@@ -103,7 +105,7 @@ GO, NET = "orbit.go", "orbit.net"
 
 
 def maker(live: Config, stream: str, group: Config) -> str | None:
-    """The likely maker of a live work-queue stream; None when it fits no known one."""
+    """The likely maker of a live work-queue stream; None if it fits no known one."""
     differing = set(deviations(live, stream, group))
     if not differing:
         return GO
@@ -120,8 +122,8 @@ def _folded(sources: Json) -> list[tuple[str, list[tuple[str, str]], list[str]]]
 
 
 def folded(transforms: Json) -> list[tuple[str, str]]:
-    """Function names in transforms may begin in either case; servers do the same and compare them as different. What
-    means the same is equal in this form."""
+    """Function names in transforms may begin in upper or lower case. Servers allow both, and treat them as different.
+    In this form, transforms with the same meaning are equal."""
     return [(one.get("src", ""), _lowered(one.get("dest", ""))) for one in transforms or ()]
 
 
@@ -130,6 +132,7 @@ def _lowered(dest: str) -> str:
 
 
 def replicas_behind(queue: Config, source: Config) -> tuple[int, int] | None:
-    """Replicas of the queue and of its source, where the queue has fewer: they are copied once, and followed by nobody."""
+    """Replicas of the queue and of its source, if the queue has fewer: they are copied once, and nobody adjusts them
+    later."""
     own, wanted = int(queue.get("num_replicas", 1)), int(source.get("num_replicas", 1))
     return (own, wanted) if own < wanted else None

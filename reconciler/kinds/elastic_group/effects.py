@@ -13,49 +13,47 @@ from reconciler.kinds.fields.felt import EVERY, UNSET, felt
 from reconciler.kinds.fields.known import Known
 from reconciler.kinds.fields.words import listed, some
 from reconciler.kinds.group_records.group_rules import is_current
-from reconciler.kinds.group_records.group_spec import FIELDS
 
 MEMBERS = (
     felt(
         601,
         Side.READERS,
         EVERY,
-        "Partitions move between members with what is queued on them, and every member makes its consumer anew: what is in "
-        "flight is delivered again.",
+        "Partitions move between members with the messages queued on them, and every member recreates its consumer: the server "
+        "redelivers what is in flight.",
     ),
-    felt(304, Side.READERS, UNSET, "Nobody consumes any more.", "nobody is left"),
+    felt(304, Side.READERS, UNSET, "Nobody consumes any more.", "no member is left"),
 )
 MADE_ANEW = (
     felt(
         101,
         Side.READERS,
         EVERY,
-        "The group is made anew: its members end until their owners start them again, and what is in flight is delivered again.",
+        "Apply recreates the group: its members end until their owners restart them, and the server redelivers what is in flight.",
         also=(Side.COPIES,),
     ),
 )
 OTHER_MESSAGES = (
     *MADE_ANEW,
-    felt(
-        101, Side.STORED, EVERY, "The new queue takes in what its filters match, and nothing else of what is not done."
-    ),
+    felt(101, Side.STORED, EVERY, "The new queue copies only those unprocessed messages that its filters match."),
 )
 
 
 @foretold(601, "handed-over-in-flight")
 def handed_over_in_flight(moved: MovedField) -> Iterable[Finding]:
-    """A member loses partitions while it works on messages that it has not acknowledged: their new owner gets them as well, and
-    may be done with a later message of the same key before.
+    """A member loses partitions while it has unacknowledged messages: their new owner gets these messages as well, and
+    may finish a later message of the same key first.
 
-    Members let go of their consumers as soon as the record changes, whatever they are working on.
+    Members give up their consumers as soon as the record changes, whatever they are processing.
 
-    Instead: let the members that lose partitions finish first, or see to it that processing a message twice does no harm.
+    Instead: let the members that lose partitions finish first, or make sure that processing a message twice does no
+    harm.
     """
     change, view = moved.change, moved.view
     if not is_current(change) or change.live is None or change.desired is None:
         return
     if moved.field == "member_mappings" and change.touches("members"):
-        return  # one change of both is one handover
+        return  # a change of both is one handover
     now, then = owners(change.live.config), owners(change.desired.config)
     losers = sorted({owner for number in moving(now, then) if (owner := now[number]) is not None})
     consumers = view.snapshot.consumers.get(stream_name(*change.address.names), {})
@@ -67,8 +65,8 @@ def handed_over_in_flight(moved: MovedField) -> Iterable[Finding]:
             outcome=Outcome.WARNS,
             path=moved.path,
             message=f"{who} over partitions with up to {some(flying, 'message')} in flight: the new owners get them while the "
-            "old ones may still be at work on them",
-            fix="let these members finish first, or see to it that processing a message twice does no harm",
+            "old ones may still process them",
+            fix="let these members finish first, or make sure that processing a message twice does no harm",
         )
 
 
@@ -78,6 +76,6 @@ def _in_flight(info: Mapping[str, object]) -> int:
 
 EFFECTS = Effects(
     family="EG",
-    fields={name: Known(unit=FIELDS[name].unit, felt=MEMBERS) for name in ("members", "member_mappings")},
+    fields={"members": Known(unit="list", felt=MEMBERS), "member_mappings": Known(unit="mapping", felt=MEMBERS)},
     families=(handed_over_in_flight,),
 )

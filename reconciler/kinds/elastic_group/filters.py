@@ -1,4 +1,4 @@
-"""Which partitioning filters no server, or no member of the reference, can work with."""
+"""Partitioning filters with which no server, or no member of the reference, can work."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reconciler.model.wire.version import Version
 
 @rule("EG402", "whole-subject-too-young", on=(Action.CREATE, Action.REPLACE), err_code=10146)
 def whole_subject(change: Change, view: View) -> Iterator[Finding]:
-    """Partitioning by the whole subject needs nats-server 2.12; older ones refuse the transform.
+    """The group partitions by the whole subject, which needs nats-server 2.12; older servers refuse the transform.
 
     Instead: name the wildcards that decide the partition, or upgrade the servers.
     """
@@ -34,19 +34,19 @@ def _needs_2_12(path: str, view: View) -> Finding:
     return Finding(
         outcome=Outcome.REFUSED,
         path=path,
-        message=f"partitioning by the whole subject needs nats-server 2.12; this is {view.target.version}",
+        message=f"partitioning by the whole subject needs nats-server 2.12, and this server is {view.target.version}",
         fix="name the wildcards that decide the partition, or upgrade the servers",
     )
 
 
 @rule("EG544", "bad-partitioning-filter", on=(Action.CREATE, Action.REPLACE))
 def bad_partitioning_filter(change: Change, _view: View) -> Iterator[Finding]:
-    """A partitioning filter the reference refuses, or that the server refuses after the record is written.
+    """The reference refuses a partitioning filter, or the server refuses it after the record is written.
 
-    A filter needs a `*` or ends in `>`; wildcard numbers are distinct and between 1 and the number of `*`; two filters of
-    a group must not overlap.
+    A filter needs a `*` or ends in `>`. Wildcard numbers are distinct and between 1 and the number of `*`. Two filters
+    of a group must not overlap.
 
-    Instead: write filters of which every subject matches one only, and count each filter's `*` from 1.
+    Instead: write filters such that every subject matches only one of them, and count each filter's `*` from 1.
     """
     filters = change.becomes("partitioning_filters") or []
     for index, item in enumerate(filters):
@@ -56,18 +56,18 @@ def bad_partitioning_filter(change: Change, _view: View) -> Iterator[Finding]:
                 yield _bad(
                     f"partitioning_filters[{index}].filter",
                     f"filter `{item['filter']}` overlaps with `{earlier['filter']}`",
-                    "let every subject match one filter only",
+                    "let every subject match only one filter",
                 )
 
 
 def filter_problems(path: str, item: Json) -> Iterator[Finding]:
-    """What the reference refuses about one filter by itself."""
+    """What the reference refuses in a single filter."""
     tokens = item["filter"].split(".")
     stars, numbers = tokens.count("*"), item["partitioning_wildcards"]
     if not is_valid(item["filter"]):
         yield _bad(
             f"{path}.filter",
-            f"`{item['filter']}` is not a subject",
+            f"`{item['filter']}` is not a valid subject",
             "write tokens between single dots, `>` only at the end",
         )
         return
@@ -81,7 +81,7 @@ def filter_problems(path: str, item: Json) -> Iterator[Finding]:
         if not 1 <= number <= stars:
             yield _bad(
                 f"{path}.partitioning_wildcards[{position}]",
-                f"there is no wildcard {number} in `{item['filter']}`",
+                f"`{item['filter']}` has no wildcard {number}",
                 f"count its `*` from 1 to {stars}" if stars else "leave the list empty: the filter has no `*`",
             )
         elif number in numbers[:position]:
@@ -94,8 +94,8 @@ def filter_problems(path: str, item: Json) -> Iterator[Finding]:
 
 @rule("EG545", "mappings-with-several-filters")
 def mappings_with_several_filters(change: Change, _view: View) -> Found:
-    """Member mappings together with several filters: the reference repeats each partition's filter once per filter, and
-    the server refuses such a consumer, so that no member can ever consume.
+    """A group has member mappings together with several filters. The reference repeats each partition's filter once per
+    filter, and the server refuses such a consumer. No member can ever consume.
 
     Instead: one filter, or plain members.
     """

@@ -1,4 +1,5 @@
-"""What no update changes of an elastic group: it is made anew for that. The rest is its membership, and its queue's upkeep."""
+"""What no update changes in an elastic group: it is recreated for that. The rest is its membership, and the upkeep of
+its queue."""
 
 from __future__ import annotations
 
@@ -7,14 +8,14 @@ from reconciler.kinds.elastic_group.replicas import REPLICAS
 from reconciler.kinds.group_records.group_spec import not_membership
 
 QUEUE = "queue_stream"
-"""Not a field of any file: `missing` when the record stands without its work-queue stream (an interrupted create),
-`resumed` when the stream was made anew and no longer needs the start sequence it still carries."""
+"""Not a field of any file: `missing` if the record exists without its work-queue stream (an interrupted create),
+`resumed` if the stream was recreated and no longer needs the start sequence it still has."""
 
 OF_THE_QUEUE = (QUEUE, REPLICAS)
 """What changes in place without touching the record."""
 
 
 def fixed(change: Change) -> list[str]:
-    """The fields of this change for which the group is made anew."""
+    """The fields of this change for which the group must be recreated."""
     tops = dict.fromkeys(path.partition("[")[0].partition(".")[0] for path in not_membership(change))
     return [field for field in tops if field not in OF_THE_QUEUE]

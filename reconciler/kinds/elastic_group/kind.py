@@ -1,4 +1,4 @@
-"""What an elastic group is: record and work-queue stream as one resource. Its membership alone changes in place."""
+"""What an elastic group is: record and work-queue stream as one resource. Only its membership changes in place."""
 
 from __future__ import annotations
 
@@ -22,11 +22,10 @@ from reconciler.kinds.elastic_group.effects import MADE_ANEW, MEMBERS, OTHER_MES
 from reconciler.kinds.elastic_group.fixed import OF_THE_QUEUE, QUEUE
 from reconciler.kinds.elastic_group.members import members_back, members_gone
 from reconciler.kinds.elastic_group.rules import RULES
-from reconciler.kinds.fields.known import Known
+from reconciler.kinds.fields.known import Known, Update, field_infos
 from reconciler.kinds.group_records import group_record, group_steps
 from reconciler.kinds.group_records.another_name import recipe
 from reconciler.kinds.group_records.group_spec import (
-    FIELDS,
     OURS,
     GroupSpec,
     Member,
@@ -51,31 +50,40 @@ PARTITIONED = r"^([^.]+\.)*(\*(\.[^.]+)*|>)$"
 
 
 class PartitioningFilter(Spec):
-    """Which subjects are partitioned, and by which of their tokens."""
+    """Which subjects are partitioned, and which of their tokens decide."""
 
-    filter: Annotated[str, text_like(PARTITIONED, "subjects with a `*`, or with `>` at the end")]
-    """Subjects of the source stream, for example `orders.*.*`."""
-    partitioning_wildcards: tuple[Count, ...] = ()
-    """Numbers of the `*` in the filter, from 1, whose tokens decide the partition; none: the whole subject (from 2.12)."""
+    filter: Annotated[str, text_like(PARTITIONED, "subjects with a `*`, or with `>` at the end"), Known()]
+    """Subjects of the stream that are partitioned, for example `orders.*.*`."""
+    partitioning_wildcards: Annotated[tuple[Count, ...], Known(unit="list")] = ()
+    """Which `*` of the filter decide the partition, counted from 1. Left out: the whole subject decides, which
+    needs nats-server 2.12."""
 
 
 class ElasticGroupSpec(GroupSpec):
-    """An elastic partitioned consumer group as written in a file."""
+    """An elastic partitioned consumer group divides a stream among members that may come and go."""
 
-    max_members: Annotated[Count, Known(unit="count", felt=MADE_ANEW)]
-    """Number of partitions, which is the most members that can work; another number makes the group anew."""
+    max_members: Annotated[Count, Known(unit="count", update=Update.FIXED, felt=MADE_ANEW)]
+    """Number of partitions, and the maximum number of members that can work."""
     members: Annotated[tuple[Member, ...] | None, Known(unit="list", ordered=False, felt=MEMBERS)] = None
-    """Who takes part, partitions spread evenly. Left out together with `member_mappings`: not managed here."""
+    """Names of the members, among whom the partitions are spread evenly. Excludes `member_mappings`. Left out: as
+    `member_mappings` says; without them, the file does not manage the membership."""
     member_mappings: Annotated[tuple[MemberMapping, ...] | None, Known(unit="mapping", felt=MEMBERS)] = None
-    """Who owns which partitions; each partition exactly once."""
+    """Which member owns which partitions, each partition exactly once. Excludes `members`. Left out: as `members`
+    says."""
     partitioning_filters: Annotated[
-        tuple[PartitioningFilter, ...] | None, Known(unit="list", ordered=False, felt=OTHER_MESSAGES)
+        tuple[PartitioningFilter, ...] | None,
+        Known(unit="list", ordered=False, left_out="all subjects", update=Update.FIXED, felt=OTHER_MESSAGES),
     ] = None
-    """What is partitioned and how. Left out: everything, by the whole subject (from 2.12)."""
-    max_buffered_msg: Annotated[Count | None, Known(unit="count", default=-1, felt=MADE_ANEW)] = None
-    """How many messages the work queue buffers. Left out: no limit."""
-    max_buffered_bytes: Annotated[Bytes | None, Known(unit="bytes", default=-1, felt=MADE_ANEW)] = None
-    """How many bytes the work queue buffers. Left out: no limit."""
+    """What is partitioned, and by which tokens. Left out: all subjects, by the whole subject, which needs
+    nats-server 2.12."""
+    max_buffered_msg: Annotated[Count | None, Known(unit="count", default=-1, update=Update.FIXED, felt=MADE_ANEW)] = (
+        None
+    )
+    """How many messages the work queue may hold."""
+    max_buffered_bytes: Annotated[
+        Bytes | None, Known(unit="bytes", default=-1, update=Update.FIXED, felt=MADE_ANEW)
+    ] = None
+    """How many bytes the work queue may hold."""
 
 
 def _recognise(snapshot: Snapshot) -> Iterable[Resource]:
@@ -88,10 +96,10 @@ def _recognise(snapshot: Snapshot) -> Iterable[Resource]:
 
 
 def _odd_queue(group: Resource, snapshot: Snapshot) -> str | None:
-    """A queue that is missing can be made, and one that has resumed can be settled; any other that differs is never
-    edited, only reported (EG320)."""
+    """A missing queue can be created, and a resumed one can be settled. Any other difference is only reported, never
+    edited (EG320)."""
     if group.state["broken"] or group.state["legacy"]:
-        return None  # nothing can be said about what such a record wants
+        return None  # nobody knows what such a record wants
     name = derived.stream_name(*group.address.names)
     if (info := snapshot.streams.get(name)) is None:
         return None if snapshot.unknown_stream(name) else "missing"
@@ -131,8 +139,8 @@ def _steps(change: Change, view: View) -> Sequence[Step]:
 
 
 def _create(change: Change, view: View) -> Sequence[Step]:
-    """Record first, as the reference does; if the stream is then refused, the record goes again: it would block a
-    corrected create for ever."""
+    """The record first, as the reference does it. If the server then refuses the stream, the record is deleted again:
+    it would block every corrected create."""
     config = change.desired.config if change.desired else {}
     put = group_steps.put(change, BUCKET, group_record.write(config, elastic=True), view)
     queue = _create_queue(change, view, after=(put.id,))
@@ -143,7 +151,7 @@ def _create(change: Change, view: View) -> Sequence[Step]:
         address=put.address,
         undoes=queue.id,
         after=(put.id,),
-        effect="take the record back, since its stream was refused",
+        effect="delete the record again, since the server refused its stream",
     )
     return (put, queue, undo)
 
@@ -172,8 +180,8 @@ def _update(change: Change, view: View) -> Iterable[Step]:
 
 
 def _delete(change: Change, view: View) -> Sequence[Step]:
-    """The marker ends the members; their consumers go when they let go; the queue goes last. A group that was being
-    made anew may be without its record already."""
+    """The marker ends the members; their consumers disappear when they end; the queue is deleted last. A group that was
+    being recreated may already be without its record."""
     marker = (group_steps.delete_record(change, BUCKET),) if change.live else ()
     name = derived.stream_name(*change.address.names)
     if name not in view.snapshot.streams:
@@ -183,7 +191,8 @@ def _delete(change: Change, view: View) -> Sequence[Step]:
 
 
 def _remains(address: Address, snapshot: Snapshot) -> bool:
-    """Its queue is, when the record was deleted and the run cut off then; it would go on taking messages in."""
+    """Its queue still exists if a run was interrupted after it deleted the record; the queue would continue to copy
+    messages."""
     info = snapshot.streams.get(derived.stream_name(*address.names))
     config = info["config"] if info else {}
     origins = [origin["name"] for origin in config.get("sources") or ()]
@@ -199,7 +208,11 @@ ELASTIC_GROUP = Kind(
     bound=Bound(floor=5, percent=20),
     place=FilePlace("groups", within="stream", tag=("type", "elastic"), names=group_record.NAME.pattern),
     spec=ElasticGroupSpec,
-    fields={**FIELDS, QUEUE: FieldInfo(left_out="in order"), replicas.REPLICAS: FieldInfo(unit="count", default=1)},
+    fields={
+        **field_infos(ElasticGroupSpec),
+        QUEUE: FieldInfo(left_out="in order"),
+        replicas.REPLICAS: FieldInfo(unit="count", default=1),
+    },
     recognise=_recognise,
     claims=_claims,
     settle=_settle,

@@ -1,4 +1,5 @@
-"""Waiting for the members of an elastic group to let go of its queue: they end when they see the record gone."""
+"""Waiting for the members of an elastic group to stop reading its queue: they end when they see that the record is
+deleted."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ Info = Mapping[str, Json]
 
 
 def members_gone(change: Change, view: View) -> Step:
-    """Until nobody reads the queue any more."""
+    """A step that waits until nobody reads the queue any more."""
     name = stream_name(*change.address.names)
     return Step(
         id=f"wait for members of {name}",
@@ -23,12 +24,13 @@ def members_gone(change: Change, view: View) -> Step:
         on=(name,),
         address=str(change.address),
         body={"timeout": _patience(name, view)},
-        effect="wait until the members have let go",
+        effect="wait until the members have stopped reading the queue",
     )
 
 
 def members_back(change: Change, view: View, written: Step) -> Step | None:
-    """Until whoever consumed before does again, with the partitions of the new membership that was `written`."""
+    """A step that waits until the members that consumed before consume again, with the partitions of the new membership
+    that was `written`."""
     queue = stream_name(*change.address.names)
     consumers = view.snapshot.consumers.get(queue, {})
     at_work = {name: info for name, info in consumers.items() if _has_a_client(info)}
@@ -45,21 +47,22 @@ def members_back(change: Change, view: View, written: Step) -> Step | None:
         address=str(change.address),
         body={"partitions": awaited, **last, "record": [*written.on]},
         after=(written.id,),
-        effect=f"see that {', '.join(awaited)} consume again",
+        effect=f"check that {', '.join(awaited)} consume again",
     )
 
 
 def longest_held(consumers: Iterable[Info]) -> int:
-    """Nanoseconds for which a member that is gone keeps its partitions from the others, who are refused (10100) so long.
+    """Nanoseconds for which a member that has ended keeps its partitions from the others; the server refuses these that
+    long (10100).
 
-    Its consumer goes by itself: the server waits until what it delivered last should have been acknowledged, then for the
-    inactivity threshold, to which it adds up to a second. A pull that is still open has run out by then.
+    The server deletes its consumer: it waits until the last delivered message should have been acknowledged, then for
+    the inactivity threshold, to which it adds up to a second. A pull that is still open has run out by then.
     """
     return SECOND + max(_nanoseconds(info, "ack_wait") + _nanoseconds(info, "inactive_threshold") for info in consumers)
 
 
 def tries_again(consumers: Iterable[Info]) -> int:
-    """Nanoseconds after which members that were refused try again at the latest: an ack wait and half a second."""
+    """Nanoseconds after which refused members try again at the latest: an ack wait and half a second."""
     return SECOND // 2 + max(_nanoseconds(info, "ack_wait") for info in consumers)
 
 
@@ -68,7 +71,7 @@ def _nanoseconds(info: Info, field: str) -> int:
 
 
 def _has_a_client(info: Mapping[str, Json]) -> bool:
-    """Somebody waits for messages, or is the one that gets them. What is in flight may be a dead one's."""
+    """Somebody waits for messages, or is pinned. Messages in flight may belong to a dead client."""
     pinned = any(group.get("pinned_client_id") for group in info.get("priority_groups") or ())
     return bool(info.get("num_waiting")) or pinned
 
@@ -83,11 +86,11 @@ def _partitions(config: Config) -> dict[str, list[int]]:
 
 SECOND = 1_000_000_000
 LEAST = 10_000_000_000
-"""Nanoseconds. Members may have joined since the plan, and finish what they hold first."""
+"""Nanoseconds. Members may have joined since the plan, and finish their messages first."""
 
 
 def _patience(name: str, view: View) -> int:
-    """Until the slowest is gone: its last pull runs out, then its inactivity threshold begins."""
+    """Nanoseconds until the slowest member has ended: its last pull runs out, then its inactivity threshold begins."""
     consumers = view.snapshot.consumers.get(name, {}).values()
     longest = max((info["config"].get("inactive_threshold", 0) for info in consumers), default=0)
     return 2 * int(longest) + LEAST

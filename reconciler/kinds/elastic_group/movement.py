@@ -1,4 +1,4 @@
-"""Which partitions move from whom to whom when a membership changes, and what is queued on them."""
+"""Which partitions move from which member to which when a membership changes, and what is queued on them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Owners = list[str | None]
 
 
 def owners(config: Config) -> Owners:
-    """Who owns each partition under this membership."""
+    """The owner of each partition under this membership."""
     partitions = config.get("max_members", 0)
     owned: Mapping[str, Iterable[int]] = config.get("member_mappings") or assign(
         config.get("members") or (), partitions
@@ -35,19 +35,19 @@ def _question(change: Change) -> SubjectCounts:
 
 
 def questions(change: Change) -> Iterable[Question]:
-    """How many messages each partition holds, asked where the membership alone changes."""
+    """How many messages each partition holds, asked if only the membership changes."""
     if _moves(change):
         yield _question(change)
 
 
 def _moves(change: Change) -> bool:
-    """Where the group itself becomes another one, partitions are not the same before and after."""
+    """If the group itself changes, its partitions before and after are not the same."""
     in_place = change.touches(*MEMBERSHIP) and not change.touches("max_members", "partitioning_filters")
     return change.action is Action.UPDATE and in_place and is_current(change)
 
 
 def consequences(change: Change, view: View) -> Iterable[Consequence]:
-    """The partition map of a membership change, with the messages queued on what moves."""
+    """The partition map of a membership change, with the messages queued on the partitions that move."""
     if not _moves(change) or not change.live or not change.desired:
         return
     now, then = owners(change.live.config), owners(change.desired.config)
@@ -55,9 +55,9 @@ def consequences(change: Change, view: View) -> Iterable[Consequence]:
 
 
 def movement(now: Owners, then: Owners, *, queued: list[int] | None, in_flight: int | None) -> Consequence:
-    """What it means when partitions change hands: which ones, what waits in them, what is delivered again."""
+    """What a change of owners means: which partitions move, what waits in them, what is redelivered."""
     moved = moving(now, then)
-    redelivered = "" if in_flight is None else f"{some(in_flight)} in flight {verb(in_flight, 'are')} delivered again"
+    redelivered = "" if in_flight is None else f"{some(in_flight)} in flight {verb(in_flight, 'are')} redelivered"
     counted = {
         "partitions_moved": len(moved),
         "messages_moved": None if queued is None else sum(queued[number] for number in moved),
@@ -65,7 +65,7 @@ def movement(now: Owners, then: Owners, *, queued: list[int] | None, in_flight: 
     }
     return Consequence(
         message=f"{len(moved)} of {len(then)} partitions move{_with_queue(moved, queued)}; "
-        + (redelivered or "what is in flight could not be counted, and is delivered again"),
+        + (redelivered or "what is in flight could not be counted, and is redelivered"),
         code="EG601",
         quantities={name: number for name, number in counted.items() if number is not None},
         detail={
@@ -81,14 +81,14 @@ def moving(now: Owners, then: Owners) -> list[int]:
 
 
 def _by_member(now: Owners, then: Owners) -> dict[str, dict[str, list[int]]]:
-    """Everybody's partitions before and after."""
+    """Every member's partitions before and after."""
     sides = {"now": by_owner(now), "then": by_owner(then)}
     names = sorted({*sides["now"], *sides["then"]})
     return {name: {side: owned.get(name, []) for side, owned in sides.items()} for name in names}
 
 
 def _queued(view: View, change: Change, partitions: int) -> list[int] | None:
-    """Messages per partition: the first token of the queue's subjects is the partition's number."""
+    """Messages per partition. The first token of the queue's subjects is the partition's number."""
     answer = view.facts.get(_question(change))
     if answer is None or isinstance(answer, Unanswered):
         return None
@@ -105,7 +105,7 @@ def _with_queue(moved: list[int], queued: list[int] | None) -> str:
 
 
 def _in_flight(change: Change, view: View) -> int | None:
-    """Every instance rebuilds its consumer, so what is in flight anywhere in the group is delivered again."""
+    """Every instance recreates its consumer, so everything in flight in the whole group is redelivered."""
     name = stream_name(*change.address.names)
     if view.snapshot.unknown.get(Scope.consumers(name)):
         return None

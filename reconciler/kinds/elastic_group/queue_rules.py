@@ -1,4 +1,4 @@
-"""What is said about the work-queue stream as it is found: still resuming, or not as the reference makes it."""
+"""What the plan says about the work-queue stream it finds: still resuming, or not as the reference makes it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from reconciler.model.resource import Config
 
 @rule("EG321", "group-resuming", on=(Action.KEEP, Action.ADOPT, Action.UPDATE), needs=("live",))
 def group_resuming(change: Change, view: View) -> Found:
-    """The group was made anew, and its stream still carries the start sequence it was begun with.
+    """The group was recreated, and its stream still has the start sequence it was created with.
 
-    That goes with the first apply after the stream has stored a message; before, taking it off would import everything
-    from the first message on. Until then the reference's own create is refused (10058). Servers before 2.15 that restart
-    while the queue is empty begin at that sequence once more: nothing is lost, and what was done since comes again.
+    The first apply after the stream has stored a message removes that sequence. Removing it earlier would import
+    everything from the first message on. Until then the server refuses the reference's own create (10058). If a server
+    before 2.15 restarts while the queue is empty, the queue starts at that sequence once more: nothing is lost, but
+    members process some messages again.
 
-    Instead: apply once more when something was published.
+    Instead: apply once more after something was published.
     """
     info = recreate.queue(change, view)
     live = change.live
@@ -31,12 +32,14 @@ def group_resuming(change: Change, view: View) -> Found:
     if not point or not derived.fits(info["config"], change.address.stream, live.config):
         return None
     if info["state"].get("last_seq"):
-        message = f"stream {name} has resumed at message {point} of {change.address.stream}; this takes its start sequence off"
+        message = (
+            f"stream {name} has resumed at message {point} of {change.address.stream}; this removes its start sequence"
+        )
         return Finding(outcome=Outcome.WARNS, message=message)
     return Finding(
         outcome=Outcome.WARNS,
         message=f"stream {name} is resuming at message {point} of {change.address.stream}, and has stored nothing yet",
-        fix="apply once more when something was published: that takes its start sequence off",
+        fix="apply once more after something was published: that removes its start sequence",
     )
 
 
@@ -44,11 +47,11 @@ def group_resuming(change: Change, view: View) -> Found:
 def queue_differs(change: Change, view: View) -> Found:
     """The live work-queue stream is not exactly as the reference would create it for this record.
 
-    Another implementation made it, or somebody edited it. Members may work, but the reference's own create fails, and an
-    edit of the transforms may have imported messages twice or dropped some. We never edit it in place.
+    Another implementation made it, or somebody edited it. Members may work, but the reference's own create fails. An
+    edit of the transforms may have imported messages twice or dropped some. Reconciler never edits the stream in place.
 
-    Instead: leave it if another implementation made it; limits alone can be set to the record's by hand; otherwise make the
-    group anew in a planned stop.
+    Instead: leave it if another implementation made it. If only limits differ, set them to the record's by hand.
+    Otherwise recreate the group in a planned stop.
     """
     name = derived.stream_name(*change.address.names)
     info = view.snapshot.streams.get(name)
@@ -66,8 +69,8 @@ def _another_window(name: str, queue: Config, view: View) -> Found:
         return None
     return Finding(
         outcome=Outcome.WARNS,
-        message=f"its stream {name} has another duplicate_window than a server gives it; members do not mind",
-        fix="leave it where an older server, or a limit of this one, filled it in; otherwise somebody edited it",
+        message=f"its stream {name} has another duplicate_window than a server gives it; members are not affected",
+        fix="leave it if an older server, or a limit of this one, filled it in; otherwise somebody edited it",
     )
 
 
@@ -79,10 +82,10 @@ def _another_window(name: str, queue: Config, view: View) -> Found:
     reaction=Reaction.HARMS,
 )
 def queue_outlives_source(change: Change, view: View) -> Found:
-    """A group is to be made anew, and its queue holds messages that its source does not store any more.
+    """A group is to be recreated, and its queue holds messages that its source no longer stores.
 
-    A new queue takes in again what the source has. What that has dropped meanwhile, by its limits or because somebody
-    deleted it, is only in the old queue, and goes with it.
+    A new queue copies again what the source holds. Messages that the source has lost meanwhile, by its limits or
+    because somebody deleted them, exist only in the old queue and are deleted with it.
 
     Instead: let the members process what is queued first; or declare a second group, and let its members take over when
     this one's queue is empty.
@@ -92,43 +95,42 @@ def queue_outlives_source(change: Change, view: View) -> Found:
     if not queued or not recreate.stands(change, view) or not any(still_stored.questions(change)):
         return None
     if recreation.unknowable(change, view) or (lost := still_stored.gone(change, view)) == 0:
-        return None  # refused altogether, or nothing is lost
+        return None  # EG101 refuses it, or nothing is lost
     stream = change.address.stream
     field = next(iter((*fixed(change), *(change.intent.fields if change.intent else ()))), "")
     to = change.becomes(field)
     which = (
-        f"and whether {stream} still stores them could not be told ({still_stored.why_unknown(change, view)})"
+        f"and whether {stream} still stores them could not be determined ({still_stored.why_unknown(change, view)})"
         if lost is None
-        else f"of which {stream} does not store {amount(Amount(0, lost))} any more"
+        else f"and {stream} no longer stores {amount(Amount(0, lost))} of them"
     )
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path=field,
         to=to,
         quantities={"messages": Amount(0, queued if lost is None else lost)},
-        message=f"its queue {recreate.name(change)} holds {some(queued, 'message')}, {which}: made anew, it cannot take those "
-        "in again",
+        message=f"its queue {recreate.name(change)} holds {some(queued, 'message')}, {which}: a new queue cannot copy those again",
         fix=f"let its members process what is queued first, or consent here: {consent_to('EG302', to)}",
     )
 
 
 def _told(name: str, queue: Config, stream: str, group: Config) -> tuple[str, str]:
-    """Whose work it looks like, and what to do about it."""
+    """Which implementation it looks like, and what to do about it."""
     differing = derived.deviations(queue, stream, group)
     said = f"{', '.join(differing)} differ{'s' if len(differing) == 1 else ''}"
     if derived.maker(queue, stream, group) == derived.NET:
         return (
-            f"its stream {name} is as {derived.NET} makes it, not as the reference does: {said}",
-            f"leave it, and let {derived.NET} alone create this group; members of both consume from it",
+            f"its stream {name} is as {derived.NET} makes it, not as the reference makes it: {said}",
+            f"leave it, and let only {derived.NET} create this group; members of both consume from it",
         )
     if set(differing) <= derived.BUFFERS.keys():
         limits = " ".join(f"--{field.replace('_', '-')}={group.get(derived.BUFFERS[field], -1)}" for field in differing)
         return (
-            f"its stream {name} has other limits than its record: {said}; members do not mind",
+            f"its stream {name} has other limits than its record: {said}; members are not affected",
             f"set them to those of the record, which loses nothing: nats stream edit {name} {limits}",
         )
     return (
-        f"its stream {name} is as no known implementation makes it: {said}. Somebody edited it, or its server came back with an "
+        f"no known implementation makes its stream {name} like this: {said}. Somebody edited it, or its server restarted with an "
         "older store",
-        "leave it if an implementation unknown here made it; otherwise make the group anew in a planned stop",
+        "leave it if an implementation unknown here made it; otherwise recreate the group in a planned stop",
     )

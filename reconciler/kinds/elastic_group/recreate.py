@@ -1,8 +1,8 @@
-"""Makes an elastic group anew from where it stands, when anything but its membership changes; its queue is never edited.
+"""Recreates an elastic group at its position when anything but its membership changes; its queue is never edited.
 
-The record is marked deleted first, which ends the members. What the queue then holds says which message of the source
-comes next; a new queue begins there. Its members are started again by their owners. The start sequence goes as soon as
-the new queue has stored a message; until then the group is resuming.
+The record is marked deleted first, which ends the members. What the queue then holds tells which message of the source
+comes next, and a new queue starts there. The members' owners restart them. The start sequence is removed as soon as the
+new queue has stored a message; until then the group is resuming.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from reconciler.model.wire.steps import Call, Step
 BUCKET = group_record.ELASTIC_BUCKET
 MOMENT = 2_000_000_000
 PATIENCE = 30_000_000_000
-"""How long it may take until what comes next is known: the queue catches up, or its source comes to rest."""
+"""How long it may take until the next message is known: the queue catches up, or its source comes to rest."""
 FIRST_MESSAGE = 5_000_000_000
-"""How long to wait for the first message of a new queue, where the source has one for it."""
+"""How long to wait for the first message of a new queue, if the source has one for it."""
 STARTS_AT = "sources.0.opt_start_seq"
 
 
 def how(change: Change, view: View) -> Replacement:
-    """Also for the rest of a replacement that was cut off before the old queue was gone."""
+    """The replacement, or the rest of one that was interrupted before the old queue was deleted."""
     marker = (group_steps.delete_record(change, BUCKET),) if change.live else ()
     if queue(change, view) is None:
         notes = {**(change.intent.notes if change.intent else {}), "resume": resume_at(change, view)}
@@ -51,32 +51,33 @@ def how(change: Change, view: View) -> Replacement:
 
 
 def deletion(change: Change, view: View, *, after: tuple[str, ...] = ()) -> Step:
-    """Of the queue as it was planned from: the record is the group's own object, and says nothing about it."""
+    """Deletes the queue if it is still as planned. The record is an object of its own, and says nothing about the
+    queue."""
     return replace(calls.delete_stream(change, name(change), after=after), before=_as_planned(change, view))
 
 
 def rest(change: Change, view: View) -> Sequence[Step]:
-    """What is left when the old queue is gone: the new one, unless it is there, and the record."""
+    """What is left to do when the old queue is deleted: the new queue, unless it exists, and the record."""
     if queue(change, view) is None:
         return _new(change, view)
     return (_record(change, view), settled(change))
 
 
 def stands(change: Change, view: View) -> bool:
-    """Is a queue there that is not the new one?"""
+    """Does a queue exist that is not the new one?"""
     info = queue(change, view)
     return info is not None and not derived.fits(info["config"], change.address.stream, wanted(change))
 
 
 def made(change: Change, view: View, bound: str = "") -> Step:
-    """The new queue, beginning where an earlier run noted, or where this one will find."""
+    """The new queue, starting where an earlier run noted, or where this run will find."""
     stream, point = change.address.stream, resume_at(change, view)
     config = derived.body(stream, wanted(change), derived.source(stream, view))
     if point and not bound:
         config["sources"] = [{**config["sources"][0], "opt_start_seq": point}]
     step = calls.create_stream(change, name(change), config)
-    where = f"from the noted message of {stream} on" if bound else f"from message {point} of {stream} on"
-    return replace(step, uses={STARTS_AT: bound} if bound else {}, effect=f"{step.effect} anew, {where}")
+    where = f"at the noted message of {stream}" if bound else f"at message {point} of {stream}"
+    return replace(step, uses={STARTS_AT: bound} if bound else {}, effect=f"{step.effect} again, starting {where}")
 
 
 def _new(change: Change, view: View, bound: str = "") -> tuple[Step, ...]:
@@ -88,7 +89,7 @@ def _record(change: Change, view: View) -> Step:
 
 
 def settled(change: Change) -> Step:
-    """Back to the exact form of the reference, whose own create is refused before."""
+    """Sets the queue back to the exact form of the reference, whose own create the server refuses before."""
     stream, queue_name = change.address.stream, name(change)
     return Step(
         id=f"settle stream/{queue_name}",
@@ -97,22 +98,24 @@ def settled(change: Change) -> Step:
         address=str(change.address),
         set={"sources": derived.body(stream, wanted(change), {})["sources"]},
         body={"from": stream, "timeout": FIRST_MESSAGE},
-        effect=f"take the start sequence off stream {queue_name} as soon as it has stored a message; if none comes within "
-        "5 s, the next apply does",
+        effect=f"remove the start sequence from stream {queue_name} once it has stored a message; if none arrives within 5 s, "
+        "the next apply does it",
     )
 
 
 def _same_source(change: Change, view: View) -> Step:
-    """Before any member ends for nothing."""
+    """Checked before any member ends in vain."""
     stream, queue_name = change.address.stream, name(change)
-    effect = f"see that stream {queue_name} was filled from the {stream} that is there now"
+    effect = f"check that stream {queue_name} was filled from the stream {stream} that exists now"
     return _read(change, view, f"read the source of stream/{queue_name}", Bind.SAME_SOURCE, MOMENT, effect)
 
 
 def _resume_point(change: Change, view: View) -> Step:
     stream, queue_name = change.address.stream, name(change)
-    effect = f"read which message of {stream} comes next: the lowest one still queued in {queue_name}, or the next one"
-    return _read(change, view, f"read where stream/{queue_name} stands", Bind.RESUME_POINT, PATIENCE, effect)
+    effect = (
+        f"find the message of {stream} to continue with: the lowest one still queued in {queue_name}, or the next one"
+    )
+    return _read(change, view, f"read the position of stream/{queue_name}", Bind.RESUME_POINT, PATIENCE, effect)
 
 
 def _read(change: Change, view: View, step_id: str, bind: Bind, timeout: int, effect: str) -> Step:
@@ -129,41 +132,41 @@ def _read(change: Change, view: View, step_id: str, bind: Bind, timeout: int, ef
 
 
 def _accepted(change: Change, view: View) -> int:
-    """How many messages the source may lack, as said in the plan: where nobody could tell, consent was to all of them."""
+    """How many messages the source may lack, as the plan said. If nobody could tell, the consent was to all of them."""
     told = gone(change, view)
     state = (queue(change, view) or {}).get("state") or {}
     return int(state.get("messages", 0)) if told is None else told
 
 
 def name(change: Change) -> str:
-    """The stream that is the group's queue; a new queue takes the name of the old one."""
+    """The stream that is the group's queue; a new queue gets the name of the old one."""
     return derived.stream_name(*change.address.names)
 
 
 def queue(change: Change, view: View) -> Mapping[str, Json] | None:
-    """STREAM.INFO of the queue that is there, whichever it is."""
+    """STREAM.INFO of the existing queue, old or new."""
     return view.snapshot.streams.get(name(change))
 
 
 def noted(change: Change) -> int | None:
-    """Where an earlier run found that a new queue must begin."""
+    """The message at which a new queue must start, as an earlier run found it."""
     point = change.intent.notes.get("resume") if change.intent and change.intent.ready else None
     return point if isinstance(point, int) and point > 0 else None
 
 
 def resume_at(change: Change, view: View) -> int | None:
-    """The same, or earlier where the source has lost messages since and numbers others alike."""
+    """The same message, or an earlier one if the source has since lost messages and given their numbers to others."""
     point = noted(change)
     return rewound.where(point, change.address.stream, change.intent, view) if point and change.intent else None
 
 
 def questions(change: Change) -> Iterable[Question]:
-    """Whether the source still is what it was then."""
+    """Whether the source is still the one it was then."""
     return rewound.questions(change.address.stream, change.intent) if change.intent and noted(change) else ()
 
 
 def wanted(change: Change) -> Config:
-    """What is declared; a membership that is not managed here is the old one's, also when that is gone."""
+    """The declared group. A membership that is not managed here is the old group's, even if that is deleted."""
     config = change.desired.config if change.desired else {}
     if change.live or not change.intent or not change.desired:
         return config

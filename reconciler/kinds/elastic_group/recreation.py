@@ -1,4 +1,4 @@
-"""What making an elastic group anew costs, and when it cannot be done: pure arithmetic over what was read."""
+"""What recreating an elastic group costs, and when it is impossible: pure arithmetic over what was read."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from reconciler.changes.diff import Action, Change, Consequence
 from reconciler.changes.view import View
 from reconciler.engine.bindings import told_of_source
 from reconciler.kinds.elastic_group import recreate
+from reconciler.kinds.elastic_group.fixed import QUEUE
 from reconciler.kinds.elastic_group.unmatched import takes_more, unmatched
 from reconciler.kinds.fields.times import moment
 from reconciler.kinds.fields.words import amount, in_words, some, verb
@@ -30,13 +31,15 @@ OTHER_GROUP = "declare a second group and let its members take over when this on
 
 
 def unknowable(change: Change, view: View) -> Obstacle | None:
-    """Why nobody can say where a new queue would have to begin; None when that can be known."""
+    """Why nobody can tell where a new queue would have to start; None if that can be known."""
     name, stream = recreate.name(change), change.address.stream
     queue, source = recreate.queue(change, view), _source(change, view)
     if not view.ledger_known:
-        return Obstacle("bucket reconciler, which keeps it safe from being cut off, cannot be read here", OTHER_GROUP)
+        return Obstacle(
+            "bucket reconciler, which an interrupted replacement needs, could not be read here", OTHER_GROUP
+        )
     if source is None:
-        return Obstacle(f"its source {stream} is not there", f"make stream {stream} first")
+        return Obstacle(f"its source {stream} does not exist", f"create stream {stream} first")
     if queue is None:
         return _from_the_note(name, stream, recreate.noted(change), int(source["state"].get("last_seq", 0)))
     origins = queue["config"].get("sources") or []
@@ -46,81 +49,84 @@ def unknowable(change: Change, view: View) -> Obstacle | None:
 
 
 def _kept_nowhere(name: str, source: Info) -> Obstacle | None:
-    """What a queue takes in from such a stream is in the queue alone, and without a queue nothing that comes is stored."""
+    """Messages that a queue copies from such a stream exist only in the queue, and without a queue the stream stores no
+    new ones."""
     stream, retention = source["config"].get("name", ""), source["config"].get("retention", "limits")
     if retention == "limits":
         return None
-    reason = f"its source {stream} has {retention} retention: it drops what {name} has taken in, and whatever comes meanwhile"
+    reason = f"its source {stream} has {retention} retention: it deletes what {name} has copied, and drops new messages meanwhile"
     return Obstacle(reason, OTHER_GROUP)
 
 
 def _from_the_note(name: str, stream: str, point: int | None, last: int) -> Obstacle | None:
-    """The old queue is gone; what was noted of it must lie within its source, or directly behind."""
-    anew = "remove the group, and declare it anew: then it begins with the first message there is"
+    """The old queue is deleted. The position noted of it must lie within its source, or directly after its end."""
+    again = "remove the group, and declare it again: then it starts with the first message that the stream holds"
     if point is None:
-        return Obstacle(f"its stream {name} is gone, and with it how far it had come", anew)
+        return Obstacle(f"its stream {name} is gone, and so is its position", again)
     if point <= last + 1:
         return None
     replaced = (
-        f"it was to begin at message {point} of {stream}, which ends at {last} now: that stream was replaced meanwhile, or "
-        "came back without its last messages"
+        f"it was to start at message {point} of {stream}, which now ends at {last}: since then, the stream was replaced or lost "
+        "its last messages"
     )
-    return Obstacle(replaced, anew)
+    return Obstacle(replaced, again)
 
 
 def _behind(name: str, stream: str, queue: Info) -> Obstacle | None:
-    """An empty queue tells where it stands from 2.15 on; before, only one that has all there is."""
+    """From 2.15 on, an empty queue tells its position. Before, only a queue that has copied everything tells it."""
     told, state = told_of_source(queue), queue["state"]
     if state.get("messages") or not state.get("last_seq") or told.get("seq") or not told.get("lag"):
         return None
     return Obstacle(
-        f"its stream {name} is empty and {told['lag']} messages behind, and this server does not say where it stands",
+        f"its stream {name} is empty and {told['lag']} messages behind, and this server does not tell its position",
         f"plan again when {name} has caught up with {stream}, or holds a message",
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Costs:
-    """What members and messages go through."""
+    """What a recreation means for members and messages."""
 
     instances: int
     queued: int
     redelivered: Amount
     unmatched: Amount
-    """Of what is queued, what the new filters leave out."""
+    """How many of the queued messages the new filters leave out."""
     waiting: str = ""
-    """What becomes of what is queued and does not fit into the new queue."""
+    """What happens to queued messages that do not fit into the new queue."""
     source: str = ""
-    """The stream that is taken from, where other messages of it match now."""
+    """The source stream, if the new filters match other messages of it."""
 
     @property
     def quantities(self) -> dict[str, int | Amount]:
-        """What a consent can bound, by name; `unmatched` only where the new filters leave something out."""
+        """What a consent can bound, by name; `unmatched` only if the new filters leave something out."""
         left_out = {"unmatched": self.unmatched} if self.unmatched.most else {}
         return {"instances": self.instances, "queued": self.queued, "redelivered": self.redelivered, **left_out}
 
     def in_words(self) -> str:
-        """One line for a message: who must be started again, where the new queue begins, and what comes twice."""
-        ended = f"running instances end ({some(self.instances)} now) and must be started again by their owners"
-        delivered = f"of those delivered before, {amount(self.redelivered)} {verb(self.redelivered.most, 'come')} again"
-        again = delivered if self.redelivered.most else "nothing delivered before comes again"
+        """One line for a message: which members must be restarted, where the new queue starts, and what is
+        redelivered."""
+        ended = f"running instances end ({some(self.instances)} now), and their owners must restart them"
+        delivered = (
+            f"{amount(self.redelivered)} of those delivered before {verb(self.redelivered.most, 'are')} redelivered"
+        )
+        again = delivered if self.redelivered.most else "nothing is redelivered"
         return "; ".join([ended, *self._begins(), again])
 
     def _begins(self) -> Iterator[str]:
-        begins = f"the new queue begins with what is queued ({some(self.queued)} now)"
-        match = "matches" if self.unmatched.most == 1 else "match"
+        begins = f"the new queue starts with what is queued ({some(self.queued)} now)"
         if self.unmatched.most:
-            yield f"{begins}, without {amount(self.unmatched)} of it that {match} no filter any more: no member gets them"
+            yield f"{begins}, except {amount(self.unmatched)} that no filter matches any more: no member gets them"
         else:
             yield begins
         if self.waiting:
             yield f"it {self.waiting}"
         if self.source:
-            yield f"what else its filters match in {self.source} comes from the first message on that is not done"
+            yield f"it also gets what else its filters match in {self.source}, from the first unprocessed message on"
 
 
 def costs(change: Change, view: View) -> Costs:
-    """An instance is seen by its pull request; what is done out of order leaves holes behind the lowest message."""
+    """A pull request shows an instance. Messages that were processed out of order leave holes after the lowest one."""
     queue: Info = recreate.queue(change, view) or {}
     state: Info = queue.get("state") or {}
     consumers = view.snapshot.consumers.get(recreate.name(change), {}).values()
@@ -139,7 +145,7 @@ def costs(change: Change, view: View) -> Costs:
 
 
 def _share(queue: Info, messages: int) -> int:
-    """Bytes of so many of its messages."""
+    """Bytes of this many of its messages."""
     return int(queue.get("bytes", 0) * messages / max(1, queue.get("messages", 0)))
 
 
@@ -149,71 +155,88 @@ def _instances(info: Info) -> int:
 
 
 def consequences(change: Change, view: View) -> Iterable[Consequence]:
-    """What becomes of members and messages when the group is made anew."""
+    """What becomes of members and messages when the group is made anew, or its queue, which somebody deleted."""
+    if change.was(QUEUE) == "missing" and not recreate.noted(change):
+        yield from _of_the_missing(change, view)
     if change.action is not Action.REPLACE:
         return
     if change.live is None or (change.intent and not change.fields):
         yield from _of_the_rest(change, view)
         return
     if change.touches("max_members", "partitioning_filters"):
-        yield Consequence(message="Keys move between partitions: their order is kept, since all members end before")
+        yield Consequence(message="Keys move between partitions; their order is kept, since all members end first")
     if filling := _filling(change, view):
         yield Consequence(message=filling)
+
+
+def _of_the_missing(change: Change, view: View) -> Iterable[Consequence]:
+    """What was done is known to the old queue alone, and so is what its source does not store any more."""
+    stream, state = change.address.stream, (_source(change, view) or {}).get("state") or {}
+    stored, config = int(state.get("messages", 0)), change.desired.config if change.desired else {}
+    if not stored:
+        return
+    held = amount(Amount(0, stored), "message")
+    done = "also what its members have worked off" if change.owned else "whatever members have worked off before"
+    yield Consequence(message=f"Its queue begins with all that {stream} holds: {held}, {done}")
+    if waiting := waits_outside(config, stored, int(state.get("bytes", 0)), stream):
+        yield Consequence(message=f"It {waiting}")
 
 
 def _of_the_rest(change: Change, view: View) -> Iterable[Consequence]:
     noted, point, stream = recreate.noted(change), recreate.resume_at(change, view), change.address.stream
     if point and recreate.queue(change, view) is None:
-        why = "noted before the old one went"
+        why = "noted before the old one was deleted"
         if point != noted:
-            why = f"since {stream} came back without its last messages, up to {noted}, or was made anew"
-        yield Consequence(message=f"The new queue begins at message {point} of {stream}, {why}")
+            why = f"since {stream} was recreated or lost its last messages, up to {noted}"
+        yield Consequence(message=f"The new queue starts at message {point} of {stream}, {why}")
     if change.live is None:
-        yield Consequence(message="Its members have ended, and must be started again by their owners")
+        yield Consequence(message="Its members have ended, and their owners must restart them")
 
 
 def _filling(change: Change, view: View) -> str | None:
-    """Until when members must be back; the rate is known no better than as an average over what the source retains."""
+    """Until when members must be back. The rate is only known as an average over what the source retains."""
     source = _source(change, view)
     state: Info = source["state"] if source else {}
     room = _room(change, view, state)
     if room and not room[0]:
-        return f"Its buffer of {room[1]} is full at once, and takes in more only as members work"
+        return f"Its buffer of {room[1]} is full at once, and copies more only as members process messages"
     if (seconds := _seconds(state)) is None:
         return None
     if seconds < TELLING:
-        return f"How fast the queue fills is not known: what {change.address.stream} holds came within {max(seconds, 0.1):.1g} s"
+        return f"How fast the queue fills is not known: what {change.address.stream} holds arrived within {max(seconds, 0.1):.1g} s"
     rate = (state["messages"] - 1) / seconds
     said = f"At {change.address.stream}'s average of {rate:.3g} messages a second over what it retains, "
     if room is None:
-        return f"{said}the queue grows without any limit until members work"
+        return f"{said}the queue grows without limit until members work"
     messages, bound = room
     after = in_words(int(messages / rate) * 1_000_000_000, "duration")
-    return f"{said}its buffer of {bound} is full about {after} after; then it stops taking in until members work"
+    return f"{said}its buffer of {bound} is full after about {after}; then it copies nothing more until members work"
 
 
 def _room(change: Change, view: View, source: Info) -> tuple[float, str] | None:
-    """How many more messages fit beside what is queued, by the limit that is reached first; None: there is none."""
-    queue: Info = (recreate.queue(change, view) or {}).get("state") or {}
-    queued = queue.get("messages", 0)
+    """How many more messages fit beside what is queued, and what its source holds ready for it, by the limit that is
+    reached first; None: there is none."""
+    there: Info = recreate.queue(change, view) or {}
+    queue: Info = there.get("state") or {}
+    queued, outside = queue.get("messages", 0), int(told_of_source(there).get("lag") or 0) if there else 0
     staying = queued - unmatched(change, queued, view).most
     size = source.get("bytes", 0) / max(1, source.get("messages", 0))
     found = []
     if most := change.becomes("max_buffered_msg"):
-        found.append((float(most - staying), some(most, "message")))
+        found.append((float(most - staying - outside), some(most, "message")))
     if (most := change.becomes("max_buffered_bytes")) and size:
-        left_over = (most - _share(queue, staying)) / size
+        left_over = (most - _share(queue, staying)) / size - outside
         found.append((left_over, f"{show_quantity('bytes', most)}, by the average size of its messages,"))
     left, bound = min(found, default=(0.0, ""))
     return (max(left, 0.0), bound) if found else None
 
 
 TELLING = 60
-"""Seconds. What came in less time was a burst, and says nothing of how fast messages come."""
+"""Seconds. Messages that arrived in less time were a burst, and do not tell how fast messages arrive."""
 
 
 def _seconds(state: Info) -> float | None:
-    """Between the first and the last message that are stored; None where there are no two."""
+    """Between the first and the last stored message; None if there are not two."""
     if state.get("messages", 0) < 2 or not state.get("first_ts") or not state.get("last_ts"):
         return None
     return (moment(state["last_ts"]) - moment(state["first_ts"])).total_seconds()

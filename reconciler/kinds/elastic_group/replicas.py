@@ -1,7 +1,9 @@
-"""The replicas of a group's own stream: copied from its source at creation, and followed by nobody since. So we raise them.
+"""The replicas of a group's own stream. They are copied from its source at creation, and nobody adjusts them later, so
+reconciler raises them.
 
-With the last of its few servers goes the queue, while the source lives on. Raising harms no running member, and the
-reference's own create expects it. More than the source has are somebody's wish, and stay.
+If the last of its few servers fails, the queue is lost while the source survives. Raising the replicas harms no running
+member, and the reference's own create expects it. If the queue has more replicas than the source, somebody wants that,
+and they stay.
 """
 
 from __future__ import annotations
@@ -22,17 +24,18 @@ from reconciler.model.wire.snapshot import Snapshot
 from reconciler.model.wire.steps import Call, Step
 
 REPLICAS = "queue_replicas"
-"""Not a field of any file: how many the work-queue stream has, and shall have."""
+"""Not a field of any file: how many replicas the work-queue stream has, and shall have."""
 
 
 def live(address: Address, snapshot: Snapshot) -> Config:
-    """As it is; one replica is the server's default, and not told."""
+    """The live number; a single replica is the server's default, and is left out."""
     own = _own(address, snapshot)
     return {REPLICAS: own} if own and own > 1 else {}
 
 
 def wanted(address: Address, context: Context) -> Config:
-    """At least as many as the source has, or will have. A record that nobody understands is left alone, and so is its queue."""
+    """At least as many as the source has, or will have. If nobody understands the record, it is left alone, and so is
+    its queue."""
     own = _own(address, context.snapshot) if context.snapshot else None
     if own is None or context.parent is None or not _is_current(address, context):
         return {REPLICAS: own} if own and own > 1 else {}
@@ -55,7 +58,7 @@ def _is_current(address: Address, context: Context) -> bool:
 
 
 def steps(change: Change, view: View) -> Iterator[Step]:
-    """The stream is changed in its replicas alone, after what a cluster is still doing to it."""
+    """Only the replicas of the stream change, after a cluster has finished what it is doing to the stream."""
     if not change.touches(REPLICAS):
         return
     name = stream_name(*change.address.names)
@@ -74,11 +77,11 @@ def steps(change: Change, view: View) -> Iterator[Step]:
 
 
 def consequences(change: Change, view: View) -> Iterable[Consequence]:
-    """One line where the queue gets more replicas: how many bytes servers copy for it."""
+    """One line if the queue gets more replicas: how many bytes the servers copy for that."""
     if change.action is not Action.UPDATE or not change.touches(REPLICAS):
         return
     name, stream = stream_name(*change.address.names), change.address.stream
     queued = size(view.snapshot.streams[name]["state"].get("bytes", 0))
     yield Consequence(
-        message=f"Its queue {name} gets as many replicas as {stream}: what is queued ({queued}) is copied; members go on"
+        message=f"Its queue {name} gets as many replicas as {stream}: the servers copy what is queued ({queued}); members continue"
     )

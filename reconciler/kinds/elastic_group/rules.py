@@ -23,28 +23,30 @@ from reconciler.model.resource import Address
 
 @rule("EG101", "elastic-group-change", on=(Action.UPDATE, Action.REPLACE), needs=("live",))
 def elastic_group_change(change: Change, view: View) -> Iterator[Finding]:
-    """Anything but the membership of an elastic group changes: partitions, filters, wildcards or buffer limits.
+    """An elastic group changes in anything but its membership: partitions, filters, wildcards or buffer limits.
 
     Every running instance of the reference ends with an error. Editing the work-queue stream in place imports the whole
-    source again, or silently drops what was not sourced yet; keys move between partitions and lose their order. So the
-    group is made anew: its members end, and a new queue begins with the first message that is not done. Nothing is lost
-    that the source still stores (EG302) and the filters match; what was delivered and not acknowledged, or acknowledged out
-    of order, comes again.
+    source again, or silently drops what was not copied yet; keys move between partitions and lose their order. So apply
+    recreates the group: its members end, and a new queue starts with the first unprocessed message. Nothing is lost
+    that the source still stores (EG302) and that the filters match. Messages that were delivered and not acknowledged,
+    or acknowledged out of order, are redelivered.
 
-    Instead: consent to the new value when the owners of the members are ready to start them again; or declare a second
+    Instead: consent to the new value when the owners of the members are ready to restart them; or declare a second
     group and let its members take over when this one's queue is empty.
     """
     why = recreation.unknowable(change, view)
     lost = change.intent is not None and recreate.queue(change, view) is None  # also where a record is back already
     if why and (lost or (change.live is None and recreate.stands(change, view))):
-        message = f"making the group anew was cut off, and cannot be finished: {why.reason}"
+        message = f"recreating the group was interrupted, and cannot be finished: {why.reason}"
         yield Finding(outcome=Outcome.REFUSED, fix=why.fix, message=message)
         return
     if change.live is None or not shared.is_current(change):
         return
     for field in (fields := fixed(change)):
         if why:
-            message = f"{field} of an elastic group cannot change in place, and it cannot be made anew: {why.reason}"
+            message = (
+                f"{field} of an elastic group cannot change in place, and the group cannot be recreated: {why.reason}"
+            )
             yield Finding(outcome=Outcome.REFUSED, path=field, fix=why.fix, message=message)
         else:
             yield _replaced(change, view, field, is_first=field == fields[0])
@@ -52,12 +54,12 @@ def elastic_group_change(change: Change, view: View) -> Iterator[Finding]:
 
 def _replaced(change: Change, view: View, field: str, *, is_first: bool) -> Finding:
     lost = recreation.costs(change, view)
-    what = f"Made anew where it stands, {lost.in_words()}" if is_first else "It changes when the group is made anew"
+    what = f"Apply can recreate it: {lost.in_words()}" if is_first else "It changes when the group is recreated"
     return Finding(
         outcome=Outcome.REPLACES,
         path=field,
         to=change.becomes(field),
-        fix=f"consent to the new {field} when the owners of its members are ready to start them again",
+        fix=f"consent to the new {field} when the owners of its members are ready to restart them",
         quantities=lost.quantities,
         message=f"{field} of an elastic group cannot change in place. {what}",
     )
@@ -65,18 +67,19 @@ def _replaced(change: Change, view: View, field: str, *, is_first: bool) -> Find
 
 @rule("EG102", "group-type-change", on=(Action.CREATE,), needs=("neighbours",))
 def group_type_change(change: Change, view: View) -> Found:
-    """A static group of this name is live: an elastic one is a different thing with other consumers and a queue.
+    """A static group of this name is live. An elastic group has other consumers and a queue, so the one cannot become
+    the other.
 
-    Instead: declare the elastic group under another name; it replays what the stream retains.
+    Instead: declare the elastic group under another name; it processes again what the stream retains.
     """
     return group_steps.other_type(change, view, "static_group", "static")
 
 
 @rule("EG103", "queue-name-taken", on=(Action.CREATE,), needs=("neighbours",), err_code=10058)
 def queue_name_taken(change: Change, view: View) -> Found:
-    """The stream `<stream>-<group>` that the group needs exists already, as something else.
+    """The stream `<stream>-<group>` that the group needs already exists, as something else.
 
-    The reference writes the record first and finds out then; the record left behind blocks a corrected create.
+    The reference writes the record first and finds out then. The record that is left blocks a corrected create.
 
     Instead: choose another group name, or remove that stream.
     """
@@ -86,9 +89,9 @@ def queue_name_taken(change: Change, view: View) -> Found:
         return _taken(f"this topology declares a plain stream {name}, which is the name of the group's own queue")
     info = view.snapshot.streams.get(name)
     if info is None or not change.desired or change.intent:
-        return None  # while it is made anew, the stream is its own old queue
+        return None  # while it is recreated, the stream is its own old queue
     differing = derived.deviations(info["config"], stream, change.desired.config)
-    return _taken(f"stream {name} exists already and differs in {', '.join(differing)}") if differing else None
+    return _taken(f"stream {name} already exists and differs in {', '.join(differing)}") if differing else None
 
 
 def _taken(message: str) -> Finding:
@@ -96,7 +99,7 @@ def _taken(message: str) -> Finding:
 
 
 def _on_its_queue(change: Change, view: View) -> list[Address]:
-    """Who reads or copies the queue, and is no member."""
+    """Consumers and copies of the queue that belong to no member."""
     return dependants.everybody(derived.stream_name(*change.address.names), view)
 
 

@@ -1,4 +1,4 @@
-"""What of a queue its source still stores: a group that is made anew takes in again only that."""
+"""What the source of a queue still stores: a recreated group copies only that again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from reconciler.model.wire.questions import QueuedFrom
 
 
 def questions(change: Change) -> Iterator[QueuedFrom]:
-    """How much of the queue its source has dropped, asked where the group is to be made anew or already is being so."""
+    """How much of the queue its source has dropped, asked if the group is to be recreated or already is being
+    recreated."""
     if change.action in (Action.UPDATE, Action.REPLACE) and (change.intent or fixed(change)):
         yield _question(change)
 
@@ -22,7 +23,7 @@ def _question(change: Change) -> QueuedFrom:
 
 
 def gone(change: Change, view: View) -> int | None:
-    """How many of the queued messages the source does not hold any more, at most; None: nobody could tell."""
+    """How many of the queued messages the source no longer holds, at most; None: nobody could tell."""
     answer = view.facts.get(_question(change))
     return int(answer["gone"]) if isinstance(answer, Mapping) else None
 

@@ -1,4 +1,4 @@
-"""What of a queue other filters leave out: a group that is made anew takes in again only what they match."""
+"""What other filters leave out of a queue: a recreated group copies again only what they match."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reconciler.model.wire.questions import MessagesFrom
 
 
 def questions(change: Change) -> list[MessagesFrom]:
-    """How much of what is queued the new filters match, too: a queue holds it behind a partition number."""
+    """How many queued messages the new filters match; a queue stores them under a partition number."""
     if change.action not in (Action.UPDATE, Action.REPLACE) or not leaves_out(change):
         return []
     queue = stream_name(*change.address.names)
@@ -22,7 +22,7 @@ def questions(change: Change) -> list[MessagesFrom]:
 
 
 def unmatched(change: Change, queued: int, view: View) -> Amount:
-    """How many of the queued messages match no filter any more."""
+    """How many of the queued messages no filter matches any more."""
     if not leaves_out(change):
         return exactly(0)
     answers = [view.facts.get(one) for one in questions(change)]
@@ -31,19 +31,19 @@ def unmatched(change: Change, queued: int, view: View) -> Amount:
 
 
 def leaves_out(change: Change) -> bool:
-    """Was anything taken in that will not be?"""
+    """Was anything copied that will not be copied any more?"""
     before, after = _filters(change)
     return not all(any(is_subset(old, new) for new in after) for old in before)
 
 
 def takes_more(change: Change) -> bool:
-    """Will anything be taken in that was not?"""
+    """Will anything be copied that was not copied before?"""
     before, after = _filters(change)
     return not all(any(is_subset(new, old) for old in before) for new in after)
 
 
 def _filters(change: Change) -> tuple[Sequence[str], Sequence[str]]:
-    """Of the group before and after; none where it is not there before, or not wanted."""
+    """Filters of the group before and after; none if it did not exist before, or is not wanted."""
     if not (change.live and change.desired):
         return (), ()
     return _of(change.live.config), _of(change.desired.config)

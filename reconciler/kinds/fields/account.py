@@ -7,7 +7,7 @@ from reconciler.model.wire.snapshot import Target
 
 
 def account_limits(target: Target, replicas: int) -> Config | None:
-    """What holds for something with so many replicas; None: a tiered account without that tier."""
+    """The limits for something with this many replicas; None: a tiered account without that tier."""
     tiers = target.usage.get("tiers")
     if not tiers:
         return target.limits

@@ -17,9 +17,9 @@ from reconciler.model.wire.version import Version
 
 WRITES = (Action.CREATE, Action.UPDATE)
 STANDING = (Action.KEEP, Action.ADOPT, Action.ORPHAN)
-"""Nothing is written; what is there may be doomed all the same."""
+"""Nothing is written, but the live object may still be doomed."""
 ALL = (*WRITES, Action.KEEP, Action.ADOPT)
-"""Also what is left as it is: something doomed that is found live deserves a word."""
+"""Includes what is left as it is: a doomed live object is worth a warning."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -28,18 +28,18 @@ class Check:
 
     path: str
     wrong: Callable[[Config], object]
-    """Truthy when there is something wrong."""
+    """Truthy if something is wrong."""
     says: str
-    """`{value}` stands for what the field says."""
+    """`{value}` stands for the field's value."""
     fix: str
     err_code: int = 0
-    """The server's answer; 0 when it says ok to everything."""
+    """The server's answer; 0 if it answers ok to everything."""
     since: Version = EVER[0]
     """First version that refuses it."""
     reaction: Reaction = Reaction.INERT
-    """What servers make of it that do not refuse it."""
+    """What servers that do not refuse it do with it."""
     within: tuple[str, ...] = ()
-    """Other fields that have a part in it."""
+    """Other fields that play a part in it."""
 
     def refused_by(self, version: Version) -> bool:
         """Does a server of this version refuse it? Without an `err_code`, none does."""
@@ -54,8 +54,8 @@ def codes(checks: Iterable[Check]) -> tuple[int, ...]:
 def objections(
     checks: tuple[Check, ...], change: Change, view: View, fields: Mapping[str, Known], config: Config | None = None
 ) -> Iterator[Finding]:
-    """What is wrong with `config`, or else with what is desired. A server judges all of it on every write; what it says
-    ok to is refused by us when it is new, and only mentioned when it was there before."""
+    """What is wrong with `config`, or else with what is desired. A server judges all of it on every write. If it
+    accepts something doomed, reconciler refuses it when it is new, and only mentions it when it was there before."""
     version = view.target.version
     matters = checks if change.action in WRITES else _outliving(checks, version)
     if not matters:
@@ -77,18 +77,18 @@ def objections(
 
 @cache
 def _outliving(checks: tuple[Check, ...], version: Version) -> tuple[Check, ...]:
-    """Those that something can fail which stands on a server: it was not refused there."""
+    """Checks that a live object can fail, since this server does not refuse them."""
     return tuple(check for check in checks if not check.refused_by(version))
 
 
 def _doom(check: Check) -> str:
     if check.reaction is not Reaction.DOOMS:
         return ""
-    return f"; this server takes it, and nats-server {check.since.short} loses the consumer when it starts"
+    return f"; this server accepts it, and nats-server {check.since.short} loses the consumer when it starts"
 
 
 def _is_our_refusal(check: Check, change: Change) -> bool:
-    """Inert is worth a word, doom is not to be brought about."""
+    """A value without effect only gets a warning; reconciler does not bring about a doomed object."""
     return check.reaction is not Reaction.INERT and is_new(change, check.path, *check.within)
 
 

@@ -25,7 +25,7 @@ class Felt(Effect):
 
 SET, UNSET, SWITCHED = (frozenset({one}) for one in (Way.SET, Way.UNSET, Way.SWITCHED))
 TIGHTER, WIDER = frozenset({Way.SET, Way.LOWERED}), frozenset({Way.UNSET, Way.RAISED})
-"""Of a limit."""
+"""The ways in which a limit becomes tighter or wider."""
 OTHER = frozenset({Way.UNSET, Way.SWITCHED})
 EVERY = frozenset(Way)
 
@@ -36,27 +36,27 @@ NOT_FELT: tuple[Felt, ...] = ()
 def felt(
     rule: int, side: Side, ways: frozenset[Way], sentence: str, condition: str = "", also: Collection[Side] = ()
 ) -> Felt:
-    """An effect on one side, which others feel as well; without a condition it always happens."""
+    """An effect on one side, which others notice as well; without a condition it always happens."""
     return Felt(rule=str(rule), sides=frozenset({side, *also}), ways=ways, sentence=sentence, condition=condition)
 
 
 def gain(ways: frozenset[Way], sentence: str, *sides: Side) -> Felt:
-    """Clients notice it, and nobody loses anything: plans are silent about it."""
+    """Clients notice it, and nobody loses anything: plans do not mention it."""
     return Felt(rule="", sides=frozenset(sides), ways=ways, sentence=sentence)
 
 
 def unfelt(ways: frozenset[Way], why: str) -> Felt:
-    """Nobody notices it, or only who asks for what was refused before."""
+    """Nobody notices it, or only those who ask for what was refused before."""
     return Felt(rule="", sides=frozenset(), ways=ways, sentence=why)
 
 
-def fixed(rule: int, sentence: str = "It is made anew, or the change is refused.") -> tuple[Felt, ...]:
+def fixed(rule: int, sentence: str = "It is recreated, or the change is refused.") -> tuple[Felt, ...]:
     """A field that no update changes: its effect is that of another object in this one's place."""
     return (felt(rule, Side.POSITIONS, EVERY, sentence),)
 
 
 def way_of(change: Change, path: str) -> Way | None:
-    """How a top-level field moves; None: it stays. What is left out stands for the default."""
+    """How a top-level field moves; None: it stays. A left-out value stands for the default."""
     if (found := change.field(path)) is None:
         return None
     default = found.info.default if found.path == path else None
@@ -65,7 +65,7 @@ def way_of(change: Change, path: str) -> Way | None:
 
 
 def value_after(change: Change, path: str) -> Json:
-    """The value there will be, also where the file leaves it to the default."""
+    """The new value, even if the file leaves it to the default."""
     found, value = change.field(path), change.becomes(path)
     return found.info.default if value is None and found and found.path == path else value
 
@@ -73,7 +73,8 @@ def value_after(change: Change, path: str) -> Json:
 def in_words(effects: Mapping[str, tuple[Felt, ...]]) -> list[str]:
     """For a rule's page: which field, which way, and what happens."""
     return [
-        f"`{name}` {_ways(one)}: {_lower(one.sentence)}" + (f" Where {one.condition}." if one.condition else "")
+        f"`{name}` {_ways(one)}: {_lower(one.sentence)}"
+        + (f" That matters only if {one.condition}." if one.condition else "")
         for name, many in effects.items()
         for one in many
     ]

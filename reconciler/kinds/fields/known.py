@@ -1,4 +1,5 @@
-"""What is known about a configuration field, standing once, beside it: since when, default, level, what updates may do.
+"""Everything that is known about a configuration field, in one place beside the field: since when, default, level, and
+possible updates.
 
 Canonical form, rules, reports and the JSON schema all read this; a field missing here is missing everywhere.
 """
@@ -20,28 +21,28 @@ from reconciler.model.wire.version import Version
 
 V2_9, V2_10, V2_11, V2_12, V2_14, V2_15 = (Version(2, minor) for minor in (9, 10, 11, 12, 14, 15))
 OVERLAPPING_FILTERS = Version(2, 12, 5)
-"""From here on filters of one consumer may overlap as long as none lies inside another."""
+"""From this version on, filters of one consumer may overlap as long as none lies inside another."""
 
 
 class Update(StrEnum):
     """What the server does when an update changes a field of an existing object."""
 
-    FREE = "free"
-    """Any change is done."""
+    FREE = "any change"
+    """Every change is made."""
     FIXED = "fixed at creation"
     """Every change is refused."""
-    ONE_WAY = "one way"
-    """May be turned on, never off."""
-    REMOVABLE = "removable"
-    """May be removed, but neither added nor changed."""
-    STAYS = "stays"
-    """May change, but neither appear nor go."""
-    INERT = "no effect"
+    ONE_WAY = "can be turned on, never off"
+    """Turning it off is refused."""
+    REMOVABLE = "can be removed, but neither added nor changed"
+    """Every other change is refused."""
+    STAYS = "can change, but neither be added nor removed"
+    """The server accepts another value, and refuses to add or remove it."""
+    INERT = "no effect on existing objects"
     """Accepted without effect."""
 
 
 Updates = tuple[tuple[Version, Update], ...]
-"""Answers by version, oldest first: each holds from its version on."""
+"""Answers by version, oldest first: each applies from its version on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,18 +53,18 @@ class Known:
     since: Version = V2_9
     """First version that has the field; 2.11 drops unknown fields silently, later versions refuse them."""
     level: int = 0
-    """JetStream API level needed when the field says anything but its default."""
+    """JetStream API level that is needed if the field has another value than its default."""
     default: Json = None
-    """What the server uses when the field is left out, where that is fixed; saying it equals leaving it out."""
+    """What the server uses if the field is left out, if that is fixed; stating it equals leaving it out."""
     left_out: str = ""
-    """What leaving it out means, in words, where `default` says it badly: `no limit` rather than 0."""
+    """What leaving it out means, in words, if `default` says it badly: `no limit` rather than 0."""
     depends: str = ""
-    """Why the default cannot be known from outside, in words; empty when it can."""
+    """Why the default cannot be known from outside, in words; empty if it can."""
     update: Update | Updates = Update.FREE
     among: frozenset[Json] = frozenset()
-    """Values between which a FIXED field may change all the same."""
+    """Values between which a FIXED field may still change."""
     err_code: int | None = None
-    """The server's answer to a change it refuses."""
+    """The server's answer to a change that it refuses."""
     says: str = ""
     """The server's words, as far as they are the same in every such answer."""
     ordered: bool = True
@@ -75,16 +76,27 @@ class Known:
     at_create: bool = True
     """False: only an update may set it."""
     felt: tuple[Felt, ...] | None = None
-    """What clients experience when it changes; None: nobody has said it yet."""
+    """What clients experience when it changes; None: nobody has stated it yet."""
 
     def updates(self, version: Version) -> Update:
-        """What an update may do on this version; newer than known means as the newest known."""
+        """What an update may do on this version; a version newer than known counts as the newest known."""
         if isinstance(self.update, Update):
             return self.update
         return [rule for since, rule in self.update if since <= version or since == self.update[0][0]][-1]
 
+    @property
+    def updatability(self) -> str:
+        """What restricts updates, in words: `fixed at creation before nats-server 2.12.5; since then any change`."""
+        if self.among:
+            values = " and ".join(f"`{value}`" for value in sorted(self.among))
+            return f"can change between {values}, otherwise {self.update}"
+        if isinstance(self.update, Update):
+            return "" if self.update is Update.FREE else self.update.value
+        (_, first), *later = self.update
+        return first + "".join(f" before nats-server {since.short}; since then {then}" for since, then in later)
+
     def may_become(self, live: Json, desired: Json, version: Version) -> bool:
-        """Does the server accept this change of canonical values (None: absent), other rules apart?"""
+        """Does the server accept this change of canonical values (None: absent), apart from other rules?"""
         if live == desired:
             return True
         if self.among and self.among >= {_or_default(live, self.default), _or_default(desired, self.default)}:
@@ -122,9 +134,15 @@ def field_infos(model: type[BaseModel]) -> Mapping[str, FieldInfo]:
         name: FieldInfo(
             unit=k.unit, default=k.default, ordered=k.ordered, nested_unordered=k.nested_unordered, since=k.since,
             left_out=k.left_out, nested=field_infos(nested[name]) if name in nested else {},
+            updatability=k.updatability, rules=_foretelling(k), values_since=k.values_since,
         )
         for name, k in known(model).items()
     }  # fmt: skip
+
+
+def _foretelling(about: Known) -> tuple[str, ...]:
+    """Numbers of the rules that say what a change costs, each once."""
+    return tuple(sorted({one.rule for one in about.felt or () if one.rule}))
 
 
 def unknown_fields(model: type[BaseModel], config: Config, version: Version) -> list[str]:
@@ -141,7 +159,7 @@ class YoungValue(NamedTuple):
 
 
 def unknown_values(model: type[BaseModel], config: Config, version: Version) -> list[YoungValue]:
-    """Values this version does not know (it answers 10025), such as `priority_policy: prioritized` before 2.12."""
+    """Values that this version does not know (it answers 10025), such as `priority_policy: prioritized` before 2.12."""
     return [
         YoungValue(said.path, said.value, said.about.values_since[said.value])
         for said in _said(model, config)
@@ -150,7 +168,7 @@ def unknown_values(model: type[BaseModel], config: Config, version: Version) -> 
 
 
 def required_level(model: type[BaseModel], config: Config) -> int:
-    """The JetStream API level a server needs to understand this configuration: `Nats-Required-Api-Level`."""
+    """The JetStream API level that a server needs to understand this configuration: `Nats-Required-Api-Level`."""
     return max((_level(said) for said in _said(model, config)), default=0)
 
 

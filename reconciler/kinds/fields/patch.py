@@ -1,4 +1,4 @@
-"""Updates: which fields a change sets and leaves out, and the live configuration with these, everything else as found."""
+"""Updates: which fields a change sets and unsets, and the live configuration with these, everything else as found."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _KEY = "metadata."
 
 
 def patch(change: Change) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Top-level fields to set and to unset so that live becomes desired; metadata goes key by key."""
+    """Top-level fields to set and to unset so that live becomes desired; metadata is patched key by key."""
     set_: dict[str, Any] = {}
     unset: list[str] = []
     for name in dict.fromkeys(item.top for item in change.fields):

@@ -1,4 +1,4 @@
-"""How many servers a stream's replicas need, and how many of those there are could hold one."""
+"""How many servers a stream's replicas need, and how many of the existing ones could hold one."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from reconciler.model.resource import Config, Json
 from reconciler.model.wire.questions import Peers
 
 USUAL = 3
-"""Replicas that every cluster has room for: it takes three servers to be one."""
+"""How many replicas every cluster has room for: a cluster has at least three servers."""
 
 
 def questions(change: Change) -> Iterator[Peers]:
-    """Which servers take part, asked where a change places more replicas than the three that any cluster has room for."""
+    """Which servers exist, asked if a change places more replicas than the three that any cluster has room for."""
     if (wanted := wanted_replicas(change)) > USUAL and is_placed(change):
         yield Peers(least=wanted, placement=_placement(change))
 
 
 def wanted_replicas(change: Change) -> int:
-    """Replicas that the stream is to have; 1 where its configuration leaves them out."""
+    """How many replicas the stream is to have; 1 if its configuration leaves them out."""
     return int(change.becomes("num_replicas") or 1)
 
 
@@ -31,13 +31,13 @@ def is_placed(change: Change) -> bool:
 
 
 def _placement(change: Change) -> tuple[str, tuple[str, ...]]:
-    """The cluster, where the file names one, and the tags."""
+    """The cluster, if the file names one, and the tags."""
     said: Config = change.becomes("placement") or {}
     return said.get("cluster") or "", tuple(sorted(said.get("tags") or ()))
 
 
 def most(servers: Json, question: Peers) -> int:
-    """The most that any one cluster has; a server chooses all peers from the same."""
+    """How many fitting servers the best cluster has; a server chooses all peers from one cluster."""
     cluster, tags = question.placement
     fit = [
         one["cluster"]

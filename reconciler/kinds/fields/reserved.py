@@ -1,4 +1,4 @@
-"""A rule every kind with metadata shares: keys that begin with `_nats.` belong to the server."""
+"""A rule that every kind with metadata shares: keys that begin with `_nats.` belong to the server."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Canonical form, sparse: what a configuration says beyond the server's fixed defaults.
 
-Only defaults that hold whatever else the configuration says are left out. A value that follows from other fields (the
-subject a stream is named after, `ack_wait` from `backoff`, 2m for pinned clients) stays: an update patches the live
-object, so when the other field changes, the plan must show that this one moves with it.
+Only defaults that apply whatever else the configuration says are left out. A value that follows from other fields (the
+subject that a stream is named after, `ack_wait` from `backoff`, 2m for pinned clients) stays. An update patches the
+live object, so if the other field changes, the plan must show that this one changes with it.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ class Settled:
 
     config: Config
     filled: Mapping[str, ServerDefault] = field(default_factory=dict)
-    """Fields left out that the server fills in; `config` holds the stock values."""
+    """Left-out fields that the server fills in; `config` holds the stock values."""
     follows: Mapping[str, str] = field(default_factory=dict)
-    """Other fields of `config` that are not as was said, and where their values come from, in words."""
+    """Other fields of `config` that differ from what the file said, and where their values come from, in words."""
 
 
 def followed(said: Config, config: Config, sources: Mapping[str, str]) -> dict[str, str]:
-    """Of these sources, by field, those that count here."""
+    """Those of these sources, by field, that apply here."""
     return {name: sources[name] for name in sources.keys() & config.keys() if config[name] != said.get(name)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Canon:
-    """How one kind of configuration is made canonical. Table-driven and without pydantic: a plan does this to
-    thousands of live objects."""
+    """How one kind of configuration is made canonical. It is table-driven and without pydantic, since a plan does this
+    to thousands of live objects."""
 
     defaults: Mapping[str, Json]
     clean: Mapping[str, Clean]
@@ -58,27 +58,27 @@ class Canon:
 
 
 def positive(value: Json) -> Json:
-    """Limits: zero and negative numbers say "none". Servers before 2.12 echo negative ones as they came."""
+    """Limits: zero and negative numbers mean none. Servers before 2.12 echo negative ones unchanged."""
     return value if value > 0 else 0
 
 
 def limit(value: Json) -> Json:
-    """Limits whose "none" must be told from "left out"."""
+    """Limits whose "none" must be distinguished from "left out"."""
     return value if value > 0 else -1
 
 
 def lower(value: Json) -> Json:
-    """For texts that servers read in any letter case."""
+    """For texts that servers accept in any letter case."""
     return value.lower()
 
 
 def listed(value: Json) -> Json:
-    """A tuple says the same as a list; the canonical form holds lists."""
+    """A tuple means the same as a list; the canonical form holds lists."""
     return list(value)
 
 
 def time(value: Json) -> Json:
-    """In UTC; the zero time is absence. A text that is no time stays: it is not ours to judge here."""
+    """The time in UTC; the zero time is absence. A text that is not a time stays: others judge it."""
     try:
         spelled = utc(value)
     except (ValueError, OverflowError):
@@ -87,18 +87,18 @@ def time(value: Json) -> Json:
 
 
 def metadata(value: Json) -> Json:
-    """Without the server's own keys; an empty text is a value like any other."""
+    """The mapping without the server's own keys; an empty text is a value like any other."""
     return {key: text for key, text in value.items() if not key.startswith("_nats.")}
 
 
 def mapping(value: Json) -> Json:
-    """Nested objects: absent, empty and false say the same, at any depth."""
+    """Nested objects: absent, empty and false mean the same, at any depth."""
     cleaned = ((key, nested(inner)) for key, inner in value.items())
     return {key: inner for key, inner in cleaned if inner}
 
 
 def nested(value: Json) -> Json:
-    """A value at any depth of a nested object, with its own empty parts left out."""
+    """A value at any depth of a nested object, without its own empty parts."""
     if isinstance(value, Mapping):
         return mapping(value)
     return [nested(item) for item in value] if isinstance(value, list | tuple) else value

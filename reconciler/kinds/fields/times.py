@@ -16,7 +16,8 @@ ZERO = "0001-01-01T00:00:00Z"
 
 
 def utc(text: str) -> str:
-    """`2026-03-01T10:00:00.500+02:00` → `2026-03-01T08:00:00.5Z`; nanoseconds are kept, ValueError if it is no time."""
+    """`2026-03-01T10:00:00.500+02:00` → `2026-03-01T08:00:00.5Z`; nanoseconds are kept, ValueError if it is not a
+    time."""
     match = _RFC3339.fullmatch(text)
     if not match:
         raise ValueError(text)
@@ -27,13 +28,13 @@ def utc(text: str) -> str:
 
 
 def moment(text: str) -> datetime:
-    """A time of the server's as far as a datetime holds it: to the microsecond."""
+    """A time of the server's, as precise as a datetime can be: to the microsecond."""
     whole, _, fraction = text.removesuffix("Z").partition(".")
     return datetime.fromisoformat(f"{whole}.{fraction[:6]:0<6}+00:00")
 
 
 def before(text: str, nanoseconds: int) -> str:
-    """The time so long before this one, as the server writes it."""
+    """The time this long before, as the server writes it."""
     earlier = moment(text) - timedelta(microseconds=nanoseconds // 1000)
     return earlier.replace(tzinfo=None).isoformat() + "Z"
 
@@ -51,7 +52,7 @@ def _offset(zone: str) -> timedelta:
 
 
 def parse_time(value: Any) -> str:
-    """A time as people write it; YAML readers may already have made a datetime of it, without a zone it is UTC."""
+    """A time as people write it. YAML readers may already have made a datetime of it; without a zone it is UTC."""
     if isinstance(value, datetime):
         value = (value if value.tzinfo else value.replace(tzinfo=UTC)).isoformat()
     try:

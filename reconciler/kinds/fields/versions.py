@@ -1,4 +1,4 @@
-"""Rules about fields and values that the target's version does not know: 2.11 drops them without a word."""
+"""Rules about fields and values that the target's version does not know: 2.11 silently drops them."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from reconciler.model.resource import Config
 from reconciler.model.wire.version import Version
 
 STRICT = Version(2, 12)
-"""From here on servers refuse fields they do not know, unless configured otherwise; before, they drop them."""
+"""From this version on, servers refuse fields that they do not know, unless configured otherwise; before, they drop
+them."""
 
 UnknownFields = Callable[[Config, Version], list[str]]
 UnknownValues = Callable[[Config, Version], list[YoungValue]]
 
 
 def too_young(family: str, unknown_fields: UnknownFields, unknown_values: UnknownValues) -> Rule:
-    """The 401 of a family: a field or value the target's version does not know."""
+    """The 401 of a family: a field or value that the target's version does not know."""
 
     def judge(change: Change, view: View) -> Found:
         """The target's nats-server version does not know a field or value that the file uses.
 
-        Servers from 2.12 on refuse unknown fields (10025). Server 2.11 answers ok and drops them, so that what was asked
-        for never happens and the difference never ends.
+        Servers from 2.12 on refuse unknown fields (10025). Server 2.11 answers ok and drops them: the setting never takes effect,
+        and the difference never ends.
 
         Instead: upgrade the servers, or leave the field out.
         """
@@ -35,19 +36,20 @@ def too_young(family: str, unknown_fields: UnknownFields, unknown_values: Unknow
 
     def _findings(config: Config, version: Version) -> Iterator[Finding]:
         for path in unknown_fields(config, version):
-            message = f"{path} is not known to nats-server {version.short}; {_does(version)}"
+            message = f"nats-server {version.short} does not know {path}, and {_does(version)}"
             yield replace(_finding(path, message), reaction=None if version >= STRICT else Reaction.DROPS)
         for young in unknown_values(config, version):
             yield _finding(
                 young.path,
-                f"{young.path} `{young.value}` needs nats-server {young.since.major}.{young.since.minor}; this is {version.short}",
+                f"{young.path} `{young.value}` needs nats-server {young.since.major}.{young.since.minor}, and this server is "
+                f"{version.short}",
             )
 
     return rule(f"{family}401", "field-too-young", err_code=10025)(judge)
 
 
 def _does(version: Version) -> str:
-    return "it would be dropped without an error" if version < STRICT else "it would be refused"
+    return "would silently drop it" if version < STRICT else "would refuse it"
 
 
 def _finding(path: str, message: str) -> Finding:

@@ -1,4 +1,4 @@
-"""Quantities, values and consents inside the sentences of rules, as people say and write them."""
+"""Quantities, values and consents inside the sentences of rules, as people write them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from reconciler.model.units import BYTES, NANOSECONDS, show_bytes, show_duration
 from reconciler.model.written import written
 
 _THOUSANDS = (("G", 10**9, 999_500_000), ("M", 10**6, 999_500), ("k", 10**3, 10_000))
-"""Unit, factor, and the least number said in it: what would round up to 1000 of the smaller one."""
+"""Unit, factor, and the least number written with it: a smaller number would be rounded up to 1000 of the smaller
+unit."""
 
 
 def some(number: int, noun: str = "") -> str:
-    """`5`, `1_200 messages`, `80 k`, `3.4 M messages`: every digit as long as they can be taken in."""
+    """`5`, `1_200 messages`, `80 k`, `3.4 M messages`: with every digit as long as the number stays readable."""
     unit, factor = next(((unit, factor) for unit, factor, least in _THOUSANDS if number >= least), ("", 1))
     shown = f"{_short(number / factor)} {unit}" if unit else f"{number:_}"
     return f"{shown} {noun}{'' if number == 1 else 's'}" if noun else shown
@@ -33,7 +34,7 @@ def amount(known: Amount, noun: str = "") -> str:
 
 
 def average(known: Amount) -> str:
-    """`about 2.8 GiB by their average size, at least 30 MiB and at most 8 GiB`; or just how large, where that is known."""
+    """`about 2.8 GiB by their average size, at least 30 MiB and at most 8 GiB`; or only the size, if that is known."""
     if known.about is None:
         return size(known.most)
     return f"about {size(known.about)} by their average size, {_between(size(known.least), size(known.most))}"
@@ -49,7 +50,7 @@ def listed(parts: list[str]) -> str:
 
 
 def verb(number: int, plural: str) -> str:
-    """`are` after so many, `is` after one; likewise `go` and `goes`."""
+    """`are` after this number, `is` after one; likewise `go` and `goes`."""
     return _OF_ONE.get(plural, f"{plural}s") if number == 1 else plural
 
 
@@ -57,24 +58,24 @@ _OF_ONE = {"are": "is", "go": "goes"}
 
 
 def few(names: Sequence[str], most: int = 5) -> str:
-    """`a, b`, and of many the first ones: `a, b, c and 4 more`."""
+    """`a, b`; if there are many, only the first ones: `a, b, c and 4 more`."""
     return ", ".join(names[:most]) + (f" and {len(names) - most:_} more" if len(names) > most else "")
 
 
 def outside(subject: str, kept: list[str]) -> str:
-    """A subject, but for a part of it: `a.> outside a.bill.>`."""
+    """A subject without a part of it: `a.> outside a.bill.>`."""
     return f"{subject} outside {listed(kept)}" if kept else subject
 
 
 def size(count: int, beside: int = 0) -> str:
-    """`900 bytes`, `1.5 KiB`, `40 GiB`; in the family of units that a size `beside` it in the sentence is written in: `1.5 KB`."""
+    """`900 bytes`, `1.5 KiB`, `40 GiB`; in the family of units of the size `beside` it in the sentence: `1.5 KB`."""
     units = _DECIMAL if show_bytes(beside).endswith(_DECIMAL) else _BINARY
     unit = next((unit for unit in units if count >= BYTES[unit]), None)
     return f"{_short(count / BYTES[unit])} {unit}" if unit else some(count, "byte")
 
 
 def written_size(count: int) -> str:
-    """A size that stands in a file, as it may stand there: `50MB`, `10KiB`, `1_023 bytes`."""
+    """A size from a file, in the form that a file may have: `50MB`, `10KiB`, `1_023 bytes`."""
     shown = show_bytes(count)
     return shown if shown.endswith("B") else f"{shown} byte{'' if count == 1 else 's'}"
 
@@ -83,7 +84,7 @@ _BINARY, _DECIMAL = ("TiB", "GiB", "MiB", "KiB"), ("TB", "GB", "MB", "KB")
 
 
 def _short(number: float) -> str:
-    """In three digits, or in all of a larger number."""
+    """In three digits, or in all digits of a larger number."""
     return f"{number:.3g}" if number < 999.5 else f"{number:.0f}"
 
 
@@ -96,7 +97,7 @@ def age(nanoseconds: int) -> str:
 
 
 def in_words(value: Any, unit: str = "text") -> str:
-    """A raw value as it would stand in a file; absence is `nothing`."""
+    """A raw value as a file would write it; absence is `nothing`."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if value == -1 and unit in ("count", "bytes"):

@@ -1,4 +1,4 @@
-"""A group by another name, which no server gives it."""
+"""How to rename a group, which no server does itself."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from reconciler.changes.renaming import Renaming
 
 
 def recipe(asked: Renaming) -> list[str]:
-    """A new group knows nothing of what the old one has worked off."""
+    """Steps that move the members to a new group, which does not know what the old one has processed."""
     old, new = asked.old, asked.new
     return [
         f"Stop the members of {old.name} when nothing waits for them any more: reconciler groups show {old.stream}/{old.name}",
-        f"Declare {new.name} with those members, and apply. It begins with everything that {old.stream} holds, so what "
-        f"{old.name} has worked off comes again: start them with the new name when they can take that.",
+        f"Declare {new.name} with those members, and apply. It starts with everything that {old.stream} holds, so its members "
+        f"process again what {old.name} has processed. Start them with the new name when they are ready for that.",
     ]

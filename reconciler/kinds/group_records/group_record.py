@@ -1,8 +1,8 @@
-"""The record of a partitioned consumer group, as the Go reference writes it to KV: three historic spellings are read,
-only the current one is written, and an existing record is patched in its membership alone.
+"""The record of a partitioned consumer group, as the Go reference writes it to KV.
 
-Go members compare records deeply: `[]` is not `null`, `-1` is not absent. So every key we do not mean to change keeps
-its exact spelling, unknown keys included.
+Three historic spellings are read, and only the current one is written. Only the membership of an existing record is
+patched. Go members compare records deeply: `[]` is not `null`, and `-1` is not absent. So every key that does not
+change keeps its exact spelling, unknown keys included.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PRIORITY_GROUP = "PCG"
 """The one priority group all members pull with."""
 
 NAME = re.compile(r"[A-Za-z0-9_=-]{1,200}")
-"""What clients take as part of a key, and servers as part of a stream's or consumer's name."""
+"""What clients accept as part of a key, and servers as part of a stream's or consumer's name."""
 
 LEGACY_KEYS = frozenset(
     {"filter", "partitioning-wildcards", "partitioning_wildcards", "msg-buffer-size", "member-mappings"}
@@ -41,18 +41,18 @@ BUCKET_SHAPE: Config = {
     "allow_direct": True,
     "duplicate_window": 120_000_000_000,
 }
-"""What the reference creates its buckets with; the defaults of everything else."""
+"""What the reference creates its buckets with; everything else has its default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """A record as read: what it means (config, canonical), and how it is spelled (raw)."""
+    """A record as read: its meaning (config, canonical) and its spelling (raw)."""
 
     config: Config
     raw: Mapping[str, Json]
     revision: int
     legacy: tuple[str, ...] = ()
-    """Historic keys it carries; such a record is never touched by an ordinary apply."""
+    """Historic keys in it; an ordinary apply never touches such a record."""
     broken: str | None = None
     """Why it cannot be understood at all."""
 
@@ -63,13 +63,13 @@ def key(stream: str, group: str) -> str:
 
 
 def split_key(text: str) -> tuple[str, str] | None:
-    """Stream and group of a key; None when it is no group's."""
+    """Stream and group of a key; None if it is not a group's key."""
     stream, dot, group = text.partition(".")
     return (stream, group) if dot and stream and group else None
 
 
 def found(names: tuple[str, str], entry: Entry) -> Record:
-    """The record of the group of this name; under one that no client takes as a key, it is nobody's."""
+    """The record of the group of this name. If no client accepts the name as a key, the record is broken."""
     wrong = next((name for name in names if not NAME.fullmatch(name)), None)
     if wrong is None:
         return read(entry)
@@ -79,7 +79,8 @@ def found(names: tuple[str, str], entry: Entry) -> Record:
 
 @lru_cache(maxsize=1 << 13)
 def read(entry: Entry) -> Record:
-    """What a record means; hand-broken ones are explained, not raised. One plan asks several times for the same."""
+    """What a record means; records that somebody broke by hand are explained, not raised. One plan asks for the same
+    several times."""
     try:
         raw = from_json(entry.value, allow_inf_nan=False)
         json.dumps(raw, allow_nan=False)  # 1e999 is read as a number that no record could say again
@@ -94,12 +95,13 @@ def read(entry: Entry) -> Record:
 
 
 def _harmless(raw: Mapping[str, Json]) -> set[str]:
-    """An old static record's `filter` of everything was ignored by everyone."""
+    """Nobody ever applied the `filter` of everything in an old static record."""
     return {"filter"} if raw.get("filter") in ("", ">", None) and "partitioning_wildcards" not in raw else set()
 
 
 def canonical(raw: Mapping[str, Json]) -> dict[str, Json]:
-    """By meaning: 0, -1 and absent limits are one; members are a set; mappings are looked up by member."""
+    """The record's meaning: 0, -1 and absent limits are the same; members are a set; mappings are looked up by
+    member."""
     config: dict[str, Json] = {"max_members": raw["max_members"]} if raw.get("max_members") else {}
     if filters := raw.get("filters"):
         config["filters"] = list(filters)
@@ -127,7 +129,7 @@ def _partitioning_filters(raw: Mapping[str, Json]) -> list[dict[str, Json]]:
 
 
 def write(config: Config, *, elastic: bool) -> str:
-    """A new record, in exactly the form of the reference: key order, `null` without filters, no spaces, HTML escapes."""
+    """A new record, exactly as the reference writes it: key order, `null` without filters, no spaces, HTML escapes."""
     record: dict[str, Json] = {"max_members": config["max_members"]}
     if elastic:
         record["partitioning_filters"] = config.get("partitioning_filters") or None
@@ -149,7 +151,7 @@ def patch(record: Record, config: Config) -> str:
 
 
 def _membership(config: Config) -> dict[str, Json]:
-    """Never an empty list: Go tells it from an absent one."""
+    """Never an empty list: Go distinguishes it from an absent one."""
     if mappings := config.get("member_mappings"):
         return {"member_mappings": [{"member": member, "partitions": list(own)} for member, own in mappings.items()]}
     return {"members": list(config["members"])} if config.get("members") else {}

@@ -1,4 +1,5 @@
-"""Rules that static and elastic groups share: records that cannot be touched or written, what a deletion costs, filters nobody can use."""
+"""Rules that static and elastic groups share: records that cannot be changed or written, the cost of a deletion,
+unusable filters."""
 
 from __future__ import annotations
 
@@ -17,19 +18,19 @@ from reconciler.model.resource import Json
 
 
 def is_current(change: Change) -> bool:
-    """The live record can be understood, so that its differences mean something."""
+    """The live record can be understood, so its differences mean something."""
     state = change.live.state if change.live else {}
     return not (state.get("broken") or state.get("legacy"))
 
 
 def unreadable(family: str) -> Rule:
-    """Rule 509 of a family: a record in a historic form, or a broken one, is left alone."""
+    """Rule 509 of a family: apply leaves a record in a historic form, or a broken one, alone."""
 
     def judge(change: Change, _view: View) -> Found:
-        """The stored record is in a historic form, or was broken by hand.
+        """The stored record is in a historic form, or somebody broke it by hand.
 
-        Rewriting a legacy record ends every running instance that still uses it and drops keys for ever; a broken one
-        says nothing we could trust.
+        Rewriting a legacy record ends every running instance that still uses it, and drops keys permanently. Nothing in a broken
+        record can be trusted.
 
         Instead: migrate it in a planned stop of its members; until then leave the group as it is.
         """
@@ -53,16 +54,17 @@ def unreadable(family: str) -> Rule:
 
 
 def unwritable(family: str, bucket: str) -> Rule:
-    """Rule 546 of a family: nothing can be written to the bucket of the records, as somebody edited or sealed it."""
+    """Rule 546 of a family: nothing can be written to the bucket of the records, because somebody edited or sealed
+    it."""
 
     def judge(change: Change, view: View) -> Found:
-        """The bucket of the records is there and takes none of this group: its stream listens to other subjects than a
-        bucket's, or is sealed.
+        """The record of this group cannot be written to the bucket of the records: the bucket's stream captures other subjects,
+        or is sealed.
 
-        Somebody made or edited it by hand. Nobody answers when the record is written, or the server refuses it (10109);
-        members would not see it either.
+        Somebody made or edited the stream by hand. Nobody answers when the record is written, or the server refuses it (10109).
+        Members would not see it either.
 
-        Instead: give the stream the subjects of its bucket again; a sealed one has to be made anew, with its records put back.
+        Instead: give the stream the subjects of its bucket again; recreate a sealed one, and put its records back.
         """
         info = view.snapshot.streams.get(f"KV_{bucket}")
         found = hindrance(info["config"], bucket, key(*change.address.names)) if info else None
@@ -76,7 +78,7 @@ def _queue_goes(change: Change, view: View) -> Iterator[Finding]:
     queue = "-".join(change.address.names)
     info = view.snapshot.streams.get(queue, {})
     if queued := info.get("state", {}).get("messages", 0):
-        said, quantities = f"with its stream {queue} go {some(queued, 'queued message')}", {"queued": queued}
+        said, quantities = f"this deletes its stream {queue} with {some(queued, 'queued message')}", {"queued": queued}
         if unfinished := _in_flight(view.snapshot.consumers.get(queue, {}).values()):
             said += f", {some(unfinished)} of them delivered and not acknowledged"
             quantities["unacknowledged"] = unfinished
@@ -84,7 +86,8 @@ def _queue_goes(change: Change, view: View) -> Iterator[Finding]:
 
 
 def _positions_go(change: Change, view: View) -> Iterator[Finding]:
-    """What a static group divides stays in its stream; its members' durables know how far they are."""
+    """The stream keeps the messages that a static group divides; only the members' durables know how far the members
+    have come."""
     stream, group = change.address.names
     there = view.snapshot.consumers.get(stream, {})
     names = (f"{group}-{member}" for member in change.was("members") or change.was("member_mappings") or ())
@@ -92,7 +95,7 @@ def _positions_go(change: Change, view: View) -> Iterator[Finding]:
     left, unfinished = sum(int(one.get("num_pending", 0)) for one in durables), _in_flight(durables)
     if left or unfinished:
         which = f"{some(left, 'message')} not delivered yet, {some(unfinished)} not acknowledged"
-        said = f"with its members' consumers goes how far they have come: {which}"
+        said = f"this deletes its members' consumers with their positions: {which}"
         yield Finding(
             outcome=Outcome.WARNS, quantities={"undelivered": left, "unacknowledged": unfinished}, message=said
         )
@@ -103,14 +106,14 @@ def _in_flight(consumers: Iterable[Mapping[str, Json]]) -> int:
 
 
 def deletion(family: str) -> Rule:
-    """Rule 310 of a family: what goes with a group, which is its queue (EG) or its members' positions (SG)."""
+    """Rule 310 of a family: what is deleted with a group, which is its queue (EG) or its members' positions (SG)."""
 
     def judge(change: Change, view: View) -> Iterator[Finding]:
-        """A group is removed: its members end, and what is queued for them goes with it.
+        """A group is deleted with what is queued for its members, and its members end.
 
-        `removed:` is the consent; this says what it costs.
+        `removed:` is the consent to the deletion; this verdict says what it costs.
 
-        Instead: let the members work off the queue first, or `forget:` the group, which leaves it as it is.
+        Instead: let the members process the queue first, or `forget:` the group, which leaves it as it is.
         """
         yield from _queue_goes(change, view) if family == "EG" else _positions_go(change, view)
         members = change.was("members") or list(change.was("member_mappings") or ())
@@ -124,23 +127,23 @@ def unusable_filters(family: str, field: str) -> Rule:
     """Rule 544 of a family: filters with which no member can ever consume. `field` is their name in the file."""
 
     def judge(change: Change, _view: View) -> Iterator[Finding]:
-        """Filters of a static group with which no member can ever consume: one that is no subject, two that overlap, or
-        several together with mappings, where the reference repeats each partition's filter.
+        """With these filters of a static group no member can ever consume: one is not a subject, or two overlap, or there are
+        several together with mappings, for which the reference repeats each partition's filter.
 
-        The server takes the record, and refuses the consumer as soon as a member joins (10138).
+        The server accepts the record, and refuses the consumer as soon as a member joins (10138).
 
-        Instead: filters of which every subject matches one only, or plain members.
+        Instead: filters such that every subject matches only one of them, or plain members.
         """
         filters = change.becomes(field) or []
         for index, one in enumerate(filters):
             path = f"{field}[{index}]"
             if not is_valid(one):
                 yield refused(
-                    path, f"`{one}` is not a subject", "write tokens between single dots, `>` only at the end"
+                    path, f"`{one}` is not a valid subject", "write tokens between single dots, `>` only at the end"
                 )
             elif other := next((earlier for earlier in filters[:index] if collide(one, earlier)), None):
                 yield refused(
-                    path, f"filter `{one}` overlaps with `{other}`", "let every subject match one filter only"
+                    path, f"filter `{one}` overlaps with `{other}`", "let every subject match only one filter"
                 )
         if len(filters) > 1 and change.becomes("member_mappings"):
             yield refused(

@@ -1,6 +1,7 @@
-"""The types of a group's record, in all its historic spellings: what a hand-broken one gets wrong, in words.
+"""The types of a group's record, in all its historic spellings: what is wrong with a record that somebody broke by
+hand, in words.
 
-The reference decodes strictly too: a record of the wrong types ends every running instance.
+The reference is strict too: a record with wrong types ends every running instance.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from reconciler.model.resource import Json
 
 MOST_PARTITIONS = 1 << 16
-"""Far beyond what a server can serve; a number without any bound would have us draw a list of it."""
+"""Far beyond what a server can serve. Without any bound, reconciler would have to build a list of any length."""
 
 
 class _Strict(BaseModel):
@@ -52,7 +53,7 @@ def _reader() -> TypeAdapter[_Record]:
 
 
 def wrong_shape(raw: Mapping[str, Json]) -> str | None:
-    """What is of the wrong type, the first of it; None when all is right."""
+    """The first value of the wrong type; None if all are right."""
     try:
         _reader().validate_python(raw)
     except ValidationError as error:

@@ -9,9 +9,8 @@ from pydantic import Field
 
 from reconciler.changes.diff import Change
 from reconciler.kinds.fields.felt import fixed
-from reconciler.kinds.fields.known import Known
+from reconciler.kinds.fields.known import Known, Update
 from reconciler.kinds.group_records.group_record import MEMBERSHIP, NAME
-from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Config, Json, Spec, Terms, text_like
 from reconciler.model.units import Count
 
@@ -21,47 +20,43 @@ Member = Annotated[str, text_like(f"^{NAME.pattern}$", "a name of letters, digit
 class MemberMapping(Spec):
     """Which partitions a member owns."""
 
-    member: Member
-    """The member's name, which its instances join as."""
-    partitions: tuple[Count, ...]
-    """Partition numbers from 0."""
+    member: Annotated[Member, Known()]
+    """The member's name, under which its instances join."""
+    partitions: Annotated[tuple[Count, ...], Known(unit="list")]
+    """Numbers of the partitions it owns, counted from 0."""
 
 
 class GroupSpec(Terms):
-    """The part of a partitioned consumer group that both types have."""
+    """What both types of partitioned consumer groups have."""
 
-    max_members: Annotated[Count, Known(unit="count", felt=fixed(101))]
-    """Number of partitions, which is the most members that can work; another number makes an elastic group anew."""
-    members: Annotated[tuple[Member, ...] | None, Known(unit="list", ordered=False, felt=fixed(101))] = None
-    """Who takes part, partitions spread evenly. Left out together with `member_mappings`: not managed here."""
-    member_mappings: Annotated[tuple[MemberMapping, ...] | None, Known(unit="mapping", felt=fixed(101))] = Field(
-        default=None
-    )
-    """Who owns which partitions; each partition exactly once."""
+    max_members: Annotated[Count, Known(unit="count", update=Update.FIXED, felt=fixed(101))]
+    """Number of partitions, and the maximum number of members that can work."""
+    members: Annotated[
+        tuple[Member, ...] | None, Known(unit="list", ordered=False, update=Update.FIXED, felt=fixed(101))
+    ] = None
+    """Names of the members, among whom the partitions are spread evenly. Excludes `member_mappings`. Left out: as
+    `member_mappings` says; without them, the file does not manage the membership."""
+    member_mappings: Annotated[
+        tuple[MemberMapping, ...] | None, Known(unit="mapping", update=Update.FIXED, felt=fixed(101))
+    ] = Field(default=None)
+    """Which member owns which partitions, each partition exactly once. Excludes `members`. Left out: as `members`
+    says."""
 
 
 OURS = frozenset(Terms.model_fields)
 
-FIELDS = {
-    "max_members": FieldInfo(unit="count"),
-    "filters": FieldInfo(unit="list", ordered=False, left_out="all subjects"),
-    "partitioning_filters": FieldInfo(unit="list", ordered=False, left_out="all subjects"),
-    "max_buffered_msg": FieldInfo(unit="count", default=-1),
-    "max_buffered_bytes": FieldInfo(unit="bytes", default=-1),
-    "members": FieldInfo(unit="list", ordered=False),
-    "member_mappings": FieldInfo(unit="mapping"),
-}
-
 
 def with_membership_left(spec: Terms) -> Terms:
-    """A membership nobody declared belongs to an autoscaler or an operator: it is unmanaged, without being said so."""
+    """A membership that nobody declared belongs to an autoscaler or an operator: it is unmanaged, even if the file does
+    not say so."""
     if spec.model_fields_set & set(MEMBERSHIP):
         return spec
     return spec.model_copy(update={"unmanaged": (*spec.unmanaged, *MEMBERSHIP)})
 
 
 def render_mappings(config: Config) -> dict[str, Json]:
-    """As it stands in files: mappings are a list there, like in the record; a membership left out would not be managed."""
+    """The configuration as files hold it: mappings are a list there, as in the record. A membership left out would be
+    unmanaged."""
     rendered = dict(config)
     if not config.keys() & set(MEMBERSHIP):
         rendered["members"] = []

@@ -1,4 +1,5 @@
-"""How records of groups are found in a snapshot and written: the bucket, the record with compare-and-set, its removal."""
+"""How group records are found in a snapshot and written: the bucket, the record with compare-and-set, and its
+deletion."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from reconciler.model.wire.steps import Call, Step
 
 
 def recognise(kind: str, bucket: str, snapshot: Snapshot) -> Iterable[Resource]:
-    """Every group with a record, broken ones included: those are shown and explained."""
+    """Every group with a record. Broken records are included, since they are shown and explained."""
     for text, entry in snapshot.entries.get(bucket, {}).items():
         names = group_record.split_key(text)
         if entry.deleted or names is None:
@@ -32,7 +33,7 @@ def recognise(kind: str, bucket: str, snapshot: Snapshot) -> Iterable[Resource]:
 
 
 def bucket(change: Change, name: str, view: View) -> Sequence[Step]:
-    """The bucket of the records, in the reference's own shape; one step however many groups need it."""
+    """The bucket of the records, in the reference's own shape; one step, however many groups need it."""
     if f"KV_{name}" in view.snapshot.streams:
         return ()
     body = {
@@ -54,7 +55,7 @@ def bucket(change: Change, name: str, view: View) -> Sequence[Step]:
 
 
 def replicas(view: View) -> int:
-    """As many as the best replicated stream with groups wants: the bucket's own number is never adjusted later."""
+    """As many as the stream with groups that has the most; nobody adjusts the bucket's own number later."""
     streams = {address.stream for address in view.desired if address.kind.endswith("_group")}
     wanted = [
         view.desired[Address.of("stream", s)].config.get("num_replicas", 1)
@@ -65,7 +66,7 @@ def replicas(view: View) -> int:
 
 
 def put(change: Change, bucket_name: str, value: str, view: View) -> Step:
-    """A new record: the key must not exist, or be the deletion marker we saw."""
+    """A new record: the key must not exist, or hold the deletion marker that the plan saw."""
     text = group_record.key(*change.address.names)
     marker = view.snapshot.entries.get(bucket_name, {}).get(text)
     step = _entry(change, bucket_name, Call.ENTRY_PUT, f"write the record {text}")
@@ -82,7 +83,7 @@ def rewrite(change: Change, bucket_name: str, value: str) -> Step:
 
 
 def delete_record(change: Change, bucket_name: str) -> Step:
-    """Mark the record deleted, if nobody wrote it since it was read. Its members end when they see that."""
+    """Marks the record deleted, if nobody wrote it since it was read. Its members end when they see that."""
     text = group_record.key(*change.address.names)
     return _entry(change, bucket_name, Call.ENTRY_DELETE, f"mark the record {text} deleted, which ends the members")
 
@@ -109,5 +110,5 @@ def other_type(change: Change, view: View, kind: str, word: str) -> Found:
         outcome=Outcome.REFUSED,
         path="type",
         fix="use another name, and remove the other group when it has done its work",
-        message=f"a group of this name is live as {word}; the types have different consumers and cannot turn into each other",
+        message=f"a group of this name is live as {word}; the types have different consumers, and one cannot become the other",
     )

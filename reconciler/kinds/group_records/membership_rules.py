@@ -1,4 +1,4 @@
-"""Rules about who takes part in a group, static or elastic: names, numbers, and that somebody is left."""
+"""Rules about the members of a group, static or elastic: their names, their number, and that somebody is left."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WRITES = (Action.CREATE, Action.UPDATE)
 
 
 def refused(path: str, message: str, fix: str) -> Finding:
-    """A refusal that no consent lifts; `path` is empty where no field is at fault."""
+    """A refusal that no consent lifts; `path` is empty if no field is at fault."""
     return Finding(outcome=Outcome.REFUSED, path=path, message=message, fix=fix)
 
 
@@ -28,10 +28,10 @@ def bad_name(family: str) -> Rule:
     """Rule 542 of a family: names that cannot be part of a record's key, or of a consumer's name."""
 
     def judge(change: Change, _view: View) -> Iterator[Finding]:
-        """A stream, group or member name that cannot be part of a record's key, a stream's or a consumer's name.
+        """A stream, group or member name cannot be part of a record's key, or of a stream's or consumer's name.
 
-        The reference finds out only after it has written half of the group. Letters, digits, `_`, `=` and `-` work. Stream
-        and group together (elastic), or group and member (static), are one name of 255 bytes at most.
+        The reference finds out only after it has written half of the group. Letters, digits, `_`, `=` and `-` work. Stream and
+        group together (elastic), or group and member (static), form one name of at most 255 bytes.
 
         Instead: choose another name.
         """
@@ -39,10 +39,10 @@ def bad_name(family: str) -> Rule:
         members = list(change.becomes("members") or change.becomes("member_mappings") or ())
         for name in [f"{stream}-{group}"] if family == "EG" else [f"{group}-{member}" for member in members]:
             if len(name) > LONGEST_NAME and not name_problem(stream):
-                said = f"`{name}` is longer than {LONGEST_NAME} bytes, and servers take no such name"
+                said = f"`{name}` is longer than {LONGEST_NAME} bytes, and servers refuse such a name"
                 yield refused("", said, "use shorter names")
         named = (("group", group),) if name_problem(stream) else (("stream", stream), ("group", group))
-        for what, name in named:  # what no stream can be called is the stream's own error
+        for what, name in named:  # an impossible stream name is the stream's own error
             if not NAME.fullmatch(name):
                 yield refused("", f"{what} name `{name}` cannot be part of a group's key", LETTERS)
         places = {"members": "members[{}]", "member_mappings": "member_mappings[{}].member"}
@@ -58,25 +58,25 @@ def bad_membership(family: str) -> Rule:
     """Rule 543 of a family: partitions without an owner, and members that would own none."""
 
     def judge(change: Change, _view: View) -> Iterator[Finding]:
-        """A membership that the reference refuses, or that leaves members or partitions idle.
+        """The reference refuses this membership, or it leaves members or partitions idle.
 
-        Members beyond `max_members` idle for ever, and which ones depends on the order of names. Mappings must give every
-        partition to exactly one member. Members and mappings together stop every running instance.
+        Members beyond `max_members` always idle, and the order of names decides which ones. Mappings must give every partition
+        to exactly one member. Members and mappings together stop every running instance.
 
-        Instead: as many members as partitions at most, or mappings that cover each partition once.
+        Instead: at most as many members as partitions, or mappings that cover each partition once.
         """
         config = change.desired.config if change.desired else {}
         partitions = config.get("max_members", 0)
         if partitions < 1:
             yield refused(
                 "max_members",
-                f"max_members {partitions} is below 1: there would be no partition",
+                f"max_members {partitions} is below 1, so the group would have no partition",
                 "choose a number from 1",
             )
         if partitions > MOST_PARTITIONS:
             yield refused(
                 "max_members",
-                f"max_members {partitions:_} is far more than servers can serve filters of",
+                f"max_members {partitions:_} needs far more filters than servers can serve",
                 f"choose a number up to {MOST_PARTITIONS:_}",
             )
             return
@@ -91,7 +91,7 @@ def bad_membership(family: str) -> Rule:
 
 
 def _named_twice(change: Change) -> Iterator[Finding]:
-    """Only the file knows: everywhere else mappings are looked up by member."""
+    """Only the file can tell: everywhere else, mappings are looked up by member."""
     names = [one.member for one in getattr(change.terms, "member_mappings", None) or ()]
     for index, name in enumerate(names):
         if name in names[:index]:
@@ -106,8 +106,8 @@ def _surplus(config: Config, partitions: int) -> Iterator[Finding]:
         idle = ", ".join(members[partitions:][:5])
         yield refused(
             "members",
-            f"{len(members)} members share {partitions} partitions; {idle} would own none",
-            "leave out some members; more partitions would mean another group, or this one made anew",
+            f"{len(members)} members share {partitions} partitions, and {idle} would own none",
+            "leave out some members; more partitions need another group, or this one recreated",
         )
 
 
@@ -142,8 +142,8 @@ def emptied(family: str) -> Rule:
     """Rule 304 of a family: the last member leaves, which takes consent."""
 
     def judge(change: Change, _view: View) -> Found:
-        """The last member leaves: nobody consumes any more, the queue grows to its limit, and then the source's own
-        retention removes messages nobody has seen.
+        """The last member leaves the group. Nobody consumes any more, and the queue grows to its limit. Then the source's own
+        limits delete messages that nobody has seen.
 
         Instead: keep a member; or consent: `allow: [{code: …304, reason: …}]`. To stop managing the membership, leave
         `members` out.
@@ -154,7 +154,7 @@ def emptied(family: str) -> Rule:
         return Finding(
             outcome=Outcome.NEEDS_CONSENT,
             path="members",
-            message="the group would have no member left; nothing is consumed from then on",
+            message="the group would have no members left, and nobody would consume anything from then on",
             fix=f"keep a member, or consent here: {consent_to(f'{family}304')}",
         )
 
@@ -165,10 +165,10 @@ def memberless(family: str) -> Rule:
     """Rule 311 of a family: a new group has no member, which is worth a warning."""
 
     def judge(change: Change, _view: View) -> Found:
-        """A new group without any member: nothing is consumed. An elastic group's queue grows to its limit meanwhile; a static
-        group's members can never be added later.
+        """A new group has no members, so nobody consumes anything. An elastic group's queue grows to its limit meanwhile. Members
+        can never be added to a static group later.
 
-        Instead: name its members. Of an elastic group they may also be left out, where something else drives them.
+        Instead: name its members. An elastic group may also leave them out, if something else manages them.
         """
         elastic = family == "EG"
         said = change.terms.model_fields_set & {"members", "member_mappings"}
@@ -177,9 +177,9 @@ def memberless(family: str) -> Rule:
         return Finding(
             outcome=Outcome.WARNS,
             path="members",
-            message="the group has no member; nothing is consumed"
-            + (", and what arrives waits" if elastic else ", and members of a static group can never be added"),
-            fix="name its members" + ("; or leave `members` out, where something else drives them" if elastic else ""),
+            message="the group has no members, so nobody consumes anything"
+            + (", and new messages wait" if elastic else ", and members of a static group can never be added"),
+            fix="name its members" + ("; or leave `members` out, if something else manages them" if elastic else ""),
         )
 
     return rule(f"{family}311", "group-without-members", on=(Action.CREATE,))(judge)

@@ -1,3 +1,4 @@
-"""What people ask about groups of both types: who works, where a key goes, what waits, what is wrong. Pure answers over
-what was read; nothing here changes anything.
+"""What people ask about groups of both types: who works, where a key goes, what waits, and what is wrong.
+
+These are pure answers about what was read; nothing here changes anything.
 """

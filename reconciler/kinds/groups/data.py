@@ -1,6 +1,5 @@
-"""Groups as plain data: what `--format json` prints and what the text reports are drawn from. An absent value is a
-missing key.
-"""
+"""Groups as plain data: what `--format json` prints, and what the text reports are made of. An absent value is a
+missing key."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ Data = dict[str, Any]
 
 
 def summary(group: Group) -> Data:
-    """What can be told without looking at consumers."""
+    """What can be told without reading consumers."""
     return _present(
         address=str(group.address), type=group.type, stream=group.stream, group=group.name,
         revision=group.record.revision, broken=group.record.broken, legacy=list(group.record.legacy) or None,
@@ -43,7 +42,7 @@ def whole(group: Group, depths: Depths | None) -> Data:
 
 
 def _stalled(group: Group, depths: Depths | None) -> list[int]:
-    """Partitions in which messages wait while their owner has no client, or nobody owns them."""
+    """Partitions in which messages wait while their owner has no client, or while they have no owner."""
     working = {number for member in group.members if member.waiting or member.pin for number in member.partitions}
     return [
         number for number, queued in enumerate(depths.messages if depths else ()) if queued and number not in working
@@ -51,7 +50,7 @@ def _stalled(group: Group, depths: Depths | None) -> list[int]:
 
 
 def active(group: Group) -> Data:
-    """Members and their consumers alone."""
+    """Only the members and their consumers."""
     return _present(address=str(group.address), unread=group.unread, broken=group.record.broken) | {
         "members": [_member(member, None) for member in group.members]
     }
@@ -82,7 +81,7 @@ def _member(member: Member, depths: Depths | None) -> Data:
 
 
 def place(located: Located, group: Group | None = None, queued: int | None = None) -> Data:
-    """Where a key goes, and who works there."""
+    """Where a key goes, and which member works there."""
     data = _present(
         key=located.key, hashed=located.hashed, partition=located.partition, partitions=located.pattern.partitions,
         filter=located.pattern.filter, wildcards=list(located.pattern.wildcards) or None,
@@ -94,7 +93,7 @@ def place(located: Located, group: Group | None = None, queued: int | None = Non
 
 
 def spread(group: Group, queued: Depths | None, stored: Depths | None) -> Data:
-    """How much each partition holds: of messages and of distinct subjects, queued and in the source."""
+    """How much each partition holds, in messages and in distinct subjects, both queued and in the source."""
     return _present(
         address=str(group.address), partitions=group.partitions, owners=group.owners,
         queued=list(queued.messages) if queued else None, queued_subjects=list(queued.subjects) if queued else None,

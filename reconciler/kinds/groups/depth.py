@@ -1,4 +1,4 @@
-"""What waits in each partition: the first token of a queue's subjects is the partition's number."""
+"""What waits in each partition. The first token of a queue's subjects is the number of the partition."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ class Depths:
     messages: tuple[int, ...]
     subjects: tuple[int, ...]
     outside: Mapping[str, int]
-    """Messages under first tokens that are no partition of this group."""
+    """Messages whose first token is no partition of this group."""
 
     def of(self, partitions: tuple[int, ...]) -> int:
-        """Messages in these partitions together; a number that the group does not have counts as empty."""
+        """Messages in these partitions together; a partition that the group does not have counts as empty."""
         return sum(self.messages[number] for number in partitions if 0 <= number < len(self.messages))
 
     @property
     def total(self) -> int:
-        """Messages in all partitions, and outside of any."""
+        """Messages in all partitions, and outside of all."""
         return sum(self.messages) + sum(self.outside.values())
 
 
 def depths(counts: Mapping[str, int], partitions: int) -> Depths:
-    """From the counts per subject of the stream that members read."""
+    """The depths, given the message counts per subject of the stream that members read."""
     messages, subjects = Counter[str](), Counter[str]()
     for subject, number in counts.items():
         token = subject.partition(".")[0]
@@ -45,7 +45,7 @@ def depths(counts: Mapping[str, int], partitions: int) -> Depths:
 
 
 def foreseen(counts: Mapping[str, int], group: Group) -> Depths:
-    """What the subjects stored in the source would spread like, hashed here."""
+    """How the subjects stored in the source would spread over the partitions, hashed here."""
     return depths(Counter(_prefixed(counts, group)), group.partitions)
 
 

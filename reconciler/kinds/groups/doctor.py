@@ -1,4 +1,4 @@
-"""Looks at every group from every side: record, stream, transform and consumers, and what should belong together but does not."""
+"""Examines every group: its record, stream, transform and consumers, and what should fit together but does not."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ CHECKS = (*record_checks.CHECKS, *queue_checks.CHECKS, *member_checks.CHECKS)
 
 
 def examine(groups: Iterable[Group], evidence: Evidence) -> Iterator[Diagnostic]:
-    """Findings about these groups, in the order of their addresses; where nothing is known, that alone."""
+    """Findings about these groups, by address. If a group could not be read, that is its only finding."""
     for group in groups:
         if group.unread:
             yield error(
                 "GR190", group.address, f"it cannot be judged: {group.unread}",
-                "look again when that can be read, as a user who may read it",
+                "run this again as a user who may read it",
             )  # fmt: skip
         else:
             for check in CHECKS:
@@ -32,7 +32,7 @@ def examine(groups: Iterable[Group], evidence: Evidence) -> Iterator[Diagnostic]
 
 
 def account(snapshot: Snapshot, groups: Sequence[Group]) -> Iterator[Diagnostic]:
-    """What belongs to no single group: queues without a record, and the buckets."""
+    """Findings about no single group: queues without a record, and the buckets."""
     yield from _unread_buckets(snapshot)
     yield from _without_record(snapshot)
     yield from _hindered_buckets(snapshot)
@@ -44,7 +44,7 @@ def _unread_buckets(snapshot: Snapshot) -> Iterator[Diagnostic]:
         if why := snapshot.unknown_bucket(bucket):
             yield error(
                 "GR190", f"kv_bucket/{bucket}", f"the records of its groups could not be read: {why}",
-                "look again when that can be read, as a user who may read it",
+                "run this again as a user who may read it",
             )  # fmt: skip
 
 
@@ -62,15 +62,15 @@ def _without_record(snapshot: Snapshot) -> Iterator[Diagnostic]:
             queued = info["state"]["messages"]
             yield warning(
                 "GR102", Address.of("stream", name),
-                f"it is the work queue of an elastic group {group} on {origin} that has no record: it goes on taking "
-                f"messages in; {some(queued, 'message')} there now",
-                "if an apply that makes the group anew was cut off, apply again: the stream says where to go on; "
-                f"else delete stream {name} if the group is over, or declare the group with the same settings and apply",
+                f"this is the work queue of an elastic group {group} on {origin} that has no record: it still copies new "
+                f"messages, and holds {some(queued, 'message')} now",
+                "if an apply was interrupted while it recreated the group, apply again: the stream tells where to continue; "
+                f"otherwise delete stream {name} if nobody needs the group, or declare the group with the same settings and apply",
             )  # fmt: skip
 
 
 def _divided(config: Json) -> str | None:
-    """The one stream that a work queue divides into partitions; None where it is no group's."""
+    """The one stream that a work queue divides into partitions; None if it is not the queue of a group."""
     sources = config.get("sources") or []
     if config.get("retention") != "workqueue" or config.get("subjects") or len(sources) != 1:
         return None
@@ -95,18 +95,18 @@ def _bucket_replicas(snapshot: Snapshot, groups: Sequence[Group]) -> Iterator[Di
         if own < wanted:
             yield warning(
                 "GR151", f"kv_bucket/{bucket}",
-                f"it has {some(own, 'replica')}, a stream with groups {wanted}: when its server is gone, no member can start",
+                f"it has {some(own, 'replica')}, and a stream with groups has {wanted}: if the bucket's server fails, no member can start",
                 f"raise num_replicas of stream KV_{bucket} to {wanted}",
             )  # fmt: skip
 
 
 def questions(groups: Iterable[Group]) -> list[Group]:
-    """Groups with messages in a queue of their own: which partitions they are in must be asked."""
+    """Groups with messages in a queue of their own; the server must be asked which partitions hold them."""
     return [group for group in groups if group.queued and not group.unread]
 
 
 def doubts(groups: Iterable[Group]) -> list[Group]:
-    """Groups whose newest message must be asked which message of the source it was."""
+    """Groups for which the server must be asked which message of the source the newest one in the queue was."""
     return [group for group in groups if queue_checks.is_in_doubt(group)]
 
 

@@ -13,12 +13,12 @@ from reconciler.model.resource import Address
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What had to be asked for beyond the lists."""
+    """What the server was asked beyond the lists."""
 
     depths: Mapping[Address, Depths] = field(default_factory=dict)
     """Of groups with messages in their queue."""
     sourced: Mapping[Address, int] = field(default_factory=dict)
-    """The source's sequence in the newest message of a queue, where that was in doubt."""
+    """The source's sequence in the newest message of a queue, if that was in doubt."""
 
 
 def error(code: str, address: Address | str, message: str, fix: str) -> Diagnostic:
@@ -32,7 +32,7 @@ def warning(code: str, address: Address | str, message: str, fix: str) -> Diagno
 
 
 def note(code: str, address: Address | str, message: str, fix: str) -> Diagnostic:
-    """Healthy as it is, and good to know before another tool touches it."""
+    """Healthy, but good to know before another tool touches it."""
     return _finding(Severity.NOTE, code, address, message, fix)
 
 

@@ -19,7 +19,8 @@ OWN = frozenset({
     "name", "durable_name", "filter_subject", "filter_subjects", "metadata",
     "priority_groups", "priority_policy", "priority_timeout",
 })  # fmt: skip
-"""Fields that differ between members by nature, or are judged by themselves; the others are the common template."""
+"""Fields that naturally differ between members, or that have a check of their own; the others must be the same for
+all."""
 
 UNITS = {"ack_wait": "duration", "inactive_threshold": "duration"}
 
@@ -30,16 +31,16 @@ def absent(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
         if member.info is None and group.queue is not None and member.partitions:
             yield warning(
                 "GR140", group.address, f"member {member.name} has no consumer: no instance of it runs{_waiting(group, member, evidence)}",
-                f"start an instance of {member.name}, or take it out of the members: the others get its partitions",
+                f"start an instance of {member.name}, or remove it from the members: the others get its partitions",
             )  # fmt: skip
 
 
 def unpinned(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
-    """GR141: a member's consumer serves no client. Pulls that merely wait for a first message are no finding."""
+    """GR141: a member's consumer serves no client. Pulls that only wait for a first message are no finding."""
     for member in group.members:
         if member.info is None or member.pin is not None or _old_group(member) or _is_ready(member):
             continue
-        pulls = f"{some(member.waiting, 'pull')} waiting there, none served"
+        pulls = f"{some(member.waiting, 'pull')} {verb(member.waiting, 'wait')} there and none is served"
         step_down = f"reconciler groups step-down {group.stream}/{group.name} {member.name}"
         yield warning(
             "GR141", group.address,
@@ -50,7 +51,7 @@ def unpinned(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
 
 
 def _is_ready(member: Member) -> bool:
-    """Servers pin a client with the first message they give it: before one comes, pulls just wait."""
+    """Servers pin a client with the first message they deliver to it; until then pulls just wait."""
     return member.waiting > 0 and not (member.info or {}).get("num_pending")
 
 
@@ -65,19 +66,21 @@ def _waiting(group: Group, member: Member, evidence: Evidence) -> str:
 
 
 def strangers(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
-    """Only a work queue is the group's own; a static group's stream may have anybody's consumers."""
+    """GR142: a consumer of a group's work queue belongs to no member. Anybody may have consumers on a static group's
+    stream."""
     if not group.is_elastic or group.record.broken or is_of_joiners(group):
         return
     for name in sorted(group.consumers.keys() - group.owned.keys()):
         yield warning(
             "GR142", group.address,
-            f"consumer {name} of {group.queue_name} is no member's: it keeps its partitions from their owners until it goes",
-            "end the instances that use it; idle, it goes by itself after its inactive_threshold",
+            f"consumer {name} of {group.queue_name} belongs to no member: as long as it exists, it keeps partitions from their owners",
+            "stop the instances that use it; once idle, the server deletes it after its inactive_threshold",
         )  # fmt: skip
 
 
 def old_priority_group(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
-    """GR143: a member's consumer lacks the priority group of current instances; old and new ones delete each other's."""
+    """GR143: a member's consumer lacks the priority group of current instances. Old and new instances delete each
+    other's consumer."""
     for member in group.members:
         if member.info is not None and _old_group(member):
             config = member.info["config"]
@@ -97,7 +100,8 @@ def _old_group(member: Member) -> bool:
 
 
 def templates(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
-    """Instances of one member must ask for the identical consumer, or they delete each other's for ever."""
+    """GR144: members have different consumer settings. Instances of one member must ask for the identical consumer, or
+    they endlessly delete each other's."""
     infos = {member.name: member.info for member in group.members if member.info is not None}
     configs = {name: {k: v for k, v in info["config"].items() if k not in OWN} for name, info in infos.items()}
     first, *others = configs.values() or [{}]
@@ -110,8 +114,8 @@ def templates(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     if differing:
         yield warning(
             "GR144", group.address,
-            f"its members are consumed with different settings: {'; '.join(differing[:4])}. Instances of one member that "
-            "differ like that delete each other's consumer without end",
+            f"consumers of its members have different settings: {'; '.join(differing[:4])}. Instances of one member that "
+            "differ like that endlessly delete each other's consumer",
             "run every instance of the group with the same consumer settings, from shared configuration",
         )  # fmt: skip
 
@@ -124,7 +128,8 @@ def _by_value(configs: Mapping[str, Mapping[str, Json]], name: str) -> dict[str,
 
 
 def filters(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
-    """GR145: a member's consumer takes other partitions than the member owns. Records in a historic form are not judged."""
+    """GR145: a member's consumer takes other partitions than the member owns. Records in a historic form are not
+    judged."""
     if group.record.legacy:
         return
     for member in group.members:
@@ -137,19 +142,19 @@ def filters(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
                 f"consumer {member.consumer} does not consume what member {member.name} owns: "
                 f"{_listed(live - wanted, 'too much')}{_listed(wanted - live, 'missing')}".rstrip(", ")
                 + ". A change of members has not reached it, or another implementation made it",
-                f"see whether an instance of {member.name} still runs, and of which implementation; run one kind only",
+                f"check whether an instance of {member.name} still runs, and of which implementation; run only one implementation",
             )  # fmt: skip
 
 
 def mapped_with_filters(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
-    """The reference names each partition once for every filter; others name it once, or with the filter behind it."""
+    """GR133: mappings together with several filters. The reference names each partition once for every filter; other
+    implementations name it once, or once with each filter after it."""
     if not group.config.get("member_mappings") or len(group.filters) < 2 or of_record(group) != GO:
         return
     if not any(consumes_its_own(group, member) for member in group.members if member.info is not None):
         yield error(
             "GR133", group.address,
-            "with member_mappings and several filters no member of the reference can consume: the server refuses the consumer "
-            "it makes (10138)",
+            "with member_mappings and several filters no member of the reference can consume: the server refuses its consumer (10138)",
             "declare plain `members` instead of mappings, and apply" if group.is_elastic else "recreate it with one filter",
         )  # fmt: skip
 
@@ -164,14 +169,14 @@ def consumes_its_own(group: Group, member: Member) -> bool:
 
 
 def wanted_filters(group: Group, member: Member) -> set[str]:
-    """As the reference makes them; in mapped mode it leaves the group's filters out."""
+    """The filters as the reference makes them; with mappings it leaves the group's filters out."""
     if group.config.get("member_mappings") and not group.config.get("members"):
         return {f"{number}.>" for number in member.partitions}
     return _each_behind(group, member)
 
 
 def _each_behind(group: Group, member: Member) -> set[str]:
-    """Each partition with each filter, as some implementations make them in mapped mode too."""
+    """Each partition with each filter, as some implementations also make them with mappings."""
     return {f"{number}.{behind}" for behind in group.filters or [">"] for number in member.partitions}
 
 

@@ -1,4 +1,5 @@
-"""Another membership for a group, as somebody wishes it: plain members, or mappings that move as few partitions as can be."""
+"""Another membership for a group, as somebody wishes: plain members, or mappings that move as few partitions as
+possible."""
 
 from __future__ import annotations
 
@@ -12,13 +13,13 @@ from reconciler.model.resource import Config
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """Who shall come and go, or the whole of it at once."""
+    """Which members join and leave, or the whole membership at once."""
 
     add: Sequence[str] = ()
     drop: Sequence[str] = ()
     exactly: Sequence[str] = ()
     mapped: bool | None = None
-    """Say who owns what; None: as it is said now."""
+    """State which member owns which partition; None: as it is stated now."""
 
 
 class Unwise(Exception):
@@ -30,7 +31,7 @@ class Unwise(Exception):
 
 
 def names(config: Config) -> list[str]:
-    """The members of a record or file, plain or mapped, in the order in which they stand there."""
+    """The members of a record or file, plain or mapped, in the order they have there."""
     return list(config.get("members") or config.get("member_mappings") or ())
 
 
@@ -43,18 +44,18 @@ def wished(config: Config, wish: Wish, now: Owners) -> Config:
     if len(config.get("partitioning_filters") or ()) > 1:
         raise Unwise(
             "with several partitioning filters, no member of a mapped group can ever consume (EG545)",
-            "use plain members: leave --mappings out, or say --members",
+            "use plain members: leave --mappings out, or give --members",
         )
     return {"member_mappings": mappings(now, wanted)}
 
 
 def mappings(now: Owners, wanted: Sequence[str]) -> list[dict[str, str | list[int]]]:
-    """As few partitions as possible change hands; in the order of the partitions nobody notices."""
+    """Mappings that move as few partitions as possible, in the order of the partitions."""
     return [{"member": name, "partitions": numbers} for name, numbers in rebalance(now, wanted).items()]
 
 
 def least(config: Config, now: Owners, wanted: Sequence[str]) -> int | None:
-    """How many partitions would move with mappings; None where a group cannot have any."""
+    """How many partitions would move with mappings; None if the group cannot have any."""
     if len(config.get("partitioning_filters") or ()) > 1:
         return None
     return len(moving(now, owners({"max_members": len(now), "member_mappings": rebalance(now, wanted)})))
@@ -62,13 +63,13 @@ def least(config: Config, now: Owners, wanted: Sequence[str]) -> int | None:
 
 def _wanted(there: Sequence[str], wish: Wish) -> list[str]:
     if there_already := [name for name in wish.add if name in there]:
-        raise Unwise(f"{there_already[0]} is a member already", f"the members are {', '.join(there)}")
+        raise Unwise(f"{there_already[0]} is already a member", f"the members are {', '.join(there)}")
     if strangers := [name for name in wish.drop if name not in there]:
-        raise Unwise(f"{strangers[0]} is no member", f"the members are {', '.join(there) or 'nobody'}")
+        raise Unwise(f"{strangers[0]} is not a member", f"the members are {', '.join(there) or 'nobody'}")
     wanted = list(dict.fromkeys(wish.exactly or [*(name for name in there if name not in wish.drop), *wish.add]))
     if not wanted:
         raise Unwise(
-            "no member would be left: nothing is consumed from then on",
+            "no member would be left, and nobody would consume anything from then on",
             "keep one; or write `members: []` and consent to EG304 in the file",
         )
     return wanted

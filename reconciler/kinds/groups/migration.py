@@ -1,7 +1,8 @@
-"""A record of earlier versions in today's form: what it says then, where that is known from, and what stands in the way.
+"""A record of an earlier version in today's form: what it will say, where that is known from, and what prevents the
+migration.
 
-Current instances overlook the old keys, and the next change of members drops them for ever. What the group really does is
-told by the transforms of its work-queue stream, which no version ever touched again.
+Current instances ignore the old keys, and the next change of members drops them permanently. The transforms of the
+group's work-queue stream tell what the group really does, since no version ever changed them afterwards.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ class Migration:
     text: str
     """The record as it would be written."""
     notes: tuple[str, ...] = ()
-    """Where what is new in it comes from, and what it means to instances."""
+    """Where new values in it come from, and what it means for instances."""
     obstacles: tuple[tuple[str, str], ...] = ()
     """Why it must not be written now, each with what to do."""
 
 
 def migration(group: Group, *, while_running: bool = False) -> Migration | None:
-    """None where the record is as it should be."""
+    """The migration of a record; None if the record needs none."""
     if group.record.broken or not (group.record.legacy or _lost_filters(group)):
         return None
     config = _recovered(group)
@@ -48,7 +49,7 @@ def migration(group: Group, *, while_running: bool = False) -> Migration | None:
 
 
 def _lost_filters(group: Group) -> bool:
-    """A change of members by a current instance has dropped the old keys already; the queue still divides by them."""
+    """A current instance has already dropped the old keys at a change of members; the queue still divides by them."""
     found = _of_queue(group)
     return bool(found) and not group.config.get("partitioning_filters") and found != [_everything()]
 
@@ -58,7 +59,8 @@ def _everything() -> dict[str, Json]:
 
 
 def _recovered(group: Group) -> Config:
-    """Today's keys; the filters are those the queue really takes in by. An old static `filter` was never applied."""
+    """Today's keys. The filters are those by which the queue really copies. An old static `filter` was never
+    applied."""
     config = {name: value for name, value in group.config.items() if name != "partitioning_filters"}
     if not group.is_elastic:
         return config
@@ -67,7 +69,8 @@ def _recovered(group: Group) -> Config:
 
 
 def _of_queue(group: Group) -> list[dict[str, Json]]:
-    """The filters in the transforms of the work-queue stream; empty where there is none, or none that divides."""
+    """The filters in the transforms of the work-queue stream; empty if there is no stream, or no transform that
+    divides."""
     found = []
     for one in _live_transforms(group):
         call = partition_call(one.get("dest", ""))
@@ -83,7 +86,7 @@ def _live_transforms(group: Group) -> list[Mapping[str, str]]:
 
 
 def _with_unknown_keys(text: str, raw: Mapping[str, Json]) -> str:
-    """What nobody knows is nobody's to drop."""
+    """Keys that nobody knows are kept."""
     unknown = {name: value for name, value in raw.items() if name not in KNOWN}
     return f"{text[:-1]},{group_record.encode(unknown)[1:]}" if unknown else text
 
@@ -91,36 +94,38 @@ def _with_unknown_keys(text: str, raw: Mapping[str, Json]) -> str:
 def _notes(group: Group) -> Iterator[str]:
     if group.is_elastic and _of_queue(group):
         said = ", ".join(f"`{one['filter']}`" for one in _of_queue(group))
-        yield f"the filters ({said}) are those by which its stream {group.queue_name} takes messages in"
+        yield f"the filters ({said}) are those by which its stream {group.queue_name} copies messages"
     elif group.is_elastic:
         yield f"its stream {group.queue_name} does not exist, so the filters are those of the old keys"
     if not group.is_elastic and "filter" in group.record.raw:
-        yield f"`filter` {group.record.raw['filter']} goes: no version ever applied it, members consumed all of their partitions"
+        yield f"`filter` {group.record.raw['filter']} is dropped: no version ever applied it, and members consumed all of their partitions"
     if group.is_elastic and not (group.config.get("members") or group.config.get("member_mappings")):
         yield "it has no members; declare some and apply afterwards"
     yield _meaning(group)
-    yield "then start instances of one current version; what is left of older ones is found by `reconciler groups doctor`"
+    yield "then start instances of one current version; `reconciler groups doctor` finds what is left of older ones"
 
 
 def _meaning(group: Group) -> str:
     if group.is_elastic:
-        return "every instance that runs ends with an error as soon as the record changes; what is queued stays"
-    return "every instance that runs deletes its durable consumer, and with it its position, and ends as soon as the record changes"
+        return "as soon as the record changes, every running instance ends with an error; queued messages stay"
+    return (
+        "as soon as the record changes, every running instance deletes its durable consumer with its position, and ends"
+    )
 
 
 def _contradictions(group: Group, config: Config) -> Iterator[tuple[str, str]]:
-    """The new record must describe the stream that is there, or every instance works in the wrong partitions."""
+    """The new record must describe the existing stream, or every instance works in the wrong partitions."""
     if group.is_elastic and group.queue is not None:
         wanted, live = folded(transforms(config)), folded(_live_transforms(group))
         if wanted != live:
             yield (
-                f"{group.queue_name} does not divide as any record of {some(group.partitions, 'partition')} would say",
-                "recreate the group in a planned stop; its stream is never edited in place",
+                f"{group.queue_name} divides messages in a way that no record with {some(group.partitions, 'partition')} describes",
+                "recreate the group in a planned stop; never edit its stream in place",
             )
 
 
 def _running(group: Group) -> Iterator[tuple[str, str]]:
-    """An elastic member's consumer goes by itself soon after its last instance; a static one's stays."""
+    """An elastic member's consumer disappears soon after its last instance; a static member's consumer stays."""
     names = [
         name
         for name, info in group.consumers.items()
@@ -130,7 +135,7 @@ def _running(group: Group) -> Iterator[tuple[str, str]]:
         shown = ", ".join(sorted(names)[:5])
         yield (
             f"instances seem to run: {some(len(names), 'consumer')} ({shown})",
-            "stop them, and wait until their consumers are idle and gone; or add --while-running, which ends them",
+            "stop them, and wait until their consumers are gone; or add --while-running, which ends the instances",
         )
 
 

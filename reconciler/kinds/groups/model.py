@@ -1,4 +1,4 @@
-"""A group as it lives: its record, the stream its members read from, and the consumer of each member."""
+"""A live group: its record, the stream its members read from, and the consumer of each member."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Pin(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """A name in the record, what it owns, and its consumer, if it has one."""
+    """A name in the record, the partitions it owns, and its consumer, if it has one."""
 
     name: str
     partitions: tuple[int, ...]
@@ -42,12 +42,12 @@ class Member:
 
     @property
     def pin(self) -> Pin | None:
-        """The one client that its consumer serves; None where nobody is pinned, or it has no consumer."""
+        """The one client that its consumer serves; None if nobody is pinned, or if it has no consumer."""
         return pin(self.info) if self.info else None
 
     @property
     def waiting(self) -> int:
-        """Pull requests that wait on its consumer: of the pinned client, and of those who stand by."""
+        """Pull requests that wait on its consumer, from the pinned client and from standbys."""
         return int(self.info["num_waiting"]) if self.info else 0
 
     @property
@@ -69,13 +69,14 @@ class Group:
     source: Info | None
     """The stream it divides."""
     queue: Info | None
-    """What members read from: the group's own work queue, or for a static group the stream itself."""
+    """What members read from: the group's own work queue, or the stream itself for a static group."""
     consumers: Mapping[str, Info]
-    """Of `queue`, by name; a static group shares them with everybody else's."""
+    """Consumers of `queue`, by name; on a static group's stream others may have consumers too."""
     unread: str | None = None
-    """Why nobody can say what of it is live."""
+    """Why the group's live state is unknown."""
     owned: Mapping[str, list[int]] = field(init=False)
-    """Who owns what; members win where a record holds both. Those beyond the number of partitions are left out."""
+    """Which member owns which partitions. Members win if a record holds both. Members beyond the number of partitions
+    are left out."""
     members: tuple[Member, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -89,7 +90,7 @@ class Group:
 
     @property
     def config(self) -> Config:
-        """What the record means, in canonical form; empty where nobody can understand it."""
+        """What the record means, in canonical form; empty if nobody can understand it."""
         return self.record.config
 
     @property
@@ -99,12 +100,12 @@ class Group:
 
     @property
     def queue_name(self) -> str:
-        """The stream that members read from, whether it is there or not."""
+        """The stream that members read from, whether or not it exists."""
         return stream_name(self.stream, self.name) if self.is_elastic else self.stream
 
     @property
     def partitions(self) -> int:
-        """How many partitions the record divides the stream into; 0 where it does not say that."""
+        """How many partitions the record divides the stream into; 0 if it does not say that."""
         return int(self.config.get("max_members", 0))
 
     @property
@@ -115,12 +116,12 @@ class Group:
 
     @property
     def surplus(self) -> list[str]:
-        """Members beyond the number of partitions, who idle for ever."""
+        """Members beyond the number of partitions, which always idle."""
         return sorted(set(self.config.get("members") or ()) - self.owned.keys())
 
     @property
     def filters(self) -> list[str]:
-        """What members consume behind the partition number, in the record's order."""
+        """What members consume after the partition number, in the record's order."""
         partitioned = [item["filter"] for item in self.config.get("partitioning_filters") or ()]
         return partitioned if self.is_elastic else list(self.config.get("filters") or ())
 
@@ -132,7 +133,7 @@ class Group:
 
     @property
     def queued(self) -> int | None:
-        """Messages in its own queue; None where it has none of its own."""
+        """Messages in its own queue; None if it has no queue of its own."""
         return int(self.queue["state"]["messages"]) if self.is_elastic and self.queue else None
 
 
@@ -144,7 +145,7 @@ def _owned(config: Config) -> dict[str, list[int]]:
 
 
 def pin(info: Info) -> Pin | None:
-    """Who is pinned, as CONSUMER.INFO and LIST tell it."""
+    """The pinned client, as CONSUMER.INFO and CONSUMER.LIST report it."""
     for group in info.get("priority_groups") or ():
         client, since = group.get("pinned_client_id"), group.get("pinned_ts", ZERO)
         if client and group.get("group") == PRIORITY_GROUP:
@@ -162,7 +163,7 @@ def _moment(text: str) -> datetime:
 
 
 def groups(snapshot: Snapshot) -> list[Group]:
-    """Every group with a record, ordered by address; broken ones included: those are shown and explained."""
+    """Every group with a record, by address. Broken records are included, since they are shown and explained."""
     return sorted(_groups(snapshot), key=lambda group: group.address)
 
 
@@ -176,7 +177,7 @@ def _groups(snapshot: Snapshot) -> Iterator[Group]:
 
 
 def refreshed(group: Group, snapshot: Snapshot) -> Group:
-    """The same record, with the streams and consumers of a later look."""
+    """The same record, with streams and consumers that were read later."""
     return _group(snapshot, group.type, (group.stream, group.name), group.record, group.text)
 
 

@@ -1,4 +1,4 @@
-"""Where a key goes: the partition of a subject, computed here exactly as servers compute it."""
+"""Where a key goes: the partition of a subject, computed exactly as servers compute it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reconciler.kinds.subjects.transforms import partition_call
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
-    """What decides: a filter, the numbers of its wildcards (none: the whole subject), and how many partitions there are."""
+    """What decides: a filter, the numbers of its wildcards (none: the whole subject), and the number of partitions."""
 
     filter: str
     wildcards: tuple[int, ...]
@@ -29,11 +29,11 @@ class Located:
     partition: int
     pattern: Pattern
     is_subject: bool
-    """Not only the text that decides."""
+    """The key is a whole subject, not only the text that decides."""
 
 
 def patterns(group: Group) -> list[Pattern]:
-    """How a group's stream puts subjects into partitions; empty where the publishers do it themselves."""
+    """How a group's stream puts subjects into partitions; empty if the publishers do it themselves."""
     if group.is_elastic:
         filters = group.config.get("partitioning_filters") or [{"filter": ">", "partitioning_wildcards": []}]
         found = [
@@ -60,7 +60,8 @@ def _of_transform(transform: dict[str, str]) -> list[Pattern]:
 
 
 def locate(key: str, pattern: Pattern) -> Located | None:
-    """A whole subject, or only the text of the tokens that decide; None when the pattern says nothing about it."""
+    """The partition of a whole subject, or of only the tokens that decide; None if the pattern says nothing about
+    it."""
     if matches(key, pattern.filter):
         where = partition(key, pattern.filter, pattern.partitions, pattern.wildcards)
         hashed = hash_key(key, pattern.filter, pattern.wildcards)

@@ -17,8 +17,10 @@ from reconciler.model.resource import Json
 
 LIMITS = ("max_msgs", "max_bytes")
 FAR_BEHIND = 100
-"""Messages behind the source that are worth a word, when they are at least a tenth of what it holds."""
-RECREATE = "recreate the group in a planned stop; its stream is never edited in place, which imports twice or drops"
+"""How many messages behind the source are worth a finding, if they are at least a tenth of what the source holds."""
+RECREATE = (
+    "recreate the group in a planned stop; never edit its stream in place, which imports messages twice or drops some"
+)
 
 
 def missing(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
@@ -26,18 +28,19 @@ def missing(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     if group.source is None:
         yield error(
             "GR103", group.address, f"its stream {group.stream} does not exist: nothing new arrives",
-            "create that stream again, or remove the group; created anew, it counts from 1 again (GR104)",
+            "recreate that stream, or remove the group; a recreated stream counts from 1 again (GR104)",
         )  # fmt: skip
     if group.is_elastic and group.queue is None:
         yield error(
             "GR101", group.address,
             f"its work-queue stream {group.queue_name} does not exist: members cannot start, and nothing is queued",
-            "declare the group and apply: that makes the missing stream, which takes in all that the source retains",
+            "declare the group and apply: that creates the missing stream, which copies everything that the source still holds",
         )  # fmt: skip
 
 
 def differs(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
-    """Against the form in which the reference makes it, whose own create is refused (10058) if anything differs."""
+    """GR120 to GR123: the queue is not as the reference would make it. The server refuses the reference's own create
+    (10058) if anything differs."""
     if not group.is_elastic or group.queue is None or group.record.broken or group.record.legacy:
         return
     live = group.queue["config"]
@@ -48,23 +51,23 @@ def differs(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     elif of_queue(group) == NET:
         yield note(
             "GR121", group.address,
-            f"{group.queue_name} is in the form of {NET}: {', '.join(differing)} as the reference would not write them. "
-            "Members consume; creating the group with the reference is refused (10058)",
-            "leave it as it is; let one implementation alone create this group",
+            f"{group.queue_name} is in the form of {NET}: the reference would not write {', '.join(differing)} like this. "
+            "Members consume; the server refuses the reference's own create of the group (10058)",
+            "leave it as it is; let only one implementation create this group",
         )  # fmt: skip
     elif set(differing) <= set(LIMITS):
         said = ", ".join(f"{name} is {in_words(live.get(name, -1), FIELD_INFOS[name].unit)}" for name in differing)
         yield warning(
             "GR122", group.address,
-            f"{group.queue_name} has other limits than its record: {said}. Members do not mind; creating the group with "
-            "the reference is refused (10058)",
-            f"set the limits of {group.queue_name} to those of the record; nothing is lost by that",
+            f"{group.queue_name} has other limits than its record: {said}. Members are not affected; the server refuses the "
+            "reference's own create of the group (10058)",
+            f"set the limits of {group.queue_name} to those of the record, which loses nothing",
         )  # fmt: skip
     else:
         yield error(
             "GR120", group.address,
             f"{group.queue_name} is not what its record says: {', '.join(differing)} differ. Keys may be in other "
-            "partitions than members expect, and messages missing or there twice",
+            "partitions than members expect, and messages may be missing or stored twice",
             RECREATE,
         )  # fmt: skip
 
@@ -79,80 +82,83 @@ def _start_left(group: Group) -> Diagnostic:
     start = (group.queue or {})["config"]["sources"][0]["opt_start_seq"]
     return warning(
         "GR123", group.address,
-        f"{group.queue_name} still carries the start sequence {start} it was recreated with; servers before 2.15 import "
-        "everything from there again when they restart with an empty queue",
-        "apply once more when something was published: that takes it off",
+        f"{group.queue_name} still has the start sequence {start} with which it was recreated; servers before 2.15 import "
+        "everything from there again if they restart while the queue is empty",
+        "apply once more after something was published: that removes it",
     )  # fmt: skip
 
 
 def transform(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
-    """A static group's stream must put the partition number before each subject, of as many partitions as the record."""
+    """GR124 to GR126: a static group's stream must put a partition number before each subject, of as many partitions as
+    the record has."""
     if group.is_elastic or group.source is None or group.record.broken:
         return
     config, found = group.source["config"], patterns(group)
     if not found:
         yield warning(
             "GR125", group.address,
-            f"stream {group.stream} has no transform that puts a partition number before subjects: members see only what "
-            "publishers send with one",
+            f"stream {group.stream} has no transform that puts a partition number before subjects: members get only messages "
+            "that publishers send with one",
             "give the stream a subject_transform with {{partition(…)}}, unless publishers or imports do that",
         )  # fmt: skip
         return
     if found[0].partitions != group.partitions:
         yield error(
             "GR124", group.address,
-            f"stream {group.stream} divides into {found[0].partitions} partitions, the record into {group.partitions}: "
-            + ("the highest are never consumed" if found[0].partitions > group.partitions else "some members idle"),
+            f"stream {group.stream} divides into {found[0].partitions} partitions, and the record into {group.partitions}: "
+            + ("nobody consumes the highest ones" if found[0].partitions > group.partitions else "some members idle"),
             f"recreate the group with max_members {found[0].partitions}, in a planned stop",
         )  # fmt: skip
     if bare := [subject for subject in config.get("subjects") or () if not is_subset(subject, found[0].filter)]:
         yield error(
             "GR126", group.address,
-            f"{', '.join(bare[:5])} of {group.stream} lie outside its transform's `{found[0].filter}`: they are stored "
+            f"the transform `{found[0].filter}` of {group.stream} does not cover {', '.join(bare[:5])}: these are stored "
             "without a partition number, and no member ever gets them",
             "widen the transform's src, or move those subjects to a stream of their own",
         )  # fmt: skip
 
 
 def replicas(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
-    """Copied from the source when the group was created, and followed by nobody since."""
+    """GR150: the queue has fewer replicas than its source. They are copied when the group is created, and nobody
+    adjusts them later."""
     if not group.is_elastic or group.queue is None or group.source is None:
         return
     if behind := replicas_behind(group.queue["config"], group.source["config"]):
         own, wanted = behind
         yield warning(
-            "GR150", group.address, f"{group.queue_name} has {some(own, 'replica')}, its source {group.stream} {wanted}",
+            "GR150", group.address, f"{group.queue_name} has {some(own, 'replica')}, and its source {group.stream} has {wanted}",
             "declare the group and apply, which raises them in place; the reference's own create needs it too",
         )  # fmt: skip
 
 
 def source(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
-    """Whether the source is still the one the queue was filled from, and whether the queue keeps up with it."""
+    """GR104, GR160, GR161: whether the source is still the one the queue was filled from, and whether the queue keeps
+    up with it."""
     if group.is_elastic and group.queue is not None and group.source is not None:
         yield from list(replaced(group, evidence)) or _behind(group)
 
 
 def replaced(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
-    """GR104: the queue has taken in a later message than its source holds, so the source was replaced."""
+    """GR104: the queue has copied a later message than its source holds, so the source was replaced."""
     reached = reached_sequence(group, evidence) if group.is_elastic and group.source is not None else None
     last = int((group.source or {}).get("state", {}).get("last_seq", 0))
     if reached is not None and reached > last:
         yield error(
             "GR104", group.address,
-            f"stream {group.stream} was replaced: {group.queue_name} has taken in its message {reached:_}, and now it ends at "
-            f"{last:_}. Servers before 2.15 pass over everything up to there, without a word",
+            f"stream {group.stream} was replaced: {group.queue_name} has copied its message {reached:_}, and now it ends at "
+            f"{last:_}. Servers before 2.15 silently skip everything up to there",
             "recreate the group after the stream, in a planned stop; then it starts with the new stream's first message",
         )  # fmt: skip
 
 
 def reached_sequence(group: Group, evidence: Evidence) -> int | None:
-    """The source's sequence that the queue has reached; servers from 2.15 tell it."""
+    """The source's sequence that the queue has reached; servers from 2.15 report it."""
     told = [item["seq"] for item in (group.queue or {}).get("sources") or () if item.get("seq")]
     return evidence.sourced.get(group.address, told[0] if told else None)
 
 
 def is_in_doubt(group: Group) -> bool:
-    """Whether the newest message must be asked for what it came from: the source is younger, or shorter than the queue."""
+    """Must the newest message be asked where it came from? The source is younger, or shorter, than the queue."""
     if not group.is_elastic or group.queue is None or group.source is None or not group.queue["state"]["messages"]:
         return False
     if any(item.get("seq") for item in group.queue.get("sources") or ()):
@@ -167,22 +173,22 @@ def _behind(group: Group) -> Iterator[Diagnostic]:
     if full := _full(queue):
         yield warning(
             "GR161", group.address,
-            f"{group.queue_name} is full ({full}): nothing more is taken in until members have worked some of it off"
-            + (f"; at least {some(lag, 'message')} behind in {group.stream}" if lag else ""),
-            "see whether members keep up (`reconciler groups active`); add members, or raise the stream's limit",
+            f"{group.queue_name} is full ({full}): it copies nothing more until members have processed some of it"
+            + (f"; it is at least {some(lag, 'message')} behind {group.stream}" if lag else ""),
+            "check whether members keep up (`reconciler groups active`); add members, or raise the stream's limit",
         )  # fmt: skip
     bounds = [name for name in ("max_msgs", "max_bytes", "max_age", "max_msgs_per_subject") if origin.get(name, 0) > 0]
     if bounds and origin.get("discard", "old") == "old" and ((full and lag) or _is_far_behind(group, lag)):
         yield warning(
             "GR160", group.address,
-            f"its queue has still to take in at least {some(lag, 'message')} of {group.stream}, which drops its oldest "
-            f"({', '.join(bounds)}): what is dropped before it is queued never reaches a member",
+            f"its queue has yet to copy at least {some(lag, 'message')} of {group.stream}, which drops its oldest "
+            f"({', '.join(bounds)}): messages that are dropped before they are queued never reach a member",
             "let members catch up, or keep more in the source; `discard: new` would refuse publishers instead",
         )  # fmt: skip
 
 
 def _is_far_behind(group: Group, lag: int) -> bool:
-    """A busy queue is always a little behind; it is in danger when that is a good part of what the source still holds."""
+    """A busy queue is always a little behind. It is in danger if that is a good part of what the source still holds."""
     held = int((group.source or {}).get("state", {}).get("messages", 0))
     return lag >= FAR_BEHIND and lag * 10 >= held
 
@@ -196,7 +202,7 @@ def _full(queue: Mapping[str, Json]) -> str | None:
 
 
 def orphans(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
-    """Messages that no member will ever get."""
+    """GR130: messages that no member will ever get."""
     depths = evidence.depths.get(group.address)
     if depths is None or group.record.broken:
         return
@@ -209,8 +215,8 @@ def orphans(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
         shown = ", ".join(list(lost)[:10])
         yield error(
             "GR130", group.address,
-            f"in partitions of nobody ({shown}) there are {some(sum(lost.values()), 'message')} that no member ever gets",
-            "give those partitions to a member; what lies at or beyond max_members can only be purged "
+            f"no member ever gets {some(sum(lost.values()), 'message')} in partitions without an owner ({shown})",
+            "give those partitions to a member; messages in partitions from max_members on can only be purged "
             f"(`nats stream purge {group.queue_name} --subject 'N.>'`)",
         )  # fmt: skip
 

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 from reconciler.kinds.elastic_group.derived import NET
 from reconciler.kinds.elastic_group.filters import filter_problems
+from reconciler.kinds.fields.words import some
 from reconciler.kinds.groups.finding import Evidence, error, note, warning
 from reconciler.kinds.groups.model import BUCKETS, Group
 from reconciler.kinds.groups.writer import JAVA, of_record
 from reconciler.model.diagnostic import Diagnostic
 
-STOPPED = "stop its members first: they end, or misread it, when it changes"
+STOPPED = "stop its members first, since they end, or misread the record, when it changes"
 
 
 def broken(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
@@ -21,24 +22,24 @@ def broken(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
         key = f"{group.stream}.{group.name}"
         yield error(
             "GR110", group.address, f"the record cannot be understood: {why}. It says: {group.text[:200]}",
-            f"write {key} in bucket {BUCKETS[group.type]} anew, or delete it (`nats kv del`); {STOPPED}",
+            f"rewrite {key} in bucket {BUCKETS[group.type]}, or delete it (`nats kv del`); {STOPPED}",
         )  # fmt: skip
 
 
 def legacy(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
-    """GR111: the record has keys of a historic form; a note where its writer knows no other form."""
+    """GR111: the record has keys of a historic form; only a note if its writer knows no other form."""
     if group.record.legacy:
         say = note if of_record(group) == JAVA else warning  # to whom that form is the current one
         yield say(
             "GR111", group.address,
-            f"the record is in a historic form ({', '.join(group.record.legacy)}), as of {of_record(group)}; current "
-            "instances overlook these keys, and drop them for ever with the next change of members",
+            f"the record is in a historic form ({', '.join(group.record.legacy)}), as written by {of_record(group)}; current "
+            "instances ignore these keys, and permanently drop them with the next change of members",
             f"leave it as it is, or migrate it: reconciler groups migrate {group.stream}/{group.name}; {STOPPED}",
         )  # fmt: skip
 
 
 def invalid(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
-    """The reference checks every record it reads, and ends at one that fails."""
+    """GR112: the reference checks every record it reads, and ends at one that fails."""
     for problem, fix in _problems(group):
         yield error("GR112", group.address, f"every instance ends at this record: {problem}", fix)
 
@@ -49,7 +50,7 @@ def _problems(group: Group) -> Iterator[tuple[str, str]]:
     if group.config.get("members") and group.config.get("member_mappings"):
         yield "it holds members and member_mappings", "declare one of them and apply"
     for item in group.config.get("partitioning_filters") or ():
-        yield from ((one.message, "recreate the group with filters that can be") for one in filter_problems("", item))
+        yield from ((one.message, "recreate the group with valid filters") for one in filter_problems("", item))
     names = [one["member"] for one in group.record.raw.get("member_mappings") or ()]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         yield f"{', '.join(twice[:5])} is mapped twice", "declare the partitions of each member in one place, and apply"
@@ -71,27 +72,28 @@ def _coverage(mappings: dict[str, list[int]], partitions: int) -> Iterator[tuple
 
 
 def nobody(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
-    """GR131: the group has no members. One whose clients just join is left out."""
+    """GR131: the group has no members. Groups whose clients just join are left out."""
     if not group.record.broken and group.partitions and not group.owned and not is_of_joiners(group):
         yield warning(
-            "GR131", group.address, "it has no members: nothing is consumed, and what arrives waits",
+            "GR131", group.address, "it has no members: nobody consumes anything, and new messages wait",
             "declare `members` and apply, or add some with the tool that manages them",
         )  # fmt: skip
 
 
 def surplus(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
-    """GR132: there are more members than partitions, and some idle for ever."""
+    """GR132: there are more members than partitions, and some always idle."""
     if names := group.surplus:
         yield warning(
             "GR132", group.address,
-            f"{', '.join(names[:5])} idle for ever: {group.partitions} partitions cannot be shared by more members, "
-            "and which ones idle follows from the order of names",
-            "take out as many members as there are too many; the number of partitions can never change",
+            f"{', '.join(names[:5])} will always idle: the group has only {some(group.partitions, 'partition')}, and the order of "
+            "names decides which members idle",
+            "remove the members that idle; the number of partitions can never change",
         )  # fmt: skip
 
 
 def is_of_joiners(group: Group) -> bool:
-    """Without members, whoever joins owns everything where this implementation runs, and somebody has joined."""
+    """The group has no members in its record, its implementation gives everything to whoever joins, and somebody has
+    joined."""
     return not group.owned and of_record(group) == NET and bool(group.consumers)
 
 

@@ -30,7 +30,8 @@ def of_record(group: Group) -> str:
 
 
 def of_queue(group: Group) -> str | None:
-    """The likely writer of the work-queue stream; `nobody known` when it fits no one's. None: there is none."""
+    """The likely writer of the work-queue stream; `nobody known` if it fits no implementation. None: there is no
+    stream."""
     if not group.is_elastic or group.queue is None or group.record.broken:
         return None
     return maker(group.queue["config"], group.stream, group.config) or DIFFERENTLY

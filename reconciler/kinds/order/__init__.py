@@ -1,1 +1,1 @@
-"""What must come before what, and what may pass from one object to another."""
+"""What must come before what, and what can pass from one object to another."""

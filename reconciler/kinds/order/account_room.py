@@ -1,6 +1,6 @@
-"""Room in the account: whatever frees reserved storage or a place for a stream goes before whatever needs it.
+"""Room in the account: changes that free reserved storage or a place for a stream come before changes that need it.
 
-Also where no limit can be seen: servers have limits of their own that no request shows (10047, 10028).
+This also holds if no limit is visible: servers have limits of their own that no request shows (10047, 10028).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LIMITS = {"file": ("max_storage", "reserved_storage"), "memory": ("max_memory", 
 
 
 class More(NamedTuple):
-    """How much more a change takes than is taken now; what it frees is negative."""
+    """How much more a change takes than is taken now; negative for what it frees."""
 
     address: Address
     amount: int
@@ -27,7 +27,8 @@ class More(NamedTuple):
 
 
 def ties(view: View) -> Iterator[Tie]:
-    """Whoever frees storage or a stream's place comes before whoever needs some, unless there is room for all at once."""
+    """Changes that free storage or a stream's place come before changes that need some, unless there is room for all at
+    once."""
     live = {name: info["config"] for name, info in view.snapshot.streams.items()}
     after = afterwards(view)
     written = {name: change for name, change in after.made_by.items() if change.action.writes}
@@ -59,7 +60,7 @@ def _reserved(config: Config | None, storage: str) -> int:
 
 
 def _is_tight(needs: Iterable[More], most: int | None, taken: int | None) -> bool:
-    """Would all that is needed not fit beside all that is there? Without a limit that we see, it might not."""
+    """Would everything that is needed not fit beside everything that exists? Without a visible limit, it might not."""
     if most is None or most < 0:
         return True
     return (taken or 0) + sum(need.amount for need in needs if need.amount > 0) > most
@@ -76,7 +77,7 @@ def _shrink(change: Change, _view: View) -> Opening:
     return Opening(
         fields={"max_bytes": change.becomes("max_bytes")},
         cost=(0, 1),
-        effect=f"free reserved storage of {change.address.name}, so that another stream can have it",
+        effect=f"free reserved storage of {change.address.name}, so that another stream can reserve it",
     )
 
 

@@ -1,6 +1,6 @@
-"""Consumers under the limits of their stream: looser limits come before those who use them, tighter ones after (10069,
-10121, 10153), and a consumer goes before another takes its place (10026). Where there is room for both, an interest stream
-sees who comes before it loses who goes, since it drops what nobody wants."""
+"""Consumers under the limits of their stream. Looser limits come before the consumers that use them, tighter ones after
+(10069, 10121, 10153). A consumer is deleted before another takes its place (10026). If there is room for both, an
+interest stream gets the new consumer first, since it drops what no consumer wants."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CAPS = ("max_ack_pending", "inactive_threshold")
 
 
 def ties(view: View) -> Iterator[Tie]:
-    """The order of a stream and its consumers under its limits, and of consumers that go and come."""
+    """The order of a stream and its consumers under its limits, and of consumers that are deleted and created."""
     for stream, consumers in _by_stream(view).items():
         above = view.changes.get(Address.of("stream", stream))
         if above is not None and above.action is Action.UPDATE:
@@ -50,7 +50,7 @@ def _limits(above: Change, change: Change) -> Iterator[Tie]:
         if change.action is Action.DELETE:
             continue
         if wanted is None or (change.desired and change.desired.leaves_to_server(field)):
-            # what the server fills in follows from the limit as it will be
+            # what the server fills in follows from the new limit
             yield Tie(above.address, change.address, gives=retention.GIVES if above.touches("retention") else "")
         elif was and wanted > was:
             yield Tie(above.address, change.address, gives="consumer_limits")
@@ -74,7 +74,7 @@ def _places(stream: str, above: Change | None, consumers: Sequence[Change], view
 
 
 def _most(stream: str, above: Change | None, view: View) -> int:
-    """How many consumers the stream may have; -1 where nobody says."""
+    """How many consumers the stream may have; -1 if nobody says."""
     live = view.snapshot.streams.get(stream, {}).get("config", {})
     own = (above.becomes("max_consumers") if above else live.get("max_consumers")) or -1
     limits = [limit for limit in (own, view.target.limits.get("max_consumers") or -1) if limit > 0]
@@ -82,13 +82,13 @@ def _most(stream: str, above: Change | None, view: View) -> int:
 
 
 def _loosen(change: Change, _view: View) -> Opening:
-    """Each limit as the looser of both; none where one of them has none."""
+    """Each limit as the looser one of both; none if one of them has none."""
     was, becomes = change.was("consumer_limits"), change.becomes("consumer_limits")
     looser = {f: max(_cap(was, f), _cap(becomes, f)) for f in CAPS if _cap(was, f) and _cap(becomes, f)}
     return Opening(
         fields={"consumer_limits": looser or None},
         cost=(0, 1),
-        effect=f"raise the limits that stream {change.address.name} sets its consumers, before others are lowered",
+        effect=f"raise the limits that stream {change.address.name} sets for its consumers, before others are lowered",
     )
 
 

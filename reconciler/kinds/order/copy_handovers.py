@@ -1,7 +1,9 @@
-"""Copies that change hands: a server that checks a stream walks all that it copies, and refuses what it meets again (10052).
+"""Copies that move between streams. A server that checks a stream walks everything that it copies, and refuses a stream
+that it meets again (10052).
 
-While some streams copy already what they will and others still what they did, it may meet what it never would before or
-afterwards. So whoever is written comes after those upstream that cease to copy: what is left is part of what is wanted.
+While some streams already copy what they will, and others still copy what they did, the server may meet a stream that
+it never would before or afterwards. So a stream is written after the streams upstream that stop copying: what is left
+then is part of what is wanted.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ Origins = Mapping[str, set[str]]
 
 
 def ties(view: View) -> Iterator[Tie]:
-    """(who lets go, whoever copies from there) where anything on the way is copied anew."""
+    """(stream that stops copying, every stream that copies from there) if anything on the way gets a new copy."""
     writing = {
         view.stream_of(change.address) or "": change
         for change in view.changes.values()
@@ -55,7 +57,7 @@ def _origins(config: Config) -> set[str]:
 
 
 def _upstream(name: str, origins: set[str], every: Origins) -> set[str]:
-    """The stream itself, and all it comes to copy, directly or by way of others."""
+    """The stream itself, and everything that it will copy, directly or through others."""
     seen, todo = {name} | origins, [*origins]
     while todo:
         new = every.get(todo.pop(), set()) - seen
@@ -65,12 +67,12 @@ def _upstream(name: str, origins: set[str], every: Origins) -> set[str]:
 
 
 def _field(giver: Change) -> str:
-    """A mirror ends altogether: what it waits for comes first."""
+    """A mirror ends as a whole, and everything it waits for comes first."""
     return "sources" if _raw(giver).get("sources") else ""
 
 
 def _let_go(change: Change, view: View) -> Opening | None:
-    """The sources that stay; where there is nothing else either, a subject that nobody publishes to."""
+    """The sources that stay; if there are none and no subjects either, a subject that nobody publishes to."""
     config, wanted = _raw(change), _wanted(change, view)
     held = config.get("sources") or []
     kept = [source for source in held if source["name"] in wanted]
@@ -82,7 +84,7 @@ def _let_go(change: Change, view: View) -> Opening | None:
     return Opening(
         fields={**fields, **_filled_in(config, fields, view)},
         cost=(int(bool(subjects)), 0),
-        effect=f"cease to copy {', '.join(lost)} on stream {view.stream_of(change.address)}, so that another stream can copy it",
+        effect=f"stop copying {', '.join(lost)} on stream {view.stream_of(change.address)}, so that another stream can copy it",
     )
 
 

@@ -1,6 +1,5 @@
-"""Subjects that pass between the consumers of an interest stream: whoever takes them comes before whoever lets go, since
-the stream drops what nobody wants. Consumers that exchange subjects have both for a moment.
-"""
+"""Subjects that pass between the consumers of an interest stream. A consumer takes them over before another gives them
+up, since the stream drops what no consumer wants. Consumers that exchange subjects both have them for a moment."""
 
 from __future__ import annotations
 
@@ -19,10 +18,11 @@ GIVES = "filter_subjects"
 
 
 def ties(view: View) -> Iterator[Tie]:
-    """Whoever takes subjects comes before whoever lets go of them; the tie is weak where the taker is a new consumer."""
+    """Consumers that take over subjects come before consumers that give them up; the tie is weak if the taker is a new
+    consumer."""
     for taker, giver in handovers(view):
         if (taker.action, giver.action) == (Action.CREATE, Action.DELETE):
-            continue  # which of them goes first is a matter of room
+            continue  # room decides which of them comes first
         is_there = taker.action is not Action.CREATE
         yield Tie(taker.address, giver.address, gives=GIVES if is_there else "", weak=not is_there)
 
@@ -32,12 +32,12 @@ def _widen(change: Change, view: View) -> Opening | None:
     if view.target.version < OVERLAPPING_FILTERS and any(collide(*pair) for pair in combinations(both, 2)):
         return None
     stream, name = change.address.names
-    effect = f"let consumer {name} of {stream} take what others give, before it lets go of anything"
+    effect = f"let consumer {name} of {stream} take over subjects before it gives up any"
     return Opening(fields=written(both), cost=(0, 1), effect=effect)
 
 
 def _widest(subjects: Sequence[str]) -> list[str]:
-    """Without those that lie inside another, which no server accepts beside it."""
+    """The subjects without those that lie inside another, which no server accepts beside it."""
     once = list(dict.fromkeys(subjects))
     return [one for one in once if not any(one != other and is_subset(one, other) for other in once)]
 

@@ -1,7 +1,7 @@
 """What a server accepts only in a certain order, or only in two steps: one table of ties, and of ways to give first.
 
-Each kind of tie stands in a module of its own with `ties`, which changes give what others take, and `OPENS`, how a change
-gives one of its fields before it takes anything.
+Each kind of tie has a module of its own with `ties`, which tells which changes give what others take, and `OPENS`,
+which tells how a change gives one of its fields before it takes anything.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def ties(view: View) -> Iterator[Tie]:
 
 
 def opening(change: Change, gives: frozenset[str], view: View) -> Opening | None:
-    """Everything this change gives, done first; None where some of it cannot be given without taking."""
+    """Everything that this change gives, done first; None if some of it cannot be given without taking."""
     parts = [OPENS[field](change, view) for field in sorted(gives) if field in OPENS]
     known = [part for part in parts if part is not None]
     if len(known) < len(gives):
@@ -53,7 +53,7 @@ def opening(change: Change, gives: frozenset[str], view: View) -> Opening | None
 
 
 def _is_left(change: Change, fields: Mapping[str, Json]) -> bool:
-    """Something remains for a second stage, were it only that the server fills in itself what the first stage wrote."""
+    """Something remains for a second stage, even if it is only that the server fills in what the first stage wrote."""
     tops = {item.top for item in change.fields}
     left_out = change.desired is not None and any(change.desired.leaves_to_server(top) for top in tops)
     return left_out or not tops <= fields.keys() or any(value != change.becomes(top) for top, value in fields.items())

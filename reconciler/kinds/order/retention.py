@@ -1,7 +1,8 @@
-"""Streams that change between limits and interest retention: while they keep everything, consumers come and go at no cost.
+"""Streams that change between limits and interest retention. While a stream keeps everything, creating and deleting
+consumers costs nothing.
 
-So before a stream begins to drop what nobody wants, whoever comes is there; and who goes waits until it has ceased to.
-What whoever comes takes over from the stream's limits is changed before both.
+So new consumers are created before a stream begins to drop what no consumer wants, and consumers are deleted after it
+has stopped doing so. The stream's limits that new consumers inherit change before both.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ GIVES = "retention"
 
 
 def ties(view: View) -> Iterator[Tie]:
-    """Consumers change before their stream begins to drop what nobody wants, or after it has ceased to."""
+    """Consumers change before their stream begins to drop what no consumer wants, or after it has stopped doing so."""
     for above in switches(view).values():
         for change in changes_of(view).get(above.address.name, ()):
             if change.action.writes:
@@ -31,7 +32,7 @@ def _limits_first(change: Change, _view: View) -> Opening:
     return Opening(
         fields={"consumer_limits": change.becomes("consumer_limits")},
         cost=(0, 1),
-        effect=f"set the limits of stream {name} for its consumers, before it drops what nobody wants",
+        effect=f"set the limits of stream {name} for its consumers, before it drops what no consumer wants",
     )
 
 

@@ -1,7 +1,7 @@
-"""Subjects that move between streams: one must let go before another may capture them (10065).
+"""Subjects that move between streams: one stream must give them up before another may capture them (10065).
 
-Where streams exchange subjects, none of them can be the first: one lets go of everything it gives away, the others take
-it, and it takes its own last. In between nobody stores what is on the move.
+If streams exchange subjects, none of them can be first. One gives up everything that moves away from it, the others
+take it, and the first takes its own last. Meanwhile no stream stores the subjects that move.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from reconciler.model.resource import Address
 
 
 def ties(view: View) -> Iterator[Tie]:
-    """(who lets go, who takes) for every subject that moves between streams of one plan."""
+    """(stream that gives up, stream that takes) for every subject that moves between streams of one plan."""
     moving = [change for change in view.changes.values() if change.action.writes and view.is_stream(change.address)]
     givers, index = {str(change.address): change.address for change in moving}, SubjectIndex()
     for change in moving:
@@ -40,12 +40,12 @@ def before(change: Change) -> set[str]:
 
 
 def after(change: Change, view: View) -> set[str]:
-    """Subjects that the stream captures once this plan is applied; empty for one that goes."""
+    """Subjects that the stream captures once this plan is applied; empty for a deleted one."""
     return set() if change.action is Action.DELETE else set(config_of(change, view).get("subjects") or ())
 
 
 def _let_go(change: Change, view: View) -> Opening | None:
-    """Only what stays its own throughout; what nobody publishes to, where that is nothing."""
+    """Only the subjects that stay its own throughout; if there are none, a subject that nobody publishes to."""
     held, wanted = before(change), after(change, view)
     kept = sorted(meets(held, wanted))
     stays = kept or parked(change.address, view)
@@ -55,12 +55,12 @@ def _let_go(change: Change, view: View) -> Opening | None:
     return Opening(
         fields={"subjects": stays},
         cost=(int(not kept), len(lost)),
-        effect=f"let go of {few(lost, 3)} on stream {change.address.name}, so that another stream can take it",
+        effect=f"give up {few(lost, 3)} on stream {change.address.name}, so that another stream can take it over",
         consequences=(
             Consequence(
-                message=f"streams exchange subjects here, and this one lets go first: for a moment nobody stores "
-                f"{few(lost, 3)}, then {few(sorted(wanted - held), 3)}. Publishers get no responders meanwhile; what is "
-                "published without waiting for an answer is lost",
+                message=f"streams exchange subjects here, and this one gives up its own first: for a moment no stream stores "
+                f'{few(lost, 3)}, then {few(sorted(wanted - held), 3)}. Publishers get "no responders" meanwhile; messages '
+                "published without waiting for an answer are lost",
                 quantities={"subjects": len(lost)},
             ),
         ),

@@ -1,6 +1,7 @@
-"""Static groups: a KV record that divides a stream, already partitioned by subject, among a fixed set of members.
+"""Static groups: a KV record that divides a stream, whose subjects are already partitioned, among a fixed set of
+members.
 
-Any change of the record ends every running instance and deletes its consumer; so nothing of it changes in place.
+Any change of the record ends every running instance and deletes its consumer, so nothing in it changes in place.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
 from reconciler.kinds.fields.felt import fixed
-from reconciler.kinds.fields.known import Known
+from reconciler.kinds.fields.known import Known, Update, field_infos
 from reconciler.kinds.fields.texts import Subject
 from reconciler.kinds.group_records import group_record, group_steps
 from reconciler.kinds.group_records import group_rules as shared
 from reconciler.kinds.group_records import membership_rules as membership
 from reconciler.kinds.group_records.another_name import recipe
-from reconciler.kinds.group_records.group_spec import FIELDS, OURS, GroupSpec, render_mappings, with_membership_left
+from reconciler.kinds.group_records.group_spec import OURS, GroupSpec, render_mappings, with_membership_left
 from reconciler.kinds.group_records.group_start import beginning
 from reconciler.kinds.stream_config import calls
 from reconciler.model.resource import Declared, Json, Resource
@@ -31,10 +32,13 @@ BUCKET = group_record.STATIC_BUCKET
 
 
 class StaticGroupSpec(GroupSpec):
-    """A static partitioned consumer group as written in a file."""
+    """A static partitioned consumer group divides a stream, already partitioned by subject, among a fixed set of members."""
 
-    filters: Annotated[tuple[Subject, ...] | None, Known(unit="list", ordered=False, felt=fixed(101))] = None
-    """Subjects after the partition number that members consume. Left out: all."""
+    filters: Annotated[
+        tuple[Subject, ...] | None,
+        Known(unit="list", ordered=False, left_out="all subjects", update=Update.FIXED, felt=fixed(101)),
+    ] = None
+    """Subjects that members consume, without the partition number in front."""
 
 
 def _recognise(snapshot: Snapshot) -> Iterable[Resource]:
@@ -42,7 +46,7 @@ def _recognise(snapshot: Snapshot) -> Iterable[Resource]:
 
 
 def _claims(snapshot: Snapshot) -> Iterable[Raw]:
-    """The members' durables: exactly the recorded ones, never anything by prefix."""
+    """The members' durables: exactly those of the record, never any by prefix."""
     for group in _recognise(snapshot):
         stream, name = group.address.names
         for member in _members(group.config):
@@ -85,10 +89,10 @@ def _steps(change: Change, view: View) -> Sequence[Step]:
 
 @rule("SG101", "static-group-change", on=(Action.UPDATE,), needs=("live",))
 def static_group_change(change: Change, _view: View) -> Iterator[Finding]:
-    """Anything about a static group changes.
+    """A static group changes in any way.
 
-    Every running instance of the reference deletes its durable consumer and ends as soon as the record differs, and the
-    next one starts from the beginning of the stream: progress is lost.
+    Every running instance of the reference deletes its durable consumer and ends as soon as the record differs. The
+    next instance starts from the beginning of the stream, so all progress is lost.
 
     Instead: declare a second group, or use an elastic group, whose membership may change.
     """
@@ -98,14 +102,15 @@ def static_group_change(change: Change, _view: View) -> Iterator[Finding]:
             path=item.path,
             to=item.desired,
             message=f"{item.path} of a static group cannot change: every running instance would delete its consumer and end, "
-            "and the group would replay the stream from its start",
+            "and the group would process the stream again from its start",
             fix="declare a second group, or an elastic one, whose membership may change",
         )
 
 
 @rule("SG102", "group-type-change", on=(Action.CREATE,), needs=("neighbours",))
 def group_type_change(change: Change, view: View) -> Found:
-    """An elastic group of this name is live: a static one is a different thing with other consumers and no queue.
+    """An elastic group of this name is live. A static group has other consumers and no queue, so the one cannot become
+    the other.
 
     Instead: declare the static group under another name, and remove the elastic one when its queue is empty.
     """
@@ -120,7 +125,7 @@ STATIC_GROUP = Kind(
     bound=Bound(floor=5, percent=20),
     place=FilePlace("groups", within="stream", tag=("type", "static"), names=group_record.NAME.pattern),
     spec=StaticGroupSpec,
-    fields=FIELDS,
+    fields=field_infos(StaticGroupSpec),
     recognise=_recognise,
     claims=_claims,
     settle=_settle,

@@ -1,4 +1,5 @@
-"""Streams: configurations the server fixes in part at creation, holding messages that every careless edit can lose."""
+"""Streams. The server fixes part of their configuration at creation, and a careless edit can lose the messages they
+hold."""
 
 from reconciler.kinds.stream.kind import STREAM
 

@@ -1,4 +1,4 @@
-"""A stream by another name, which no server gives it: by steps that lose nothing, for what each shape of stream allows."""
+"""How to rename a stream, which no server does itself: the steps that lose nothing, for each shape of stream."""
 
 from __future__ import annotations
 
@@ -6,84 +6,122 @@ from collections.abc import Iterator
 
 from reconciler.changes.renaming import Renaming
 from reconciler.kinds.fields.words import listed
+from reconciler.kinds.subjects.subjects import collide
+from reconciler.model.written import quoted
+
+DONE_ONCE = ("subject_transform", "republish", "sealed")
+"""What a copy must not do a second time to what it copies, or before it has copied all."""
 
 
 def recipe(asked: Renaming) -> list[str]:
-    """By its live configuration: a mirror, a queue, or any other, with or without sources."""
+    """By its live configuration: a mirror, a queue, or any other, with or without sources. Schedules are never copied: what
+    is stored beside them stays where it is, as in a queue."""
     if asked.live.get("mirror"):
         return _mirror(asked)
-    return _queue(asked) if asked.live.get("retention") in ("workqueue", "interest") else _stream(asked)
+    stays = asked.live.get("retention") in ("workqueue", "interest") or asked.live.get("allow_msg_schedules")
+    return _queue(asked) if stays else _stream(asked)
 
 
 def _stream(asked: Renaming) -> list[str]:
-    """A source stamps messages anew and numbers them anew, so no old position means anything in the copy: consumers work
-    off the old stream, and those on the new one start behind all that was copied. So do copies."""
+    """A source writes and numbers messages again, so an old position means nothing in the copy. Clients therefore
+    finish on the old stream, and consumers of the new one start after everything that was copied. So do copies."""
     old, new = asked.old.name, asked.new.name
+    later = [name for name in DONE_ONCE if asked.live.get(name)]
+    given = listed([*(["subjects"] if asked.live.get("subjects") else []), *later])
     return [
-        f"Declare {new} with `sources: [{{name: {old}}}]` and without subjects; apply, and wait until "
-        f"`nats stream info {new}` shows no lag.",
+        f"Declare {new} with `sources: [{{name: {quoted(old)}}}]` and without {listed(['subjects', *later])}; apply, and wait "
+        f"until `nats stream info {new}` shows no lag.",
         f"{_left_out(asked)} Wait until {new} shows no lag, and note its last sequence: N.",
-        f"Give {new} the subjects and {_sourcing(asked)}; declare its consumers with `deliver_policy: "
-        "by_start_sequence` and `opt_start_seq:` N + 1; apply. Publishers go on.",
+        f"Give {new} the {f'{given} and ' if given else ''}{_sourcing(asked)}; declare its consumers with `deliver_policy: "
+        f"by_start_sequence` and `opt_start_seq:` N + 1; apply.{_goes_on(asked)}",
         *_sourced(asked, "Wait", " with `opt_start_seq:` N + 1, and apply. Nothing is copied twice"),
         *_mirrored(asked, f", with consumers that start at N + 1 as those of {new} do. {_EMPTIED}"),
         *_grouped(
-            asked, f"It begins with everything that {new} holds, so what its members have worked off comes again"
+            asked, f"It starts at the first message of {new}, so its members process again what they processed in {old}"
         ),
         _worked_off(asked),
     ]
 
 
 def _queue(asked: Renaming) -> list[str]:
-    """What is stored there is worked off where it is."""
+    """Clients process the stored messages in the old queue."""
     old, new = asked.old.name, asked.new.name
     return [
         _left_out(asked),
-        f"Declare {new} with those subjects{f', {_sourcing(asked)},' if asked.live.get('sources') else ''} and with "
-        f"consumers like those of {old}, and apply. Publishers go on.",
+        f"Declare {new} with {_own(asked)}and with consumers like those of {old}, and apply.{_goes_on(asked)}",
+        *_scheduled(asked),
         *_sourced(asked, "Wait", ", and apply. Nothing is copied twice"),
-        *_mirrored(asked, f", with consumers like those it has. {_EMPTIED}"),
-        *_grouped(asked, f"Let its members work off what {old} holds before they serve {new}"),
+        *_mirrored(asked, f", with consumers like those of the old one. {_EMPTIED}"),
+        *_grouped(asked, f"Let its members process what is left in {old} before they serve {new}"),
         _worked_off(asked),
     ]
 
 
 def _mirror(asked: Renaming) -> list[str]:
-    """Mirrors of one origin have the same messages under the same numbers, and so have mirrors of these."""
+    """Mirrors of one origin hold the same messages under the same numbers, and so do mirrors of these."""
     old, new = asked.old.name, asked.new.name
     return [
-        f"Declare {new} with the same `mirror` as {old}; apply, and wait until `nats stream info {new}` shows "
-        f"no lag. What its origin holds no more stays in {old} alone.",
-        f"Stop the clients of each consumer of {old}, and declare one like it on {new}, {_where_it_stood(old)}; apply, and "
-        f"start them with {new}. What was acknowledged out of order comes again.",
+        f"Declare {new} with the same `mirror` as {old}, apply, and wait until `nats stream info {new}` shows "
+        f"no lag. Messages that its origin no longer holds stay in {old} only.",
+        f"Stop the clients of each consumer of {old}, declare a consumer like it on {new} {_where_it_stood(old)}, apply, and "
+        f"start the clients on {new}. Messages that were acknowledged out of order are delivered again.",
         *_sourced(
             asked,
             f"Note the last sequence S of {old}, wait",
-            " with `opt_start_seq:` S + 1, and apply. What was copied after S comes twice",
+            " with `opt_start_seq:` S + 1, and apply. Messages that were copied after S arrive twice",
         ),
         *_mirrored(asked, f". Its clients and consumers move like those of {old}"),
         *_grouped(
-            asked, f"It begins with everything that {new} holds, so what its members have worked off comes again"
+            asked, f"It starts at the first message of {new}, so its members process again what they processed in {old}"
         ),
     ]
 
 
 def _left_out(asked: Renaming) -> str:
-    old = asked.old.name
+    """A stream without subjects has its own name for one."""
+    old, subjects = asked.old.name, asked.live.get("subjects") or ()
+    before = after = ""
     if asked.live.get("sources"):
-        what = (
+        before = (
             f"Note the last sequence S of each stream that {old} sources, wait until `nats stream info {old}` shows "
-            "no lag, then leave `subjects` and `sources`"
+            "no lag, then "
         )
+    if subjects:
+        after = " From now on publishers get no answer, and have to try again."
+    fields = [name for name in ("subjects", "sources") if asked.live.get(name)]
+    if any(collide(one, old) for one in subjects):
+        free = next(one for one in (f"{old}.moved", f"moved-{old}") if not any(collide(one, its) for its in subjects))
+        said = f"write `subjects: [{quoted(free)}]` for {old}, whose own name is one of them"
+        said += ", without `sources`" if "sources" in fields else ""
     else:
-        what = "Leave `subjects`"
-    return f"{what} of {old} out, and apply. From now on publishers get no answer, and have to try again."
+        said = f"leave {listed([f'`{name}`' for name in fields])} of {old} out"
+    return f"{before}{said}, and apply.{after}" if before else f"{said[:1].upper()}{said[1:]}, and apply.{after}"
+
+
+def _goes_on(asked: Renaming) -> str:
+    return " Publishers go on." if asked.live.get("subjects") else ""
+
+
+def _own(asked: Renaming) -> str:
+    """Of a queue of another name: what it takes in."""
+    subjects = "those subjects, " if asked.live.get("subjects") else ""
+    sources = f"{_sourcing(asked)}, " if asked.live.get("sources") else ""
+    return f"{subjects}{sources}".removesuffix(", ") + (", " if sources else " ")
+
+
+def _scheduled(asked: Renaming) -> Iterator[str]:
+    if asked.live.get("allow_msg_schedules"):
+        yield (
+            f"Publish each schedule that waits in {asked.old.name} once more, which {asked.new.name} takes, and delete it there: "
+            "what the old one fires is stored there alone."
+        )
 
 
 def _sourcing(asked: Renaming) -> str:
-    """Its own sources go on in the new stream."""
+    """The new stream carries on the old one's own sources."""
     if asked.live.get("sources"):
-        return "the sources that were left out, each with `opt_start_seq:` S + 1 (what was copied after S comes twice)"
+        left_out = "the sources that were left out" if asked.live.get("subjects") else "sources that were left out"
+        return f"{left_out}, each with `opt_start_seq:` S + 1 (what was copied after S comes twice)"
     return "take `sources` out"
 
 
@@ -97,28 +135,28 @@ def _where_it_stood(stream: str) -> str:
 def _worked_off(asked: Renaming) -> str:
     old = asked.old.name
     return (
-        f"Let the clients of {old} work off what it holds, until `nats consumer report {old}` shows nothing "
+        f"Let the clients of {old} process what is left in it, until `nats consumer report {old}` shows nothing "
         f"unprocessed; then let them use {asked.new.name}."
     )
 
 
 def _sourced(asked: Renaming, first: str, closing: str) -> Iterator[str]:
     if asked.sourcing:
-        who = listed([*asked.sourcing])
+        who, them = listed([*asked.sourcing]), "it" if len(asked.sourcing) == 1 else "them"
         yield (
-            f"{first} until `nats stream info` shows no lag for {who}, then let each source {asked.new.name} in place of "
+            f"{first} until `nats stream info` shows no lag for {who}, then let {them} source {asked.new.name} instead of "
             f"{asked.old.name}{closing}."
         )
 
 
-_EMPTIED = "Let its clients work off what the old mirror holds, then let them use the new one"
+_EMPTIED = "Let its clients process what is left in the old mirror, then let them use the new one"
 
 
 def _mirrored(asked: Renaming, closing: str) -> Iterator[str]:
     if asked.mirrors:
         yield (
-            f"No server redirects a mirror: in place of {listed([*asked.mirrors])} declare another one, of {asked.new.name}"
-            f"{closing}. What {asked.old.name} holds no more stays in the old mirror alone."
+            f"No server redirects a mirror: declare a new mirror of {asked.new.name} in place of {listed([*asked.mirrors])}"
+            f"{closing}. Messages that {asked.old.name} no longer holds stay in the old mirror only."
         )
 
 

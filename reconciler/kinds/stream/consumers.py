@@ -1,4 +1,5 @@
-"""What a change of a stream does to the consumers it already has: limits they exceed, deliver subjects it takes in."""
+"""What a change of a stream does to its existing consumers: they exceed new limits, or deliver into its new
+subjects."""
 
 from __future__ import annotations
 
@@ -19,12 +20,12 @@ from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.version import Version
 
 REMOVABLE = (Version(2, 12, 12), Version(2, 14, 3))
-"""First patches for which a limit that is gone is no limit; before, it counts as 0."""
+"""First patches that treat a removed limit as no limit. Older servers treat it as 0."""
 UNITS: Mapping[str, Unit] = {"max_ack_pending": "count", "inactive_threshold": "duration"}
 
 
 def _staying(change: Change, view: View) -> Iterator[tuple[str, Config, Change | None]]:
-    """Live consumers that outlast the plan: name, raw configuration, and what the plan does to them."""
+    """Live consumers that the plan does not delete: name, raw configuration, and the plan's update of them, if any."""
     stream = change.address.name
     for name, info in view.snapshot.consumers.get(stream, {}).items():
         theirs = view.changes.get(Address.of("consumer", stream, name))
@@ -36,13 +37,13 @@ def _staying(change: Change, view: View) -> Iterator[tuple[str, Config, Change |
 def consumers_above_limits(change: Change, view: View) -> Iterator[Finding]:
     """`consumer_limits` become lower than what a consumer of the stream has.
 
-    The server refuses that for every consumer there is, also for those that say nothing and were given the old limit.
-    Before 2.12.12 and 2.14.3 it also refuses to remove a limit, or to set only the other one, while any consumer has a
-    value above zero.
+    The server checks every existing consumer and refuses the update. That includes consumers that leave the field out:
+    they were given the old limit. Servers before 2.12.12 and 2.14.3 also refuse to remove a limit, or to set only the
+    other one, while any consumer has a value above zero.
 
-    What mirrors or sources this stream is fed by a consumer that the server keeps for itself, and that counts as well: with
-    an `inactive_threshold` of 10s, or from 2.14 on, where the stream is a work queue or goes by interest, with a
-    `max_ack_pending` of 1000.
+    Mirrors and sources of this stream count as well. The server feeds them through consumers of its own, and these have
+    an `inactive_threshold` of 10s. From 2.14 on, if the stream is a work queue or an interest stream, they have a
+    `max_ack_pending` of 1000 instead.
 
     Instead: lower the consumers as well, in the same file; on older servers, raise the limit instead of removing it.
     """
@@ -61,8 +62,8 @@ def consumers_above_limits(change: Change, view: View) -> Iterator[Finding]:
             yield Finding(
                 outcome=Outcome.REFUSED,
                 path=f"consumer_limits.{field}" if field in becomes else "consumer_limits",
-                message=f"{_streams(copies)} cop{'ies' if len(copies) == 1 else 'y'} this stream through a consumer that the server "
-                f"keeps for itself, with {field} {least}: lower limits are refused",
+                message=f"{_streams(copies)} cop{'ies' if len(copies) == 1 else 'y'} this stream through a consumer of the server's "
+                f"own, which has {field} {least}: the server refuses a lower limit",
                 affects=streams(copies, view),
                 fix=f"write {field}: {least} or more into consumer_limits",
             )
@@ -70,10 +71,12 @@ def consumers_above_limits(change: Change, view: View) -> Iterator[Finding]:
             yield Finding(
                 outcome=Outcome.REFUSED,
                 path=f"consumer_limits.{field}" if field in becomes else "consumer_limits",
-                message=f"{_named(above)} {'has' if len(above) == 1 else 'have'} more {field} than "
-                + (f"{in_words(limit, unit)}" if limit else f"none, which is what this server reads from no {field}"),
+                message=f"{_named(above)} {'has' if len(above) == 1 else 'have'} a {field} above "
+                + (f"{in_words(limit, unit)}" if limit else f"0, which is how this server reads a removed {field}"),
                 affects=consumers(change.address.name, above, view),
-                fix="lower them as well, in the same file" if limit else "keep a limit that none of them exceeds",
+                fix=f"lower their {field} as well, in the same file"
+                if limit
+                else "keep a limit that none of them exceeds",
             )
 
 
@@ -97,7 +100,8 @@ def _streams(names: list[str]) -> str:
 
 
 def _value(field: str, raw: Config, theirs: Change | None, limit: int) -> int:
-    """What the consumer will have when the stream changes; one that is updated and says nothing is given the limit."""
+    """The value the consumer will have when the stream changes. A consumer that is updated and leaves the field out
+    gets the limit."""
     if theirs and (wanted := theirs.becomes(field)) is not None:
         return int(wanted)
     return limit if theirs and limit else int(raw.get(field) or 0)
@@ -109,10 +113,10 @@ def _named(names: list[str]) -> str:
 
 @rule("ST555", "deliver-subject-taken-in", on=(Action.UPDATE,), needs=("live", "neighbours"), reaction=Reaction.DOOMS)
 def deliver_subject_taken_in(change: Change, view: View) -> Iterator[Finding]:
-    """The stream's subjects grow over the subject that one of its push consumers delivers to.
+    """The stream's new subjects capture the subject that one of its own push consumers delivers to.
 
-    What the consumer delivers is stored again, and delivered again. The server does not look when the stream changes; at
-    its next start it refuses the consumer, which is then gone.
+    The stream would store each delivery as a new message and deliver it again. The server does not notice when the
+    stream changes; at its next start it refuses the consumer, which is lost.
 
     Instead: narrower subjects, or another `deliver_subject` for the consumer.
     """
@@ -126,8 +130,8 @@ def deliver_subject_taken_in(change: Change, view: View) -> Iterator[Finding]:
             yield Finding(
                 outcome=Outcome.REFUSED,
                 path=f"subjects[{taken}]",
-                message=f"`{subjects[taken]}` takes in `{deliver}`, where consumer {name} delivers: it would store its own "
-                "deliveries, and the consumer is gone after the server's next restart",
+                message=f"`{subjects[taken]}` captures `{deliver}`, where consumer {name} delivers: the stream would store its own "
+                "deliveries, and the server loses the consumer at its next restart",
                 affects=consumers(change.address.name, [name], view),
                 fix=f"write narrower subjects, or give {name} another deliver_subject",
             )
@@ -135,13 +139,13 @@ def deliver_subject_taken_in(change: Change, view: View) -> Iterator[Finding]:
 
 @rule("ST556", "limits-given-at-restart", on=(Action.UPDATE,), needs=("live", "neighbours"), reaction=Reaction.DOOMS)
 def limits_given_at_restart(change: Change, view: View) -> Iterator[Finding]:
-    """`consumer_limits` gain a limit that a consumer of the stream says nothing about.
+    """`consumer_limits` gain a limit for a field that a consumer of the stream leaves out.
 
-    The consumer stays as it is, until the server starts next: then it is given the limit. With an `inactive_threshold` it is
-    deleted as soon as nobody uses it for so long, durable or not. With a `max_ack_pending`, a push consumer without
-    acknowledgements is refused at that start, and gone.
+    The consumer does not change until the server starts next, and then gets the limit. With an `inactive_threshold` the
+    server deletes it, durable or not, once nobody has used it for that long. With a `max_ack_pending` the server
+    refuses a push consumer without acknowledgements at that start, and the consumer is lost.
 
-    Instead: write the value you want into the consumer, in the same file; for consumers of others, consent.
+    Instead: write the value you want into the consumer, in the same file; if the consumer is not yours, consent.
     """
     was, becomes = change.was("consumer_limits") or {}, change.becomes("consumer_limits") or {}
     for field, unit in UNITS.items():
@@ -160,10 +164,10 @@ def limits_given_at_restart(change: Change, view: View) -> Iterator[Finding]:
             yield Finding(
                 outcome=Outcome.REFUSED,
                 path=f"consumer_limits.{field}",
-                message=f"{_named(lost)} would be gone after the server's next restart: push consumers without "
-                f"acknowledgements cannot have the {field} {in_words(limit, unit)} they are given then",
+                message=f"the server would lose {_named(lost)} at its next restart: it then gives them {field} "
+                f"{in_words(limit, unit)}, which a push consumer without acknowledgements cannot have",
                 affects=consumers(change.address.name, lost, view),
-                fix=f"write {field}: -1 into them, in the same file, or leave the limit out",
+                fix=f"write {field}: -1 into each of them, in the same file, or leave the limit out",
             )
 
 
@@ -176,9 +180,10 @@ def _given(field: str, limit: int, names: list[str]) -> Finding:
         outcome=Outcome.NEEDS_CONSENT,
         path=f"consumer_limits.{field}",
         to=limit,
-        message=f"from the server's next restart on, {few(sorted(names))} will be deleted when idle for "
-        f"{in_words(limit, UNITS[field])}: until now without {field}",
-        fix=f"write {field} into them, in the same file, or consent here: {consent_to('ST556', limit, UNITS[field])}",
+        message=f"{few(sorted(names))} {'has' if len(names) == 1 else 'have'} no {field}: from its next restart on, the server "
+        f"deletes {'it' if len(names) == 1 else 'each of them'} after {in_words(limit, UNITS[field])} without use",
+        fix=f"write {field} into {'it' if len(names) == 1 else 'each of them'}, in the same file, or consent here: "
+        f"{consent_to('ST556', limit, UNITS[field])}",
     )
 
 
@@ -192,8 +197,8 @@ def _given(field: str, limit: int, names: list[str]) -> Finding:
 def fewer_than_there_are(change: Change, view: View) -> Found:
     """`max_consumers` becomes lower than the number of consumers that stay.
 
-    The server says ok and keeps them, and then makes none anew: one that is deleted, replaced or lost cannot come back
-    (10026), and the same file would be refused in an empty account.
+    The server accepts the limit and keeps the consumers, but creates no more of them. A consumer that is deleted,
+    replaced or lost cannot come back (10026), and an empty account would refuse the same file.
 
     Instead: write as many as there are, or remove some in the same plan.
     """
@@ -206,7 +211,7 @@ def fewer_than_there_are(change: Change, view: View) -> Found:
         path="max_consumers",
         quantities={"consumers": staying},
         affects=consuming(change.address.name, view),
-        message=f"{staying:_} consumers stay, and max_consumers {most:_} lets none of them be made again once it is gone",
+        message=f"{staying:_} consumers stay: with max_consumers {most:_} the server recreates none of them after it is lost",
         fix=f"write max_consumers: {staying} or more, or remove consumers in the same plan",
     )
 

@@ -1,4 +1,4 @@
-"""What goes with a stream: its messages, and consumers of whomever."""
+"""What is lost with a deleted stream: its messages, and its consumers, whoever made them."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from reconciler.model.written import quoted
 
 @rule("ST310", "stream-deletion", on=(Action.DELETE,), needs=("live",), reaction=Reaction.HARMS)
 def stream_deletion(change: Change, view: View) -> Iterator[Finding]:
-    """A stream is removed with everything in it: messages, and all its consumers, whoever made them.
+    """A stream is deleted with everything in it: messages, and all its consumers, whoever made them.
 
-    `removed:` is the consent; this says what it costs. Consumers that the files do not remove need a consent of their own.
+    `removed:` is the consent to the deletion; this verdict says what it costs. Consumers that the files do not remove
+    need a consent of their own. Consumers of another topology are refused: that topology must remove or forget them
+    first. No consent covers consumers that were applied with `protect: true`, or consumers that could not be read.
 
-    Those of another topology are not for this one to take: it must let them go first. Neither does any consent cover
-    consumers that were applied with `protect: true`, or those that nobody could read.
-
-    Where another stream takes its subjects, nobody stores them for a moment, or for as long as an apply that is cut off there.
+    If another stream takes over its subjects, no stream stores them for a moment. If apply is interrupted at that
+    point, no stream stores them until the next apply.
 
     Instead: `forget:` the stream, which leaves it as it is, or empty it first.
     """
@@ -41,7 +41,7 @@ def stream_deletion(change: Change, view: View) -> Iterator[Finding]:
 
 
 def _as_one(parts: Sequence[Finding]) -> Iterator[Finding]:
-    """What goes together: the first one's outcome and way out, with the words and numbers of all."""
+    """One finding made of all: the first one's outcome and fix, with the words and numbers of each."""
     words = "; ".join(one.message for one in parts)
     quantities = {name: number for one in parts for name, number in one.quantities.items()}
     yield from (replace(first, message=words, quantities=quantities) for first in parts[:1])
@@ -59,14 +59,15 @@ def _consumers_lost(change: Change, view: View) -> Iterator[Finding]:
             outcome=Outcome.REFUSED,
             quantities={"consumers": len(foreign)},
             affects=dependants.consumers(name, foreign, view),
-            message=f"{some(len(foreign), 'consumer')} of other topologies would go with it",
+            message=f"{some(len(foreign), 'consumer')} of other topologies would be deleted with it",
             fix="let their topologies remove or forget them first",
         )
     if protected:
         yield Finding(
             outcome=Outcome.REFUSED,
             quantities={"consumers": len(protected)},
-            message=f"{some(len(protected), 'protected consumer')} would go with it, whatever consent says: {few(protected)}",
+            message=f"{some(len(protected), 'protected consumer')} would be deleted with it, and no consent allows that: "
+            f"{few(protected)}",
             fix="declare and apply them once with protect: false, in a change of its own",
         )
     if losing := [one for one in losing if one not in foreign and one not in protected]:
@@ -75,16 +76,16 @@ def _consumers_lost(change: Change, view: View) -> Iterator[Finding]:
             path="",
             quantities={"consumers": len(losing)},
             affects=dependants.consumers(name, losing, view),
-            message=f"consumers that this topology does not remove go with it: {few(losing)}",
+            message=f"consumers that the files do not remove are deleted with it: {few(losing)}",
             fix=f"{_let_go_first(change, losing, view)}, or allow it for this run: --allow ST310={change.address}",
         )
 
 
 def _let_go_first(change: Change, losing: Sequence[str], view: View) -> str:
-    """Only what is this topology's own can be removed by it."""
+    """A topology can remove only what it owns."""
     addresses = [Address.of("consumer", change.address.name, one) for one in losing]
     if not all(address in view.ledger for address in addresses):
-        return "let those who made them delete them first"
+        return "ask whoever made them to delete them first"
     entries = ", ".join(f"{{address: {quoted(str(address))}, reason: …}}" for address in addresses)
     return f"write removed: [{entries}] as well"
 
@@ -98,7 +99,7 @@ def _messages_lost(change: Change, view: View) -> Iterator[Finding]:
             outcome=Outcome.WARNS,
             quantities={"messages": messages, "bytes": state.get("bytes", 0)}
             | ({"unprocessed": late.furthest} if late.furthest.most else {}),
-            message=f"with it go {some(messages, 'message')} ({size(state.get('bytes', 0))}){late.words}",
+            message=f"this deletes {some(messages, 'message')} ({size(state.get('bytes', 0))}){late.words}",
         )
 
 
@@ -108,7 +109,7 @@ def _subjects_taken(change: Change, view: View) -> Iterator[Finding]:
 
 
 def _lose_consumers(name: str, view: View) -> Iterator[str]:
-    """Those that are there, and those of other topologies that may be: they could not be read."""
+    """Consumers that are there, and those of other topologies that could not be read and may be there."""
     removed = {c.address.name for c in view.children(name, "consumer") if c.action is Action.DELETE}
     yield from (one for one in view.snapshot.consumers.get(name, {}) if one not in removed)
     recorded = [a for a in view.ledger if a.kind == "consumer" and a.stream == name] if view.snapshot.unknown else ()

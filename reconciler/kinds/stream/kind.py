@@ -20,10 +20,11 @@ from reconciler.model.wire.steps import Step
 
 
 class StreamSpec(StreamConfig):
-    """A stream as written in a file."""
+    """A stream stores the messages that are published on its subjects."""
 
     external: bool = False
-    """Someone else manages this stream; only its consumers and groups, and expectations of its subjects and retention, stand here."""
+    """Another owner manages this stream. The file may state only its consumers, its groups, and what you expect of
+    `subjects` and `retention`; nothing else of it is sent to a server. Left out: false."""
 
 
 OURS = frozenset({*Terms.model_fields, "external"})

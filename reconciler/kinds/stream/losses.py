@@ -1,4 +1,5 @@
-"""What changes of a stream cost in messages and readers, as one list, with what has to be asked about each."""
+"""What changes of a stream cost in messages and readers: the rules as one list, and the questions they ask the
+server."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ from reconciler.model.wire.questions import Question, SubjectCounts
 
 
 def questions(change: Change, view: View) -> Iterator[Question]:
-    """What the losses of a stream depend on, beyond its state."""
+    """What the losses of a stream depend on beyond its state."""
     yield from losses.questions(change, view)
     yield from sources_changed.questions(change, view)
     yield from peers.questions(change)

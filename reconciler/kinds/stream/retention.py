@@ -18,25 +18,26 @@ from reconciler.kinds.effects.readers import (
     taking,
     unread_consumers,
 )
-from reconciler.kinds.fields.words import amount, consent_to, listed, some
+from reconciler.kinds.fields.words import amount, consent_to, listed, some, verb
 from reconciler.model.resource import Json
 from reconciler.model.wire.version import Version
 
 EMPTIES = Version(2, 15)
-"""From here on, interest retention without any consumer removes what is stored."""
+"""From this version on, a stream that turns to interest retention without any consumer deletes everything it stores."""
 
 
 @rule("ST302", "interest-retention", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.HARMS)
 def interest_retention(change: Change, view: View) -> Found:
     """Retention changes from limits to interest on a stream that holds messages.
 
-    Messages that every consumer has acknowledged go at once; without any consumer, servers from 2.15 on remove all of
-    them. From then on, what no consumer wants is not stored at all.
+    The server at once deletes the messages that every consumer has acknowledged. If there is no consumer, servers from
+    2.15 on delete all messages. From then on, the server does not store a message that no consumer wants.
 
-    Consumers that the same plan makes are there before, and so is what those want. What no consumer has got yet stays, and
-    so does all of it while nobody but mirrors and sources take from the stream.
+    Apply creates the plan's new consumers first, so the messages they want stay. Messages that no consumer has received
+    yet stay. All messages stay while only mirrors and sources read from the stream.
 
-    Instead: make sure every consumer is there and behind, or consent: `allow: [{code: ST302, to: interest, reason: …}]`.
+    Instead: make sure a consumer still wants every message that must stay, or consent:
+    `allow: [{code: ST302, to: interest, reason: …}]`.
     """
     if not turns_to_interest(change):
         return None
@@ -53,44 +54,50 @@ def interest_retention(change: Change, view: View) -> Found:
 
 
 def turns_to_interest(change: Change) -> bool:
-    """And holds messages."""
+    """The stream turns to interest retention while it holds messages."""
     turns = change.touches("retention") and change.becomes("retention") == "interest"
     return turns and surplus.state_of(change).get("messages", 0) > 0
 
 
 def _without_interest(change: Change, view: View, messages: int) -> tuple[Amount, str]:
-    """How many go, and why. Consumers of the same plan come and go before."""
+    """How many messages are deleted, and why. The plan's own consumers are created and deleted before."""
     stored, takers = some(messages, "stored message"), _takers(change, messages, view)
     if not takers and (copies := taking_in(change.address.name, view)):
-        who = f"nobody but {listed(copies)}, which cop{'ies' if len(copies) == 1 else 'y'} this stream, takes from it"
-        return exactly(0), f"{who}: {stored} stay for now, and new ones are kept only as far as they are copied"
+        who = f"only {listed(copies)}, which cop{'ies' if len(copies) == 1 else 'y'} this stream, read{'s' if len(copies) == 1 else ''} it"
+        return exactly(
+            0
+        ), f"{who}: {stored} {verb(messages, 'stay')} for now, and new messages stay only until they are copied"
     if not takers:
         if view.target.version >= EMPTIES:
             return exactly(
                 messages
-            ), f"nobody consumes this stream, so all of {stored} go at apply, and new ones are not kept"
-        return exactly(0), f"nobody consumes this stream: {stored} stay for now, but new ones are not kept"
+            ), f"this stream has no consumers, so apply deletes all of its {stored}, and new messages are not stored"
+        return exactly(0), (
+            f"this stream has no consumers: {stored} {verb(messages, 'stay')} for now, but new messages are not stored"
+        )
     furthest = max(sorted(takers), key=lambda name: takers[name].wants)
     wanted = min(messages, takers[furthest].wants)
     wants = "still wants" if furthest in view.snapshot.consumers.get(change.address.name, {}) else "will want"
     going = Amount(0, min(messages - wanted, sum(one.done for one in takers.values())))
-    held = "" if going.most else ", since no consumer has acknowledged any"
-    held = f", since {furthest} {wants} {some(wanted)}" if wanted else held
-    words = f"{amount(going)} of {stored} go" if going.most else f"none of {stored} goes"
-    return going, f"{words} at apply{held}: what every consumer has acknowledged is not kept"
+    still = f"{furthest} {wants} {some(wanted)}" if wanted else ""
+    if not going.most:
+        return going, f"apply deletes none of {stored}: {still or 'no consumer has acknowledged any'}"
+    words = f"apply deletes {amount(going)} of {stored}, those that every consumer has acknowledged"
+    return going, words + (f"; {still}" if still else "")
 
 
 class _Taker(NamedTuple):
-    """A consumer by then."""
+    """A consumer that exists when retention changes."""
 
     wants: int
     """How many of the stored messages it still wants, at least."""
     done: int
-    """How many of them it has acknowledged, at most: what nobody has acknowledged stays, as what no filter matches does."""
+    """How many of them it has acknowledged, at most. What nobody has acknowledged stays, and so does what no filter
+    matches."""
 
 
 def _takers(above: Change, messages: int, view: View) -> dict[str, _Taker]:
-    """All consumers by then; what a new filter matches nobody knows yet."""
+    """All consumers that exist when retention changes. Nobody knows yet what a new filter matches."""
     stream, unknown = above.address.name, _Taker(0, messages)
     found = {
         name: _taker(above, info, messages, view) for name, info in view.snapshot.consumers.get(stream, {}).items()
@@ -132,7 +139,7 @@ def _given(info: Mapping[str, Json]) -> int | None:
 
 
 def _skipped(change: Change) -> int | None:
-    """The sequence behind which a new consumer begins; None: nobody knows."""
+    """The sequence after which a new consumer starts; None: nobody knows."""
     starts: dict[str, int | None] = {"all": 0, "by_start_sequence": (change.becomes("opt_start_seq") or 1) - 1}
     return starts.get(change.becomes("deliver_policy") or "all")
 

@@ -1,4 +1,5 @@
-"""What may not be done to a stream, or only with consent: stamped from the field table, and judged from live state."""
+"""What may not be done to a stream, or only with consent: rules made from the field table, and rules that judge live
+state."""
 
 from __future__ import annotations
 
@@ -37,7 +38,8 @@ FIXED = fixed_fields("ST", another=NEW_STREAM, stays=lambda field: f"keep `{fiel
 def first_sequence_change(change: Change, _view: View) -> Found:
     """`first_seq` of an existing stream changes.
 
-    The server answers ok and shows the new number, but sequences go on as before: only a new stream heeds it.
+    The server answers ok and shows the new number, but its sequences continue as before. Only a new stream follows
+    `first_seq`.
 
     Instead: leave `first_seq` as it is live, or declare a new stream.
     """
@@ -46,7 +48,7 @@ def first_sequence_change(change: Change, _view: View) -> Found:
     return Finding(
         outcome=Outcome.REFUSED,
         path="first_seq",
-        message="first_seq has no effect on an existing stream. The server would say ok and do nothing.",
+        message="first_seq has no effect on an existing stream: the server would answer ok and do nothing",
         fix=f"write first_seq: {found.live or 0}, as it is live, or declare a new stream",
         to=found.desired,
     )
@@ -56,7 +58,7 @@ def first_sequence_change(change: Change, _view: View) -> Found:
 def external_mismatch(change: Change, _view: View) -> Iterator[Finding]:
     """A stream that someone else manages is missing, or is not what this file expects.
 
-    Beside `external: true` stand expectations; we never create or change such a stream.
+    With `external: true` the file states expectations only. Reconciler never creates or changes such a stream.
 
     Instead: talk to its owner, or correct the expectation.
     """
@@ -66,8 +68,8 @@ def external_mismatch(change: Change, _view: View) -> Iterator[Finding]:
         yield Finding(
             outcome=Outcome.REFUSED,
             path="external",
-            message="this stream is managed elsewhere and does not exist here",
-            fix="let its owner create it, or check that this is the right account",
+            message="this external stream does not exist here, and reconciler does not create what someone else manages",
+            fix="ask its owner to create it, or check that this is the right account",
         )
     for item in change.fields:
         yield Finding(
@@ -75,7 +77,7 @@ def external_mismatch(change: Change, _view: View) -> Iterator[Finding]:
             path=item.path,
             fix="talk to its owner, or correct what this file expects",
             message=f"this external stream has {item.path} {_shown(item, item.live)}, "
-            f"the file expects {_shown(item, item.desired)}",
+            f"and the file expects {_shown(item, item.desired)}",
         )
 
 
@@ -85,9 +87,9 @@ def _shown(item: FieldChange, value: Json) -> str:
 
 @rule("ST507", "external-with-configuration")
 def external_with_configuration(change: Change, _view: View) -> Iterator[Finding]:
-    """Beside `external: true` stands configuration that is someone else's to decide.
+    """A stream with `external: true` has fields that only its owner can decide.
 
-    Only consumers, groups, and `subjects` and `retention` as expectations make sense there.
+    Beside `external: true` the file may state consumers, groups, and the `subjects` and `retention` it expects.
 
     Instead: remove the other fields, or remove `external` and manage the stream here.
     """
@@ -97,7 +99,7 @@ def external_with_configuration(change: Change, _view: View) -> Iterator[Finding
                 outcome=Outcome.REFUSED,
                 path=path,
                 fix="remove this field, or manage the stream here",
-                message=f"{path} cannot stand beside external: true; only subjects and retention are expectations",
+                message=f"an external stream cannot have {path} in the file: only subjects and retention can be expected",
             )
 
 

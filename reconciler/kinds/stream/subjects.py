@@ -1,4 +1,4 @@
-"""Subjects of one stream: each valid, and no two that could capture the same message."""
+"""The subjects of one stream: each is valid, and no two capture the same message."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reconciler.kinds.subjects.subjects import collide, is_valid, storable
 def invalid_subject(change: Change, _view: View) -> Iterator[Finding]:
     """A subject that no message can ever have: an empty token, white space, or a `>` that is not at the end.
 
-    The server refuses the whole stream for it.
+    The server refuses the whole stream because of it.
 
     Instead: write tokens between single dots, `*` for one token, `>` for all that follow.
     """
@@ -24,14 +24,14 @@ def invalid_subject(change: Change, _view: View) -> Iterator[Finding]:
             yield Finding(
                 outcome=Outcome.REFUSED,
                 path=f"subjects[{index}]",
-                message=f"`{subject}` is not a subject",
+                message=f"`{subject}` is not a valid subject",
                 fix="write tokens between single dots, without white space, `>` only at the end",
             )
 
 
 @rule("ST543", "own-subjects-overlap", err_code=10052)
 def own_subjects_overlap(change: Change, _view: View) -> Iterator[Finding]:
-    """Two subjects of one stream would capture the same message; the server refuses the stream.
+    """Two subjects of one stream capture the same message; the server refuses the stream.
 
     Instead: keep the wider one.
     """

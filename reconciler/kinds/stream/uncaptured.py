@@ -1,4 +1,5 @@
-"""What becomes of subjects that a stream no longer captures: their publishers, their readers, and what is stored."""
+"""What happens to subjects that a stream no longer captures: to their publishers, their readers, and their stored
+messages."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ from reconciler.model.wire.questions import SubjectCounts, Unanswered
 
 
 def no_longer_covered(change: Change) -> list[str]:
-    """Subjects that are stored now and that no subject covers any more; of some, a part may be."""
+    """Subjects that are captured now and that no new subject covers whole. Part of one may still be captured."""
     kept = change.becomes("subjects") or ()
     before = set(change.was("subjects") or ()) - set(kept)
     return sorted(one for one in before if not any(is_subset(one, other) for other in kept))
@@ -34,14 +35,14 @@ def no_longer_covered(change: Change) -> list[str]:
 
 @rule("ST303", "subject-removed", on=(Action.UPDATE,), needs=("live", "facts"), reaction=Reaction.HARMS)
 def subject_removed(change: Change, view: View) -> Found:
-    """A subject is no longer captured: its publishers get "no responders" from then on; stored messages stay.
+    """The stream stops capturing a subject. Its publishers get "no responders" from then on; stored messages stay.
 
-    Message schedules that are stored stay too and go on: what they fire is stored here, on subjects that are no longer
-    captured as well.
+    Stored message schedules stay too and keep running. The stream stores the messages they fire, even on subjects that
+    it no longer captures.
 
-    Where another stream takes it, that one has consumers and copies of its own: those of this stream get nothing more of it.
-    No two streams may store one subject, so this one lets go of it first: for a moment, or for as long as an apply that is
-    cut off there, nobody stores it.
+    If another stream takes over the subject, that stream has its own consumers and copies. The consumers and copies of
+    this stream no longer get those messages. No two streams may store one subject, so this stream gives it up first:
+    for a moment no stream stores it. If apply is interrupted at that point, no stream stores it until the next apply.
 
     Instead: move the publishers first.
     """
@@ -51,7 +52,7 @@ def subject_removed(change: Change, view: View) -> Found:
     taken, parts = _takers(change, gone, view)
     lost = [_without(change, subject, parts) for subject in gone if subject not in taken]
     said = (
-        [f"what is published on {listed(lost)} will no longer be stored, and publishers get no answer"] if lost else []
+        [f"messages published on {listed(lost)} will no longer be stored, and publishers get no answer"] if lost else []
     )
     said += _stored_elsewhere(change, taken, parts, view)
     return Finding(
@@ -64,13 +65,14 @@ def subject_removed(change: Change, view: View) -> Found:
 
 
 def stored_elsewhere(change: Change, view: View) -> str:
-    """Of a stream that goes: which of its subjects other streams take, and what that means for publishers."""
+    """For a stream that is deleted: which of its subjects other streams take over, and what that means for
+    publishers."""
     taken, parts = _takers(change, sorted(change.was("subjects") or ()), view)
     return f"{'; '.join(_stored_elsewhere(change, taken, parts, view))}{BETWEEN}" if taken or parts else ""
 
 
 def _takers(change: Change, gone: Sequence[str], view: View) -> tuple[dict[str, str], dict[str, str]]:
-    """Streams that take subjects whole, and those that take a part of one, by what they take."""
+    """Streams that take over a whole subject, and streams that take over a part, each by what it takes."""
     taken = {subject: other for subject in gone if (other := _taken_over(change, subject, view))}
     parts = {part: other for subject in gone if subject not in taken for part, other in _partly(change, subject, view)}
     return taken, parts
@@ -78,34 +80,35 @@ def _takers(change: Change, gone: Sequence[str], view: View) -> tuple[dict[str, 
 
 def _stored_elsewhere(change: Change, taken: dict[str, str], parts: dict[str, str], view: View) -> list[str]:
     return [
-        f"what is published on {subject if subject in parts else _without(change, subject)} is stored in {other} from then on"
+        f"messages published on {subject if subject in parts else _without(change, subject)} will be stored in {other} instead"
         f"{_not_followed(change, subject, other, view)}"
         for subject, other in (taken | parts).items()
     ]
 
 
-BETWEEN = ". Between the two steps publishers get no answer, and have to try again"
+BETWEEN = ". Between the two steps publishers get no answer and have to retry"
 
 
 def _fired(change: Change) -> str:
-    """Which of the stored messages are schedules only their headers tell, and nobody reads those."""
+    """Only message headers tell which stored messages are schedules, and reconciler does not read them."""
     if not (change.was("allow_msg_schedules") and surplus.state_of(change).get("messages")):
         return ""
-    return ". Message schedules among those it holds go on: what they fire is still stored here, on these subjects too"
+    return ". Stored message schedules keep running: this stream still stores the messages they fire, on these subjects too"
 
 
 def _not_followed(change: Change, subject: str, taker: str, view: View) -> str:
-    """Who reads it here, and does not read it where it is stored from then on, unless that comes back through a source."""
+    """Readers of this stream that do not get the messages from their new stream, unless a source brings them back
+    here."""
     if change.action is Action.DELETE:
-        return ""  # what reads it here goes too, and is named for itself
+        return ""  # its readers are deleted too, and each is named for itself
     coming = {f"stream/{one['name']}" for one in change.becomes("sources") or ()}
     readers = _reading(change.address.name, view) if taker not in coming else ()
     reading = [name for name, wanted in readers if any(collide(one, subject) for one in wanted)]
-    return f", and {few(reading)} {'gets' if len(reading) == 1 else 'get'} none of it" if reading else ""
+    return f", and {few(reading)} {'gets' if len(reading) == 1 else 'get'} none of them" if reading else ""
 
 
 def _reading(stream: str, view: View) -> Iterator[tuple[str, Sequence[str]]]:
-    """Durable consumers that stay, and streams that copy this one, with what they want."""
+    """Durable consumers that stay, and streams that copy this one, with the subjects they want."""
     for name, info in sorted(view.snapshot.consumers.get(stream, {}).items()):
         change = view.changes.get(Address.of("consumer", stream, name))
         if is_durable(info) and (change is None or change.action is not Action.DELETE):
@@ -115,12 +118,12 @@ def _reading(stream: str, view: View) -> Iterator[tuple[str, Sequence[str]]]:
 
 
 def _without(change: Change, subject: str, elsewhere: Iterable[str] = ()) -> str:
-    """A subject, but for what is stored of it all the same."""
+    """A subject without the parts of it that are still stored."""
     return outside(subject, [one for one in (*(change.becomes("subjects") or ()), *elsewhere) if collide(one, subject)])
 
 
 def _taken_over(change: Change, subject: str, view: View) -> str | None:
-    """The stream that stores it once this plan is applied."""
+    """The stream that stores the whole subject once this plan is applied."""
     near = _capturing(view).near(subject)
     takers = (name for name, theirs in near if name != change.address.name and is_subset(subject, theirs))
     return next((f"stream/{name}" for name in takers), None)
@@ -145,7 +148,8 @@ def _capturing(view: View) -> SubjectIndex:
 
 
 def _stored(change: Change, gone: list[str], view: View) -> tuple[str, dict[str, int]]:
-    """What is there under subjects that nothing covers any more, and who has not read it."""
+    """How many messages are stored under subjects that nothing covers any more, and which consumers have not read
+    them."""
     kept = change.becomes("subjects") or ()
     staying: dict[str, int] = {}
     if not surplus.state_of(change).get("messages"):
@@ -154,7 +158,7 @@ def _stored(change: Change, gone: list[str], view: View) -> tuple[str, dict[str,
         answer = view.facts.get(SubjectCounts(stream=change.address.name, filter=subject))
         if not isinstance(answer, Mapping):
             why = f" ({answer.reason})" if isinstance(answer, Unanswered) else ""
-            return f". How many messages are stored under it was not counted{why}", {}
+            return f". The messages stored under it were not counted{why}", {}
         staying |= {said: many for said, many in answer.items() if not any(matches(said, other) for other in kept)}
     if not (number := sum(staying.values())):
         return ". Nothing is stored under it", {"stored": 0}

@@ -1,4 +1,4 @@
-"""What a stream's own fields may not say together, and the subjects that belong to the server."""
+"""Fields of one stream that contradict each other, and subjects that belong to the server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reconciler.model.resource import Config
 from reconciler.model.wire.version import Version
 
 SCHEDULES_SETTLED = (Version(2, 12, 10), Version(2, 14, 2))
-"""First patches that refuse schedules beside `discard: new` and counters; streams with both end there."""
+"""First patches that refuse schedules beside `discard: new` or counters. They lose streams that have both."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +26,8 @@ class Clash:
     when: Callable[[Config], bool]
     why: str
     since: tuple[Version, ...] = (V2_12,)
-    """Before, the server takes it and a later one loses the stream; what the server does not know clashes with nothing."""
+    """First versions that refuse it. An older server accepts it, and a later one loses the stream. A field that the
+    server does not know clashes with nothing."""
 
 
 def _has(name: str) -> Callable[[Config], bool]:
@@ -54,7 +55,7 @@ CLASHES = (
     Clash(one="allow_msg_schedules", other="sources", when=_has("sources"),
           why="schedules would be copied and run twice"),
     Clash(one="discard_new_per_subject", other="discard: old", when=lambda config: "discard" not in config, since=ALWAYS,
-          why="it says how new messages are refused, so it needs discard: new"),
+          why="it refuses new messages per subject, so it needs discard: new"),
     Clash(one="discard_new_per_subject", other="unlimited messages per subject", since=ALWAYS,
           when=lambda config: "max_msgs_per_subject" not in config, why="it needs max_msgs_per_subject"),
     Clash(one="persist_mode", other="storage: memory", when=_is("storage", "memory"), why="there is no disk to wait for"),
@@ -66,13 +67,15 @@ CLASHES = (
 
 @validity(545, "contradictory-fields", err_code=(10052, 10187))
 def contradictory_fields(sent: Sent) -> Iterator[Finding]:
-    """Two fields that exclude each other: roll-ups and `deny_purge`, counters with anything that loses count, schedules
-    with sources or `discard: new`, `discard_new_per_subject` without what it needs, asynchronous persistence with memory,
-    replicas or atomic batches, `mirror_direct` on a new stream that is no mirror; and sealing a counter or schedules.
+    """Two fields exclude each other: roll-ups and `deny_purge`, counters with anything that loses count, schedules with
+    sources or `discard: new`, `discard_new_per_subject` without what it needs, asynchronous persistence with memory,
+    replicas or atomic batches, `mirror_direct` on a new stream that is no mirror, or sealing with a counter or
+    schedules.
 
-    Servers refuse the whole configuration. What an older patch release still takes is gone after the upgrade.
+    Servers refuse the whole configuration. An older patch release may accept it, and the stream is then lost at the
+    upgrade.
 
-    Instead: decide for one of the two.
+    Instead: choose one of the two.
     """
     for clash in CLASHES:
         if clash.one in sent.config and clash.when(sent.config) and FIELDS[clash.one].since <= sent.version:
@@ -86,15 +89,16 @@ def _clashing(sent: Sent, clash: Clash) -> Finding:
     path = "sealed" if sealing else clash.one
     if sealing:
         message = (
-            f"a stream with {clash.one} cannot be sealed; a server that does it loses the stream at its next restart"
+            f"a stream with {clash.one} cannot be sealed: a server that seals it loses the stream at its next restart"
         )
     else:
         message = f"{clash.one} excludes {clash.other}: {clash.why}"
     dooms = not is_since(sent.version, *clash.since)
     return objection(
         path,
-        message + ("; this server takes it, and the next version loses the stream" if dooms and not sealing else ""),
-        "leave it unsealed" if sealing else "decide for one of the two",
+        message
+        + ("; this server accepts both, and the next version loses the stream" if dooms and not sealing else ""),
+        "leave it unsealed" if sealing else "choose one of the two",
         reaction=Reaction.DOOMS if dooms else None,
         can_stand=sealing,
     )
@@ -104,8 +108,8 @@ def _direct_without_mirror(sent: Sent) -> Iterator[Finding]:
     if "mirror_direct" in sent.config and "mirror" not in sent.config:
         yield objection(
             "mirror_direct",
-            "mirror_direct says something about mirrors, and this is none; servers refuse such a new stream"
-            + ("" if sent.is_new else ", and ignore it later"),
+            "mirror_direct needs a mirror, and this stream is none; servers refuse it on a new stream"
+            + ("" if sent.is_new else " and ignore it on an existing one"),
             "remove mirror_direct, or write allow_direct",
             outcome=Outcome.REFUSED if sent.is_new else Outcome.WARNS,
             reaction=None if sent.is_new else Reaction.INERT,
@@ -114,8 +118,8 @@ def _direct_without_mirror(sent: Sent) -> Iterator[Finding]:
 
 
 FORCING = ("subject_delete_marker_ttl", "allow_msg_schedules")
-"""They turn roll-ups on and `deny_purge` off, which sealing turns round: such a stream contradicts itself, until a restart
-turns both round again."""
+"""These turn roll-ups on and `deny_purge` off, and sealing does the opposite. Such a stream contradicts itself until a
+restart reverses both."""
 
 
 def _sealed_for_good(sent: Sent) -> Iterator[Finding]:
@@ -127,28 +131,29 @@ def _sealed_for_good(sent: Sent) -> Iterator[Finding]:
     if "sealed" in sent.live:
         yield objection(
             "sealed",
-            f"a sealed stream with {forcing[0]} takes no update at all: the server lifts deny_purge for {forcing[0]}, and "
-            "then refuses to have it lifted",
+            f"the server refuses every update of a sealed stream with {forcing[0]}: it lifts deny_purge for {forcing[0]}, and "
+            "then refuses the lifting",
             "leave this stream as it is live, or `forget` it",
         )
     else:
         yield Finding(
             outcome=Outcome.WARNS,
             path="sealed",
-            message=f"once it is sealed, this stream takes no other update ever, because of {forcing[0]}",
-            fix="make every other change before",
+            message=f"once it is sealed, the server refuses every other update of this stream, because of {forcing[0]}",
+            fix="make every other change first",
             reaction=Reaction.ONE_WAY,
         )
 
 
 @validity(548, "reserved-subject", err_code=10052)
 def reserved_subject(sent: Sent) -> Iterator[Finding]:
-    """A subject that takes in the server's own: `$JS`, `$JSC`, `$NRG` or `$SYS`, or everything.
+    """A subject captures subjects of the server's own: `$JS`, `$JSC`, `$NRG`, `$SYS`, or everything.
 
-    A stream answers what it stores, and so would answer requests meant for the server. Servers refuse it unless the stream
-    has `no_ack: true`; `>` must also have one replica. Events (`$JS.EVENT.>`, `$SYS.ACCOUNT.>`) may be stored by anyone.
+    A stream answers every message it stores, so it would answer requests meant for the server. Servers refuse it unless
+    the stream has `no_ack: true`; `>` must also have one replica. Any stream may store events (`$JS.EVENT.>`,
+    `$SYS.ACCOUNT.>`).
 
-    Instead: name the subjects wanted, or write `no_ack: true`.
+    Instead: name the subjects you want, or write `no_ack: true`.
     """
     for index, subject in enumerate(sent.config.get("subjects", ())):
         if reason := _reserved(sent, subject):
@@ -162,13 +167,13 @@ def _reserved(sent: Sent, subject: str) -> tuple[str, str] | None:
         if taken is None:
             return None
         return (
-            f"`{subject}` takes in `{taken}`, which is the server's own",
-            "name the subjects wanted, or write no_ack: true",
+            f"`{subject}` captures `{taken}`, which belongs to the server",
+            "name the subjects you want, or write no_ack: true",
         )
     if subject == ">" and (sent.get("num_replicas") or 1) > 1:
         return (
             "a stream that stores everything must have one replica",
-            "write num_replicas: 1, or name the subjects wanted",
+            "write num_replicas: 1, or name the subjects you want",
         )
     return None
 

@@ -1,1 +1,1 @@
-"""A stream configuration: fields, canonical form, what servers refuse in it, and how it is written."""
+"""A stream configuration: its fields, its canonical form, what servers refuse in it, and how it is written."""

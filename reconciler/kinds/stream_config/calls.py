@@ -1,4 +1,4 @@
-"""Changes of streams and consumers as primitive calls: what every kind that is stored in one of them shares."""
+"""Changes of streams and consumers as primitive calls, shared by every kind that is stored in one of them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from reconciler.model.wire.steps import Call, Step
 Rename = Callable[[str], str]
 
 REPLICAS_TIMEOUT = 600_000_000_000
-"""How long a stream may take to move; large ones take longer, and the next apply goes on from there."""
+"""How long a stream may take to move; large ones take longer, and the next apply continues from there."""
 
 
 def create_stream(change: Change, name: str, config: Config) -> Step:
-    """Make a stream of this configuration, on servers with the API level that its fields need."""
+    """Creates a stream with this configuration, on servers with the API level that its fields need."""
     return Step(
         id=f"create stream/{name}",
         call=Call.STREAM_CREATE,
@@ -41,8 +41,8 @@ def update_stream(
     repaired: Config = MappingProxyType({}),
     after: tuple[str, ...] = (),
 ) -> Step:
-    """Patch the fields that differ; `server_name` translates a kind's own field names, `repaired` are fields a kind
-    never shows and needs back."""
+    """Patches the fields that differ. `server_name` translates a kind's own field names; `repaired` are fields that a
+    kind never shows and needs back."""
     set_, unset = patch(change)
     renamed = {server_name(field): value for field, value in set_.items()} | dict(repaired)
     return Step(
@@ -60,7 +60,7 @@ def update_stream(
 
 
 def still(change: Change, name: str, view: View) -> Step | None:
-    """Wait until replicas that are being moved or added are current: a cluster reconfigures one thing at a time."""
+    """Waits until replicas that are being moved or added are current: a cluster reconfigures one thing at a time."""
     state = change.live.state if change.live else {}
     number = int(state.get("config", {}).get("num_replicas") or 1)
     touches = change.touches("num_replicas", "placement")
@@ -70,7 +70,7 @@ def still(change: Change, name: str, view: View) -> Step | None:
 
 
 def replicas_current(change: Change, name: str, replicas: int) -> Step:
-    """Wait until the stream has so many replicas and all of them are current, for ten minutes at most."""
+    """Waits until the stream has this many replicas and all of them are current, for ten minutes at most."""
     return Step(
         id=f"wait for replicas of stream/{name}",
         call=Call.GATE_REPLICAS_CURRENT,
@@ -82,8 +82,8 @@ def replicas_current(change: Change, name: str, replicas: int) -> Step:
 
 
 def caught_up(change: Change, name: str) -> Step | None:
-    """Wait until a mirror that is to be promoted has everything; not where it hears nothing from its origin, which the
-    plan has said."""
+    """Waits until a mirror that is to be promoted has everything. If it hears nothing from its origin, there is no
+    wait; the plan has said so."""
     if not change.was("mirror") or change.becomes("mirror") or not copies(change.live.state if change.live else {}):
         return None
     return Step(
@@ -92,25 +92,26 @@ def caught_up(change: Change, name: str) -> Step | None:
         on=(name,),
         address=str(change.address),
         body={"timeout": REPLICAS_TIMEOUT, **_origin_to_ask(change.was("mirror"))},
-        effect=f"wait until mirror {name} has everything its origin has",
+        effect=f"wait until mirror {name} has everything that its origin has",
     )
 
 
 def _origin_to_ask(mirror: Config) -> Config:
-    """Where this account can ask the origin itself what the mirror lacks: a lag of 0 may also mean that copying has not
-    begun. A mirror that starts at a time tells no sequence to ask for."""
+    """The origin, if this account can ask it what the mirror lacks: a lag of 0 may also mean that copying has not
+    begun. A mirror that starts at a time has no sequence to ask for."""
     if "external" in mirror or "opt_start_time" in mirror:
         return {}
     return {"from": mirror["name"], "first": mirror.get("opt_start_seq", 1), "subjects": taken_subjects(mirror)}
 
 
 def _as_planned(change: Change) -> Mapping[str, Json] | None:
-    """The whole raw configuration a deletion was planned from: whatever changed since deserves another look."""
+    """The whole raw configuration that a deletion was planned from: if anything has changed since, the deletion must be
+    planned again."""
     return change.live.state.get("config") if change.live else None
 
 
 def delete_stream(change: Change, name: str, *, after: tuple[str, ...] = ()) -> Step:
-    """Delete a stream with its messages, if its configuration still is what was planned from."""
+    """Deletes a stream with its messages, if its configuration is still the planned one."""
     return Step(
         id=f"delete stream/{name}",
         call=Call.STREAM_DELETE,
@@ -123,7 +124,7 @@ def delete_stream(change: Change, name: str, *, after: tuple[str, ...] = ()) -> 
 
 
 def create_consumer(change: Change, stream: str, name: str, config: Config) -> Step:
-    """Make a durable consumer of this configuration, on servers with the API level that its fields need."""
+    """Creates a durable consumer with this configuration, on servers with the API level that its fields need."""
     return Step(
         id=f"create consumer/{stream}/{name}",
         call=Call.CONSUMER_CREATE,
@@ -142,13 +143,13 @@ def update_streams(
     server_name: Rename = lambda field: field,
     repaired: Config = MappingProxyType({}),
 ) -> tuple[Step, ...]:
-    """An update, after what it has to wait for."""
+    """An update, after everything that it must wait for."""
     gates = [gate for gate in (still(change, name, view), caught_up(change, name)) if gate]
     return (*gates, update_stream(change, name, server_name, repaired, after=tuple(gate.id for gate in gates)))
 
 
 def update_consumer(change: Change, stream: str, name: str) -> Step:
-    """Patch the fields that differ; `pause_until` is left out, which takes a request of its own."""
+    """Patches the fields that differ, except `pause_until`, which needs a request of its own."""
     set_, unset = patch(change)
     set_.pop("pause_until", None)
     return Step(
@@ -167,7 +168,7 @@ def update_consumer(change: Change, stream: str, name: str) -> Step:
 def delete_consumer(
     change: Change, stream: str, name: str, *, after: tuple[str, ...] = (), before: Config | None = None
 ) -> Step:
-    """`before`: the raw configuration it was planned from, where it is not the change's own object."""
+    """Deletes a consumer. `before`: the raw configuration it was planned from, if it is not the change's own object."""
     return Step(
         id=f"delete consumer/{stream}/{name}",
         call=Call.CONSUMER_DELETE,
@@ -185,7 +186,8 @@ def _renamed(path: str, server_name: Rename) -> str:
 
 
 def _before(change: Change, server_name: Rename = lambda field: field) -> Mapping[str, Json]:
-    """The planned-from raw values of the touched fields, so that a change in between is noticed before it is overwritten."""
+    """The raw values of the touched fields that the plan was made from. A change in between is noticed before it is
+    overwritten."""
     raw = change.live.state.get("config", {}) if change.live else {}
     return {field: raw.get(field) for field in dict.fromkeys(server_name(item.top) for item in change.fields)}
 

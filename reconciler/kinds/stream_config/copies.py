@@ -1,4 +1,5 @@
-"""Mirrors and sources: what may stand beside them, what each says of its origin, and which are the same one twice."""
+"""Mirrors and sources: what they cannot be combined with, what each says of its origin, and which are the same one
+twice."""
 
 from __future__ import annotations
 
@@ -13,25 +14,25 @@ from reconciler.model.resource import Json
 from reconciler.model.wire.version import Version
 
 NOT_IN_A_MIRROR: Mapping[str, str] = {
-    "subjects": "it stores what its origin stores",
-    "sources": "it copies one origin, exactly",
-    "first_seq": "its sequences are its origin's",
-    "allow_msg_counter": "nothing can be published into it",
-    "allow_atomic": "nothing can be published into it",
-    "allow_batched": "nothing can be published into it",
-    "allow_msg_schedules": "nothing can be published into it",
-    "subject_delete_marker_ttl": "markers of its own would shift its sequences",
+    "subjects": "a mirror stores what its origin stores",
+    "sources": "a mirror copies exactly one origin",
+    "first_seq": "a mirror has the sequences of its origin",
+    "allow_msg_counter": "nobody can publish into a mirror",
+    "allow_atomic": "nobody can publish into a mirror",
+    "allow_batched": "nobody can publish into a mirror",
+    "allow_msg_schedules": "nobody can publish into a mirror",
+    "subject_delete_marker_ttl": "markers of its own would shift the mirror's sequences",
 }
 JS_API = "$JS.API"
 
 
 @validity(546, "mirror-with-more", err_code=(10034, 10031, 10143, 10173, 10198, 10209, 10186, 10052))
 def mirror_with_more(sent: Sent) -> Iterator[Finding]:
-    """Beside `mirror` stands something that a mirror cannot have: subjects, sources, a first sequence, delete markers, or
-    anything about publishing into it.
+    """A mirror has something that a mirror cannot have: subjects, sources, a first sequence, delete markers, or options
+    for publishing.
 
-    A mirror is an exact copy of one stream, sequence by sequence; servers refuse what would make it differ. A duplicate
-    window 2.11 accepts and forgets at its next start.
+    A mirror is an exact copy of one stream, sequence by sequence. Servers refuse what would make it differ. 2.11
+    accepts a duplicate window and forgets it at its next start.
 
     Instead: remove the field, or use `sources` instead of `mirror`.
     """
@@ -40,14 +41,14 @@ def mirror_with_more(sent: Sent) -> Iterator[Finding]:
             path = sent.own(name)
             yield objection(
                 path,
-                f"{path} cannot stand beside mirror: {why}",
+                f"{path} cannot be combined with mirror: {why}",
                 f"remove {path}, or use sources instead of mirror",
             )
     if "mirror" in sent.config and "duplicate_window" in sent.config and sent.version < V2_12:
         path = sent.own("duplicate_window")
         yield objection(
             path,
-            f"{path} means nothing for a mirror, and nats-server 2.11 forgets it when it starts: it would differ for ever",
+            f"{path} means nothing for a mirror, and nats-server 2.11 forgets it when it starts: the difference would never end",
             f"remove {path}",
             reaction=Reaction.INERT,
         )
@@ -57,11 +58,12 @@ def mirror_with_more(sent: Sent) -> Iterator[Finding]:
     547, "bad-source", err_code=(10141, 10142, 10144, 10150, 10049, 10140, 10216, 10213, 10215, 10021, 10024, 10052)
 )
 def bad_source(sent: Sent) -> Iterator[Finding]:
-    """A mirror or source that servers refuse: an origin whose name no stream can have, an invalid filter, a filter beside
-    transforms, an external prefix with wildcards, a consumer block that is incomplete or filters, the same source twice.
+    """Servers refuse this mirror or source: no stream can have the origin's name; or a filter is invalid, or combined
+    with transforms; or an external prefix has wildcards; or a consumer block is incomplete or filters; or the same
+    source appears twice.
 
-    An invalid filter that comes with an *update* of `sources` is accepted, and the stream is gone after the next restart;
-    what only 2.11 accepts is gone after the upgrade.
+    If an *update* of `sources` brings an invalid filter, the server accepts it and loses the stream at its next
+    restart. A stream that only 2.11 accepts is lost at the upgrade.
 
     Instead: correct it as the message says.
     """
@@ -101,8 +103,8 @@ def _bad_filter(sent: Sent, path: str, source: Json) -> Iterator[Finding]:
         doomed = not sent.is_new and path != "mirror"
         yield objection(
             f"{path}.filter_subject",
-            f"`{subject}` is not a subject"
-            + ("; the server would take it, and lose this stream at its next restart" if doomed else ""),
+            f"`{subject}` is not a valid subject"
+            + ("; the server would accept it, and lose this stream at its next restart" if doomed else ""),
             "write tokens between single dots, without white space, `>` only at the end",
             reaction=Reaction.DOOMS if doomed else None,
             can_stand=path != "mirror",
@@ -110,7 +112,8 @@ def _bad_filter(sent: Sent, path: str, source: Json) -> Iterator[Finding]:
 
 
 def only_from_2_12(sent: Sent, path: str, source: Json) -> Reaction | None:
-    """2.11 does not look at the filters and transforms of external sources; a later server that finds them stored does."""
+    """2.11 ignores the filters and transforms of external sources; a later server that finds them in its store checks
+    them."""
     return Reaction.DOOMS if sent.version < V2_12 and path != "mirror" and "external" in source else None
 
 
@@ -120,7 +123,7 @@ def _bad_external(path: str, external: Mapping[str, str]) -> Iterator[Finding]:
         if prefix and not (is_valid(prefix) and is_literal(prefix)):
             yield objection(
                 f"{path}.external.{name}",
-                f"`{prefix}` is not a prefix: tokens between single dots, without wildcards",
+                f"`{prefix}` is not a valid prefix: a prefix is tokens between single dots, without wildcards",
                 "write for example $JS.hub.API",
             )
     if external.get("api") == JS_API:
@@ -145,7 +148,7 @@ def _bad_consumer(path: str, source: Json) -> Iterator[Finding]:
     if not (is_valid(deliver) and is_literal(deliver)):
         yield objection(
             f"{path}.consumer.deliver_subject",
-            f"`{deliver}` is not a subject without wildcards"
+            f"`{deliver}` is not a valid subject without wildcards"
             if deliver
             else "the consumer's deliver_subject is missing",
             "write the consumer's own deliver subject",
@@ -154,8 +157,8 @@ def _bad_consumer(path: str, source: Json) -> Iterator[Finding]:
         if other in source:
             yield objection(
                 f"{path}.{other}",
-                f"{other} cannot stand beside consumer: the consumer says where to start and what to copy",
-                f"remove {other}, and say it in the consumer",
+                f"{other} cannot be combined with consumer: the consumer says where to start and what to copy",
+                f"remove {other}, and set it in the consumer",
             )
 
 
@@ -167,8 +170,8 @@ def _twice(sent: Sent) -> Iterator[Finding]:
         if first != index:
             yield objection(
                 f"sources[{index}]",
-                f"sources[{index}] is the same source as sources[{first}]: where to start does not tell two apart",
-                "remove one, or give them different filters",
+                f"sources[{index}] is the same source as sources[{first}]: another start does not make it another source",
+                "remove one of them, or give them different filters",
             )
         elif "consumer" in source and sent.version >= V2_14:
             other = copying.setdefault(_consumer(source), index)
@@ -176,12 +179,12 @@ def _twice(sent: Sent) -> Iterator[Finding]:
                 yield objection(
                     f"sources[{index}].consumer",
                     f"sources[{index}] copies through the same consumer as sources[{other}]",
-                    "give each its own consumer",
+                    "give each of them its own consumer",
                 )
 
 
 def identity(source: Json, version: Version) -> object:
-    """What servers call the same source: the origin, the way there, and what is copied under which subjects."""
+    """What servers treat as the same source: the origin, the way there, and what is copied under which subjects."""
     filtered = [(source.get("filter_subject", ">"), ">")]
     renamed = [(one.get("src", ">"), one.get("dest", ">")) for one in source.get("subject_transforms", ())]
     through = source.get("consumer", {}).get("name") if version >= V2_14 else None
@@ -189,8 +192,8 @@ def identity(source: Json, version: Version) -> object:
 
 
 def index_of(source: Json) -> tuple[str, str, str] | None:
-    """How servers name a source in the headers of its copies: by origin, what is copied of it, and under which subjects. None:
-    it lies elsewhere, and is told by a hash of the way there."""
+    """How servers name a source in the headers of its copies: by the origin, what is copied of it, and under which
+    subjects. None: the origin lies elsewhere, and a hash of the way there names it."""
     if source.get("external"):
         return None
     renamed = source.get("subject_transforms") or ()
@@ -210,10 +213,10 @@ def _consumer(source: Json) -> object:
 
 @validity(110, "source-start-change")
 def source_start_change(sent: Sent) -> Iterator[Finding]:
-    """Where an existing source starts is changed.
+    """The start of an existing source changes.
 
-    The server answers ok and shows the new start, but goes on behind the last message it has copied: only a source that was
-    not there before heeds where to start. One with another filter is another source.
+    The server answers ok and shows the new start, but continues after the last message it has copied. Only a source
+    that did not exist before uses its start. A source with another filter is another source.
 
     Instead: leave the start as it is live; to copy again from elsewhere, declare a second stream.
     """
@@ -224,7 +227,7 @@ def source_start_change(sent: Sent) -> Iterator[Finding]:
             if source.get(start) != was.get(start):
                 yield objection(
                     f"sources[{index}].{start}",
-                    f"{start} has no effect on a source that is there already. The server would say ok and go on where it is",
+                    f"{start} has no effect on an existing source: the server would answer ok and continue where it is",
                     f"write {start}: {was[start]}, as it is live" if start in was else f"remove {start}, as it is live",
                     reaction=Reaction.INERT,
                 )

@@ -1,4 +1,4 @@
-"""The origins of mirrors and sources: what they lend to those that copy them, and what is taken of them."""
+"""The origins of mirrors and sources: what they pass on to their copies, and what the copies take."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from reconciler.model.wire.version import Version
 
 
 def names(copy: Config) -> list[str]:
-    """Origins of mirrors and sources in the same account. They may come later, but then the copying starts later too, and
-    what the copy takes over from them is missing."""
+    """Origins of mirrors and sources in the same account. They may be created later, but then copying starts later too,
+    and the copy lacks what it takes over from them."""
     origins = [copy.get("mirror"), *(copy.get("sources") or ())]
     return [origin["name"] for origin in origins if origin and "external" not in origin]
 
 
 def origin_of_mirror(body: Config, context: Context) -> Config | None:
-    """As it will be where it is declared, else as it is live; None where there is no mirror, or no such stream."""
+    """The origin as it will be if it is declared, else as it is live; None if there is no mirror, or no such stream."""
     mirror = body.get("mirror")
     if not mirror:
         return None
@@ -40,37 +40,37 @@ def taken_subjects(copied: Config) -> list[str]:
 
 
 FED_FOR = 10_000_000_000
-"""Nanoseconds without a reader after which the server's own consumer, through which it feeds a copy, goes away."""
+"""Nanoseconds without a reader after which the server deletes its own consumer, through which it feeds a copy."""
 
 
 def is_fed_durably(origin: Config, version: Version) -> bool:
-    """Does the server keep a durable consumer for each copy, so that nothing goes before it was copied?"""
+    """Does the server keep a durable consumer for each copy, so that nothing is deleted before it was copied?"""
     return version >= V2_14 and origin.get("retention") in ("interest", "workqueue")
 
 
 Copiers = Mapping[str, list[str]]
-"""Streams that copy another one, with the subjects they take of it."""
+"""Streams that copy another one, with the subjects they take."""
 
 
 def copiers(origin: str, view: View) -> Copiers:
-    """As they are live, and as this plan makes them."""
+    """Live copies, and copies that this plan creates."""
     return _by_origin(view).get(origin, {})
 
 
 def copying_on(origin: str, view: View) -> Copiers:
-    """Those that copy it once this plan is applied."""
+    """Streams that copy it once this plan is applied."""
     return {name: subjects for name, subjects in copiers(origin, view).items() if name not in removed(view)}
 
 
 @lru_cache(maxsize=4)
 def removed(view: View) -> frozenset[str]:
-    """Streams that this plan removes, whatever they are the streams of."""
+    """Streams that this plan deletes, under any kind's name."""
     going = (address for address, change in view.changes.items() if change.action is Action.DELETE)
     return frozenset(name for address in going if (name := view.stream_of(address)))
 
 
 def fed_now(origin: str, view: View) -> list[str]:
-    """What mirrors or sources this stream now; of other accounts, as far as the server lists what feeds them."""
+    """What mirrors or sources this stream now; in other accounts, as far as the server lists what feeds them."""
     snapshot = view.snapshot
     live = (name for name in copiers(origin, view) if snapshot and name in snapshot.streams)
     listed = snapshot.copiers.get(origin, {})

@@ -1,4 +1,4 @@
-"""Values of a stream's configuration that are out of range: durations, sizes, numbers, text."""
+"""Values of a stream's configuration that are out of range: durations, sizes, numbers and text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LEAST: Mapping[str, int] = {
     "duplicate_window": 100 * MILLISECOND,
     "subject_delete_marker_ttl": SECOND,
 }
-"""The shortest duration servers take, by field."""
+"""The shortest duration that servers accept, by field."""
 MOST_REPLICAS = 5
 REFUSES_REPLICAS = Version(2, 14, 6)
 """First version that refuses replicas on a single server in updates too."""
@@ -24,15 +24,16 @@ LARGEST_MESSAGE = (1 << 31) - 1
 LONGEST_DESCRIPTION = 4096
 MOST_METADATA = 128 << 10
 TOMBSTONES = 1 << 62
-"""From this sequence on a file store takes a message for the mark of a deleted one (nats-server filestore.go, `tbit`)."""
+"""From this sequence on, a file store treats a message as the mark of a deleted one (nats-server filestore.go,
+`tbit`)."""
 
 
 @validity(544, "bad-duration", err_code=10052)
 def bad_duration(sent: Sent) -> Iterator[Finding]:
-    """A duration that is negative or too short, or a duplicate window that outlasts the messages.
+    """A duration is negative or too short, or a duplicate window is longer than the messages live.
 
-    Servers take max_age and duplicate_window from 100ms, delete markers from 1s, and refuse to remember message ids for
-    longer than max_age keeps the messages.
+    Servers accept max_age and duplicate_window from 100ms and delete markers from 1s. They refuse to remember message
+    ids for longer than max_age keeps the messages.
 
     Instead: write a longer duration; leave `duplicate_window` out to let it follow max_age.
     """
@@ -56,17 +57,19 @@ def bad_duration(sent: Sent) -> Iterator[Finding]:
 
 @validity(552, "out-of-range", err_code=(10052, 10133, 10025))
 def out_of_range(sent: Sent) -> Iterator[Finding]:
-    """A number or text that servers do not take: replicas beyond 0 to 5, messages of 2 GiB and more, a sequence below
+    """Servers do not accept this number or text: replicas beyond 0 to 5, messages of 2 GiB and more, a sequence below
     zero, a description over 4096 bytes, metadata over 128 KiB.
 
-    They refuse the whole configuration, or cannot even read it. A `first_seq` from 2^62 on they take, and at their next
-    start all messages from there on are *gone*: in a file they look like marks of deleted ones.
+    They refuse the whole configuration, or cannot even read it. They accept a `first_seq` from 2^62 on, and *lose* all
+    messages from there on at their next start: in a file these look like marks of deleted messages.
 
-    Instead: choose a value in the range the message names.
+    Instead: choose a value in the range that the message names.
     """
     replicas, size = sent.get("num_replicas") or 1, sent.get("max_msg_size") or 0
     if not 0 < replicas <= MOST_REPLICAS:
-        yield objection("num_replicas", f"{replicas} replicas is not 1 to {MOST_REPLICAS}", "write 1, 3 or 5")
+        yield objection(
+            "num_replicas", f"num_replicas {replicas} is not between 1 and {MOST_REPLICAS}", "write 1, 3 or 5"
+        )
     if size > LARGEST_MESSAGE:
         path = sent.own("max_msg_size")
         yield objection(
@@ -87,9 +90,9 @@ def _negative_sequences(sent: Sent) -> Iterator[Finding]:
     if sent.is_new and first >= TOMBSTONES and sent.get("storage") != "memory":
         yield objection(
             sent.own("first_seq"),
-            f"{sent.own('first_seq')} {first} is from 2^62 on, where a server takes messages for deleted ones: it would say ok "
+            f"{sent.own('first_seq')} {first} is 2^62 or more, where a server treats messages as deleted ones: it would answer ok "
             "and lose them all at its next restart",
-            "write a smaller one, with room for all messages to come; below 2^61 there always is",
+            "write a smaller number that leaves room for all messages to come, such as any below 2^61",
             reaction=Reaction.DOOMS,
         )
 
@@ -99,7 +102,7 @@ def _too_much_text(sent: Sent) -> Iterator[Finding]:
     if description > LONGEST_DESCRIPTION:
         yield objection(
             "description",
-            f"the description has {some(description, 'byte')}, servers take {LONGEST_DESCRIPTION}",
+            f"the description has {some(description, 'byte')}, and servers accept {LONGEST_DESCRIPTION}",
             "shorten it",
         )
     everything = {**(sent.get("metadata") or {}), **_own_metadata(sent)}
@@ -107,23 +110,23 @@ def _too_much_text(sent: Sent) -> Iterator[Finding]:
     if metadata > MOST_METADATA:
         yield objection(
             "metadata",
-            f"the metadata has {some(metadata, 'byte')} with the server's own, servers take {MOST_METADATA}",
+            f"the metadata has {some(metadata, 'byte')} with the server's own, and servers accept {MOST_METADATA}",
             "keep it shorter, or elsewhere",
         )
 
 
 def _own_metadata(sent: Sent) -> Mapping[str, str]:
-    """What the server adds and counts; in an update also what it told when it was asked how the stream is."""
+    """What the server adds and counts; in an update also what it reported when it was asked about the stream."""
     told = {} if sent.is_new else {"_nats.ver": str(sent.version), "_nats.level": "0"}
     return {"_nats.req.level": "0", **told}
 
 
 @validity(511, "replicas-on-single-server", err_code=10074)
 def replicas_on_single_server(sent: Sent) -> Iterator[Finding]:
-    """More than one replica on a server that is not clustered.
+    """A stream has more than one replica on a server that is not clustered.
 
-    CREATE is refused everywhere (10074). An update is accepted before 2.14.6, shows what was asked for, does nothing, and
-    the data is *gone* after the next restart.
+    Every version refuses to create it (10074). Versions before 2.14.6 accept an update and show the new number. They do
+    not apply it, and *lose* the data at their next restart.
 
     Instead: num_replicas: 1, or a cluster.
     """
@@ -133,8 +136,8 @@ def replicas_on_single_server(sent: Sent) -> Iterator[Finding]:
     doomed = not sent.is_new and sent.version < REFUSES_REPLICAS
     yield objection(
         "num_replicas",
-        f"{wanted} replicas need a cluster; this is a single server"
-        + (", which would say ok and lose everything at its next restart" if doomed else ""),
+        f"{wanted} replicas need a cluster, and this is a single server"
+        + (", which would answer ok and lose everything at its next restart" if doomed else ""),
         "write num_replicas: 1, or use a cluster",
         reaction=Reaction.DOOMS if doomed else None,
     )
@@ -144,7 +147,8 @@ def replicas_on_single_server(sent: Sent) -> Iterator[Finding]:
 def even_replicas(sent: Sent) -> Iterator[Finding]:
     """An even number of replicas: 2 survive no more failures than 1, and 4 no more than 3.
 
-    The server does it. A majority must agree on every message, so the extra replica costs disk and time and buys nothing.
+    The server accepts it. A majority must agree on every message, so the extra replica costs disk and time and gains
+    nothing.
 
     Instead: num_replicas: 3 or 5.
     """
@@ -162,14 +166,14 @@ def even_replicas(sent: Sent) -> Iterator[Finding]:
 def bad_placement(sent: Sent) -> Iterator[Finding]:
     """`placement.preferred` names the server that should lead.
 
-    Servers refuse it in a stream's configuration; it belongs into the request that asks a leader to step down.
+    Servers refuse it in a stream's configuration; it belongs in the request that asks a leader to step down.
 
     Instead: remove `preferred`; place by `cluster` and `tags`.
     """
     if "preferred" in (sent.get("placement") or {}):
         yield objection(
             "placement.preferred",
-            "placement.preferred is refused in a stream's configuration",
+            "servers refuse placement.preferred in a stream's configuration",
             "remove it; place by cluster and tags",
         )
 

@@ -1,4 +1,4 @@
-"""Subjects rewritten on their way: transforms of a stream and of its sources, and republishing."""
+"""Subjects that are rewritten on their way: transforms of a stream and of its sources, and republishing."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ REFUSALS = (10155, 10156, 10145, 10146, 10147, 10151, 10154, 10152, 10049, 10051
 
 @validity(549, "bad-transform", err_code=REFUSALS)
 def bad_transform(sent: Sent) -> Iterator[Finding]:
-    """A subject transform, of the stream or of a source, whose `src` is no subject, whose `dest` cannot be made from it,
-    or that takes the same subjects as another transform of its source.
+    """A subject transform of the stream or of a source is invalid: its `src` is not a subject, or its `dest` cannot be
+    made from it, or it takes the same subjects as another transform of its source.
 
-    Servers refuse it. They take numbers below 1, but mean nothing by them: 2.11 dies of `partition(0,…)` at the first
-    message.
+    Servers refuse it. They accept numbers below 1, although these mean nothing: 2.11 crashes on `partition(0,…)` at the
+    first message.
 
-    Instead: functions stand for whole tokens and count the `*` of `src` from 1; `>` ends both `src` and `dest`, or neither.
+    Instead: functions stand for whole tokens and count the `*` of `src` from 1; `>` ends both `src` and `dest`, or
+    neither.
     """
     if transform := sent.get("subject_transform"):
         yield from _one("subject_transform", transform, sent.version)
@@ -49,7 +50,7 @@ def _objection(path: str, problem: Problem, version: Version) -> Finding:
 
 
 def _same_subjects(sent: Sent, path: str, source: Json, transforms: Sequence[Json]) -> Iterator[Finding]:
-    """Of a mirror no two may meet; of a source none may lie inside another."""
+    """No two transforms of a mirror may overlap. No transform of a source may lie inside another."""
     for index, transform in enumerate(transforms):
         for other in transforms[:index]:
             one, two = transform.get("src", ""), other.get("src", "")
@@ -66,18 +67,18 @@ def _same_subjects(sent: Sent, path: str, source: Json, transforms: Sequence[Jso
 
 
 def _inside(inner: str, outer: str) -> bool:
-    """As servers ask it: nothing lies inside an empty subject, not even itself."""
+    """As servers check it: nothing lies inside an empty subject, not even itself."""
     return bool(outer) and is_subset(inner, outer)
 
 
 @validity(550, "bad-republish", err_code=10052)
 def bad_republish(sent: Sent) -> Iterator[Finding]:
-    """Republishing that has no destination, leads back into the stream, or cannot be made from its source.
+    """Republishing has no destination, leads back into the stream, or cannot be made from its source.
 
-    Servers refuse the last two. Without `dest` they take it: a new stream then republishes nothing; an update republishes
-    to where the message came from, so that the stream stores its own copies for ever.
+    Servers refuse the last two. They accept republishing without `dest`: a new stream then republishes nothing, and an
+    update republishes each message to its own subject, so that the stream stores its own copies forever.
 
-    Instead: a `dest` outside the stream's subjects, with `>` at the end where `src` has it.
+    Instead: a `dest` outside the stream's subjects, with `>` at the end if `src` has it.
     """
     republish = sent.get("republish")
     if not republish:
@@ -86,7 +87,7 @@ def bad_republish(sent: Sent) -> Iterator[Finding]:
     if not dest:
         yield objection(
             "republish.dest",
-            "republish has no dest; servers take that, and "
+            "republish has no dest; servers accept that, and "
             + ("republish nothing" if sent.is_new else "store every message again and again"),
             "write where to republish to, outside this stream's subjects",
             reaction=Reaction.INERT if sent.is_new else Reaction.HARMS,

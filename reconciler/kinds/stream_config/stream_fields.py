@@ -33,19 +33,20 @@ from reconciler.model.units import Bytes, Count, Duration, SequenceNumber
 from reconciler.model.wire.version import Version
 
 INVALID = 10052
-"""The err_code of most refusals of a stream configuration; the reason is only in the words."""
+"""The err_code of most refusals of a stream configuration; only the words tell why."""
 
 MAY_REMOVE_MIRROR = ((V2_11, Update.FIXED), (V2_12, Update.REMOVABLE))
 MAX_CONSUMERS = ((V2_11, Update.FIXED), (Version(2, 12, 5), Update.FREE))
 
-REMOVED = "The oldest messages are removed."
-REFUSED = "Publishes are refused."
-KEEPS_NEW, KEEPS_OLD = "more is stored, with discard old", "as much is stored, with discard new"
+REMOVED = "The server deletes the oldest messages."
+REFUSED = "The server refuses publishes."
+KEEPS_NEW, KEEPS_OLD = "more is stored, with discard old", "that much is stored, with discard new"
 FOLLOW = (Side.READERS, Side.DIRECT_GETS, Side.POSITIONS, Side.COPIES, Side.PUBLISHERS)
-"""Who else feels it when messages are removed; publishers where the server restarts and knows the ids of what is stored alone."""
-MORE_IS_KEPT = gain(WIDER, "More is kept, for longer.", Side.STORED, *FOLLOW)
+"""Others that notice when messages are deleted; publishers do if the server restarts and then knows only the ids of
+what is stored."""
+MORE_IS_KEPT = gain(WIDER, "The stream keeps more messages, for longer.", Side.STORED, *FOLLOW)
 ASKED_FOR = gain(
-    SET, "Publishers that ask for it get it, and readers what comes of it.", Side.PUBLISHERS, Side.STORED, Side.READERS
+    SET, "Publishers that ask for it get it, and readers get the result.", Side.PUBLISHERS, Side.STORED, Side.READERS
 )
 OF_A_LIMIT = (
     felt(301, Side.STORED, TIGHTER, REMOVED, KEEPS_NEW, FOLLOW),
@@ -58,7 +59,7 @@ class StreamConfig(Terms):
     """The server's StreamConfig without its name, which is the key in the file."""
 
     description: Annotated[str | None, Known(felt=NOT_FELT)] = None
-    """What this stream is for, at most 4096 bytes."""
+    """What the stream is for, in at most 4096 bytes. Left out: none."""
     subjects: Annotated[
         tuple[Subject, ...] | None,
         Known(
@@ -69,7 +70,8 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """Subjects stored here. Server: the stream's own name; none for a mirror or with sources."""
+    """Subjects whose messages the stream stores; `*` and `>` are wildcards. Left out: the stream's own name; none for
+    a mirror, or with `sources`."""
     retention: Annotated[
         Literal["limits", "interest", "workqueue"] | None,
         Known(
@@ -83,14 +85,15 @@ class StreamConfig(Terms):
                     302,
                     Side.STORED,
                     EVERY,
-                    "Messages that every consumer has acknowledged are removed.",
+                    "The server deletes messages that every consumer has acknowledged.",
                     "it becomes interest",
                     FOLLOW,
                 ),
             ),
         ),
     ] = None
-    """When messages go: by limits, when all consumers have acknowledged, or when one has. Server: limits."""
+    """When the server removes messages: `limits` when a limit is reached, `interest` also when every consumer has
+    acknowledged them, `workqueue` also when one consumer has."""
     max_consumers: Annotated[
         Count | None,
         Known(
@@ -100,38 +103,21 @@ class StreamConfig(Terms):
             err_code=INVALID,
             says="can not change MaxConsumers",
             felt=(
-                felt(609, Side.READERS, TIGHTER, "Clients cannot make another consumer (10026).", "as many are there"),
-                unfelt(WIDER, "Clients may make more consumers."),
+                felt(609, Side.READERS, TIGHTER, "Clients cannot create another consumer (10026).", "that many exist"),
+                unfelt(WIDER, "Clients may create more consumers."),
                 felt(
                     557,
                     Side.POSITIONS,
                     TIGHTER,
-                    "Consumers beyond it stay, and none of them can be made again.",
-                    "there are more",
+                    "Consumers beyond it stay, and none of them can be recreated.",
+                    "more exist",
                     (Side.READERS,),
                 ),
             ),
         ),
     ] = None
-    """How many consumers there may be. Server: -1, no limit (from 2.15 a server-wide limit of 1000 may hold)."""
-    max_msgs: Annotated[
-        Count | None,
-        Known(
-            unit="count",
-            default=-1,
-            felt=OF_A_LIMIT,
-        ),
-    ] = None
-    """How many messages are kept. Server: -1, no limit."""
-    max_bytes: Annotated[
-        Bytes | None,
-        Known(
-            unit="bytes",
-            default=-1,
-            felt=OF_A_LIMIT,
-        ),
-    ] = None
-    """How many bytes are kept, reserved in advance. Server: -1, no limit."""
+    """How many consumers the stream may have. Left out: no limit (-1); nats-server 2.15 and newer stop at 1000,
+    unless a number stands here or in the account."""
     max_age: Annotated[
         Duration | None,
         Known(
@@ -141,7 +127,26 @@ class StreamConfig(Terms):
             felt=(felt(301, Side.STORED, TIGHTER, REMOVED, "some are older", FOLLOW), MORE_IS_KEPT),
         ),
     ] = None
-    """Age after which messages are removed, at least 100ms; 0 keeps them. Server: 0, nanoseconds."""
+    """Age at which messages expire, at least 100ms; 0 keeps them. Left out: messages never expire (0)."""
+    max_msgs: Annotated[
+        Count | None,
+        Known(
+            unit="count",
+            default=-1,
+            felt=OF_A_LIMIT,
+        ),
+    ] = None
+    """How many messages the stream keeps; `discard` says what happens at that limit."""
+    max_bytes: Annotated[
+        Bytes | None,
+        Known(
+            unit="bytes",
+            default=-1,
+            felt=OF_A_LIMIT,
+        ),
+    ] = None
+    """How many bytes the stream keeps, reserved in the account from the beginning; `discard` says what happens
+    beyond."""
     max_msgs_per_subject: Annotated[
         Count | None,
         Known(
@@ -153,14 +158,14 @@ class StreamConfig(Terms):
                     601,
                     Side.PUBLISHERS,
                     TIGHTER,
-                    "Publishes on full subjects are refused.",
+                    "The server refuses publishes on full subjects.",
                     "discard_new_per_subject is set",
                 ),
                 MORE_IS_KEPT,
             ),
         ),
     ] = None
-    """How many messages are kept for each subject. Server: -1, no limit."""
+    """How many messages the stream keeps of each subject."""
     max_msg_size: Annotated[
         Bytes | None,
         Known(
@@ -171,14 +176,15 @@ class StreamConfig(Terms):
                     601,
                     Side.PUBLISHERS,
                     TIGHTER,
-                    "Publishes of larger messages are refused.",
-                    "messages are that large",
+                    "The server refuses larger messages.",
+                    "publishers send such messages",
                 ),
-                unfelt(WIDER, "Larger messages are stored."),
+                unfelt(WIDER, "The server accepts larger messages."),
             ),
         ),
     ] = None
-    """Larger messages are refused. Server: -1, no limit but the connection's."""
+    """The largest message that the stream stores, with its headers. Left out: no limit (-1) except the
+    connection's."""
     discard: Annotated[
         Literal["old", "new"] | None,
         Known(
@@ -189,14 +195,14 @@ class StreamConfig(Terms):
                     603,
                     Side.STORED,
                     SWITCHED,
-                    "Each publish removes the oldest messages.",
+                    "Each publish deletes the oldest messages.",
                     "it becomes old and a limit is reached",
                     FOLLOW,
                 ),
             ),
         ),
     ] = None
-    """At a limit, remove old messages or refuse new ones. Server: old."""
+    """What happens at a limit: `old` removes the oldest messages, `new` refuses new ones."""
     discard_new_per_subject: Annotated[
         bool | None,
         Known(
@@ -204,28 +210,28 @@ class StreamConfig(Terms):
             default=False,
             since=V2_10,
             felt=(
-                felt(601, Side.PUBLISHERS, SET, "Publishes on full subjects are refused.", "a subject is full"),
+                felt(601, Side.PUBLISHERS, SET, "The server refuses publishes on full subjects.", "a subject is full"),
                 felt(
                     603,
                     Side.STORED,
                     UNSET,
-                    "Each publish on a full subject removes its oldest message.",
+                    "Each publish on a full subject deletes its oldest message.",
                     "a subject is full",
                     FOLLOW,
                 ),
             ),
         ),
     ] = None
-    """Refuse new messages per subject; needs `discard: new` and `max_msgs_per_subject`. Server: false. Since 2.10."""
+    """Refuse new messages on each subject that is full. Needs `discard: new` and `max_msgs_per_subject`."""
     storage: Annotated[
         Literal["file", "memory"] | None,
         Known(
             default="file", update=Update.FIXED, err_code=INVALID, says="can not change storage type", felt=fixed(101)
         ),
     ] = None
-    """Where messages are kept; memory is lost at a restart. Server: file."""
+    """Where messages are stored: `file` on disk, `memory` only until the server restarts."""
     num_replicas: Annotated[Count | None, Known(unit="count", default=1, felt=NOT_FELT)] = None
-    """On how many servers, 1 to 5. Server: 1."""
+    """How many servers of the cluster hold a copy, 1 to 5."""
     no_ack: Annotated[
         bool | None,
         Known(
@@ -233,11 +239,11 @@ class StreamConfig(Terms):
             default=False,
             felt=(
                 felt(602, Side.PUBLISHERS, SET, "Publishers get no answer."),
-                gain(UNSET, "Publishers are answered.", Side.PUBLISHERS),
+                gain(UNSET, "Publishers get an answer.", Side.PUBLISHERS),
             ),
         ),
     ] = None
-    """Do not confirm publishes. Server: false."""
+    """Do not acknowledge publishes; publishers then never learn whether a message was stored."""
     duplicate_window: Annotated[
         Duration | None,
         Known(
@@ -248,17 +254,20 @@ class StreamConfig(Terms):
                     604,
                     Side.PUBLISHERS,
                     frozenset({Way.LOWERED}),
-                    "A message that is published again after the new window is stored twice.",
+                    "The server stores a message twice that is published again after the new window.",
                     "publishers repeat message ids",
                     also={Side.STORED},
                 ),
-                gain(frozenset({Way.RAISED, Way.SET}), "Ids are remembered for longer.", Side.PUBLISHERS, Side.STORED),
+                gain(
+                    frozenset({Way.RAISED, Way.SET}), "The server remembers ids longer.", Side.PUBLISHERS, Side.STORED
+                ),
             ),
         ),
     ] = None
-    """How long message ids are remembered, to refuse duplicates. Server: 2m, or a shorter max_age or server limit."""
+    """How long the server remembers message ids (`Nats-Msg-Id`) to drop duplicates, at least 100ms. Left out: 2m, or
+    less if `max_age` or a limit of the server is shorter."""
     placement: Annotated[Placement | None, Known(unit="mapping", nested_unordered=("tags",), felt=NOT_FELT)] = None
-    """Which servers hold it. Server: any."""
+    """Which servers hold the stream. Left out: any."""
     mirror: Annotated[
         StreamSource | None,
         Known(
@@ -266,10 +275,11 @@ class StreamConfig(Terms):
             update=MAY_REMOVE_MIRROR,
             err_code=10055,
             says="stream mirror configuration can not be updated",
-            felt=(felt(206, Side.COPIES, EVERY, "The stream stops copying its origin, for good."),),
+            felt=(felt(206, Side.COPIES, EVERY, "The stream stops copying its origin permanently."),),
         ),
     ] = None
-    """The stream this is an exact copy of. Removing it (from 2.12) makes this an ordinary stream, for good."""
+    """The stream that this one is an exact, read-only copy of. Removing it makes this an ordinary stream, which cannot
+    be undone. Left out: this is no mirror."""
     sources: Annotated[
         tuple[StreamSource, ...] | None,
         Known(
@@ -279,7 +289,7 @@ class StreamConfig(Terms):
                     304,
                     Side.COPIES,
                     EVERY,
-                    "Messages of an origin are copied again.",
+                    "The server copies messages of an origin again.",
                     "one is added or changes",
                     (Side.READERS, Side.POSITIONS),
                 ),
@@ -287,20 +297,20 @@ class StreamConfig(Terms):
                     305,
                     Side.COPIES,
                     EVERY,
-                    "The other messages of an origin never come.",
-                    "one is taken off that is behind",
+                    "The stream never gets the other messages of an origin.",
+                    "one is removed that is behind",
                     (Side.READERS,),
                 ),
             ),
         ),
     ] = None
-    """Streams whose messages are copied into this one."""
+    """Streams whose messages are copied into this one. Left out: none."""
     compression: Annotated[Literal["none", "s2"] | None, Known(default="none", since=V2_10, felt=NOT_FELT)] = None
-    """Compression of file storage, for new blocks. Server: none. Since 2.10."""
+    """How file storage is compressed: `none` or `s2`. A change applies only to data that is written after it."""
     first_seq: Annotated[
         SequenceNumber | None, Known(unit="count", since=V2_10, update=Update.INERT, felt=fixed(107))
     ] = None
-    """Sequence of the first message; only a new stream heeds it. Server: 1. Since 2.10."""
+    """Sequence number of the first message. Left out: 1. Updates: no effect on an existing stream."""
     subject_transform: Annotated[
         SubjectTransform | None,
         Known(
@@ -317,18 +327,18 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """Rewrites subjects before messages are stored. Since 2.10."""
+    """Rewrites the subjects of messages before they are stored. Left out: subjects stay."""
     republish: Annotated[
         Republish | None,
         Known(
             unit="mapping",
             felt=(
-                felt(607, Side.COPIES, OTHER, "Subscribers of the old destination hear nothing more."),
-                gain(SET, "Whoever subscribes hears what is stored.", Side.COPIES),
+                felt(607, Side.COPIES, OTHER, "Subscribers of the old destination receive nothing more."),
+                gain(SET, "Subscribers receive what is stored.", Side.COPIES),
             ),
         ),
     ] = None
-    """Publishes stored messages again for plain subscribers."""
+    """Publishes each stored message again, for plain subscribers. Left out: nothing is republished."""
     allow_direct: Annotated[
         bool | None,
         Known(
@@ -338,13 +348,13 @@ class StreamConfig(Terms):
                 felt(605, Side.DIRECT_GETS, UNSET, "Direct gets have no responders."),
                 gain(
                     SET,
-                    "Direct gets are answered, also of what a mirror that answered alone does not hold.",
+                    "Direct gets are answered, even for messages that a mirror which answered alone does not hold.",
                     Side.DIRECT_GETS,
                 ),
             ),
         ),
     ] = None
-    """Any replica may answer reads of single messages. Server: false."""
+    """Let every replica answer reads of single messages (direct get), not only the leader."""
     mirror_direct: Annotated[
         bool | None,
         Known(
@@ -363,7 +373,8 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """Mirrors may answer such reads for their origin. Server: as the origin's `allow_direct` where it can see it."""
+    """Let this mirror answer direct gets of its origin. Left out: as the origin's `allow_direct` if the server sees
+    the origin, else false."""
     sealed: Annotated[
         bool | None,
         Known(
@@ -378,14 +389,14 @@ class StreamConfig(Terms):
                     206,
                     Side.PUBLISHERS,
                     SET,
-                    "Nothing is stored, deleted or purged any more, for good.",
+                    "Nothing can ever be stored, deleted or purged again.",
                     also=(Side.DELETIONS, Side.COPIES),
                 ),
                 *fixed(201),
             ),
         ),
     ] = None
-    """Nothing goes in or out any more; cannot be undone and cannot be set at creation. Server: false."""
+    """Nothing is stored, deleted, purged or expired any more. A new stream cannot be sealed."""
     deny_delete: Annotated[
         bool | None,
         Known(
@@ -394,10 +405,10 @@ class StreamConfig(Terms):
             update=Update.ONE_WAY,
             err_code=INVALID,
             says="can not cancel deny message deletes",
-            felt=(felt(206, Side.DELETIONS, SET, "Single messages cannot be deleted, for good."), *fixed(202)),
+            felt=(felt(206, Side.DELETIONS, SET, "Single messages can never again be deleted."), *fixed(202)),
         ),
     ] = None
-    """Single messages cannot be deleted through the API; cannot be undone. Server: false."""
+    """Refuse requests to delete single messages."""
     deny_purge: Annotated[
         bool | None,
         Known(
@@ -406,22 +417,23 @@ class StreamConfig(Terms):
             update=Update.ONE_WAY,
             err_code=INVALID,
             says="can not cancel deny purge",
-            felt=(felt(206, Side.DELETIONS, SET, "The stream cannot be purged, for good."), *fixed(203)),
+            felt=(felt(206, Side.DELETIONS, SET, "The stream can never again be purged."), *fixed(203)),
         ),
     ] = None
-    """The stream cannot be purged; cannot be undone. Server: false."""
+    """Refuse requests to purge the stream."""
     allow_rollup_hdrs: Annotated[
         bool | None,
         Known(
             unit="flag",
             default=False,
             felt=(
-                felt(606, Side.PUBLISHERS, UNSET, "Messages with Nats-Rollup are refused."),
+                felt(606, Side.PUBLISHERS, UNSET, "The server refuses messages with Nats-Rollup."),
                 ASKED_FOR,
             ),
         ),
     ] = None
-    """A message may replace all earlier ones (`Nats-Rollup`). Server: false; true with delete markers or schedules."""
+    """Let a message replace all earlier ones of its subject or of the stream, by its header `Nats-Rollup`. Left
+    out: false; true with `subject_delete_marker_ttl` or `allow_msg_schedules`."""
     consumer_limits: Annotated[
         ConsumerLimits | None,
         Known(
@@ -432,25 +444,25 @@ class StreamConfig(Terms):
                     609,
                     Side.READERS,
                     SET | SWITCHED,
-                    "Consumers that clients make with more are refused.",
-                    "clients make such",
+                    "The server refuses consumers that clients create with more.",
+                    "clients create such consumers",
                 ),
                 felt(
                     554,
                     Side.POSITIONS,
                     EVERY,
-                    "Consumers that ask for more are refused, and those that say nothing take it over.",
+                    "The server refuses consumers that ask for more, and consumers that leave it out inherit it.",
                 ),
                 felt(
                     610,
                     Side.COPIES,
                     SET | SWITCHED,
-                    "Mirrors, sources and groups take in nothing more after the next restart.",
-                    "the consumer that feeds them would not keep the limits",
+                    "After its next restart the server copies nothing more to mirrors, sources and groups.",
+                    "the consumer that feeds them does not keep to the limits",
                 ),
                 gain(
                     OTHER,
-                    "Consumers that clients make may ask for more, and copies go on that a limit kept from copying.",
+                    "Consumers that clients create may ask for more, and copies that a limit had stopped continue.",
                     Side.READERS,
                     Side.POSITIONS,
                     Side.COPIES,
@@ -458,7 +470,7 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """Bounds for this stream's consumers, inherited by those that say nothing. Since 2.10."""
+    """Upper bounds for this stream's consumers; consumers that leave them out inherit them. Left out: none."""
     allow_msg_ttl: Annotated[
         bool | None,
         Known(
@@ -472,7 +484,8 @@ class StreamConfig(Terms):
             felt=(*fixed(204), ASKED_FOR),
         ),
     ] = None
-    """Messages may carry their own time to live; cannot be undone. Server: false. Since 2.11."""
+    """Let messages have a time to live of their own (`Nats-TTL`). Left out: false; true with
+    `subject_delete_marker_ttl`."""
     subject_delete_marker_ttl: Annotated[
         Duration | None,
         Known(
@@ -484,18 +497,19 @@ class StreamConfig(Terms):
                     607,
                     Side.STORED,
                     UNSET,
-                    "Watchers are not told when the last message of a subject expires.",
+                    "Watchers get no marker when the last message of a subject expires.",
                     also=(Side.READERS, Side.COPIES),
                 ),
                 unfelt(
                     frozenset({Way.RAISED, Way.LOWERED}),
-                    "Markers stand for longer or shorter, and watchers are told all the same.",
+                    "The server keeps markers longer or shorter, and watchers still get them.",
                 ),
                 ASKED_FOR,
             ),
         ),
     ] = None
-    """How long a marker stands for a subject whose last message expired, from 1s. Server: no markers. Since 2.11."""
+    """How long the server keeps a delete marker for a subject whose last message expired, at least 1s. Left out: no
+    markers."""
     allow_msg_counter: Annotated[
         bool | None,
         Known(
@@ -509,7 +523,7 @@ class StreamConfig(Terms):
             felt=fixed(105),
         ),
     ] = None
-    """Every subject is a counter; fixed at creation. Server: false. Since 2.12."""
+    """Make a counter of every subject, which messages increment (`Nats-Incr`)."""
     allow_atomic: Annotated[
         bool | None,
         Known(
@@ -517,10 +531,10 @@ class StreamConfig(Terms):
             default=False,
             since=V2_12,
             level=2,
-            felt=(felt(606, Side.PUBLISHERS, UNSET, "Atomic batches are refused."), ASKED_FOR),
+            felt=(felt(606, Side.PUBLISHERS, UNSET, "The server refuses atomic batches."), ASKED_FOR),
         ),
     ] = None
-    """Batches may be published as one. Server: false. Since 2.12."""
+    """Let clients publish several messages as one atomic batch."""
     allow_msg_schedules: Annotated[
         bool | None,
         Known(
@@ -534,7 +548,7 @@ class StreamConfig(Terms):
             felt=(*fixed(205), ASKED_FOR),
         ),
     ] = None
-    """Messages may be scheduled for later; cannot be undone. Server: false. Since 2.12."""
+    """Let messages be scheduled for a later time (`Nats-Schedule`)."""
     persist_mode: Annotated[
         Literal["default", "async"] | None,
         Known(
@@ -547,7 +561,7 @@ class StreamConfig(Terms):
             felt=fixed(106),
         ),
     ] = None
-    """`async` confirms before data is on disk; fixed at creation. Server: default. Since 2.12."""
+    """When a publish is acknowledged: `default` when the message is written, `async` possibly before."""
     allow_batched: Annotated[
         bool | None,
         Known(
@@ -555,9 +569,10 @@ class StreamConfig(Terms):
             default=False,
             since=V2_14,
             level=4,
-            felt=(felt(606, Side.PUBLISHERS, UNSET, "Fast batches are refused."), ASKED_FOR),
+            felt=(felt(606, Side.PUBLISHERS, UNSET, "The server refuses fast batches."), ASKED_FOR),
         ),
     ] = None
-    """Fast batches with flow control may be published. Server: false. Since 2.14."""
+    """Let clients publish fast batches, which have flow control."""
     metadata: Annotated[dict[str, str] | None, Known(unit="mapping", since=V2_10, felt=NOT_FELT)] = None
-    """Labels of your own kept by the server, together at most 128 KiB; `_nats.*` is the server's. Since 2.10."""
+    """Key-value pairs of your own that the server keeps, together at most 128 KiB. Keys that begin with `_nats.`
+    belong to the server. Left out: none."""

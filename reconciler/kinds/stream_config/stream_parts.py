@@ -14,77 +14,82 @@ from reconciler.model.units import Count, Duration, SequenceNumber
 
 
 class Placement(Spec):
-    """Where in a cluster or super-cluster the replicas live; a single server accepts and ignores it."""
+    """Where in a cluster or super-cluster the replicas are. A single server accepts this and ignores it."""
 
     cluster: Annotated[str | None, Known()] = None
-    """Name of the cluster that holds the replicas. Server: any cluster."""
+    """Name of the cluster that holds the replicas. Left out: any cluster."""
     tags: Annotated[tuple[str, ...] | None, Known(unit="list", ordered=False)] = None
-    """Tags every chosen server must have. Server: none."""
+    """Tags that every chosen server must have. Left out: none."""
     preferred: Annotated[str | None, Known(since=V2_10)] = None
-    """Server that should lead. Servers refuse it in a stream's configuration; use a step-down request instead."""
+    """The server that should lead. Servers refuse it in a stream's configuration; ask the leader to step down
+    instead. Left out: none."""
 
 
 class SubjectTransform(Spec):
     """Rewrites subjects that match `src` to `dest`."""
 
     src: Annotated[Subject | None, Known()] = None
-    """Subjects to rewrite; may hold wildcards. Server: `>`."""
+    """Subjects to rewrite; wildcards are allowed. Left out: `>`, all of them."""
     dest: Annotated[Subject | None, Known()] = None
-    """What they become, with functions such as `{{wildcard(1)}}` and `{{partition(8,1)}}`; empty keeps the subject."""
+    """What they become, with functions such as `{{wildcard(1)}}` and `{{partition(8,1)}}`. Left out: the subject
+    stays."""
 
 
 class External(Spec):
-    """Reaches a stream in another account or domain."""
+    """The way to a stream in another account or domain."""
 
     api: Annotated[Subject | None, Known()] = None
-    """API prefix that leads there, for example `$JS.hub.API`."""
+    """API prefix that leads there, for example `$JS.hub.API`. Left out: none."""
     deliver: Annotated[Subject | None, Known()] = None
-    """Prefix for the subjects messages are delivered on. Server: none."""
+    """Prefix of the subjects on which the messages are delivered. Left out: none."""
 
 
 class SourceConsumer(Spec):
-    """A durable consumer on the origin that is used instead of a temporary one."""
+    """A durable consumer of the origin that feeds the copy, instead of a temporary one."""
 
     name: Annotated[Name | None, Known()] = None
-    """The consumer's name."""
+    """The consumer's name. Left out: none."""
     deliver_subject: Annotated[Subject | None, Known()] = None
-    """The consumer's own deliver subject, a literal."""
+    """The consumer's own deliver subject, without wildcards. Left out: none."""
 
 
 class StreamSource(Spec):
-    """A stream that messages are copied from."""
+    """A stream from which messages are copied."""
 
     name: Annotated[Name, Known(), Field(min_length=1)]
-    """The origin's name."""
-    opt_start_seq: Annotated[SequenceNumber | None, Known(unit="count")] = None
-    """First sequence to copy. Server: the first there is."""
-    opt_start_time: Annotated[Time | None, Known(unit="time")] = None
-    """Copy messages stored at or after this time. Server: all."""
+    """Name of the stream that messages are copied from, its origin."""
     filter_subject: Annotated[Subject | None, Known()] = None
-    """Copy only matching subjects; not together with `subject_transforms`. Server: all."""
+    """Copy only messages whose subjects match. Excludes `subject_transforms`. Left out: all."""
+    opt_start_seq: Annotated[SequenceNumber | None, Known(unit="count")] = None
+    """Sequence number of the first message to copy. Left out: the first one stored."""
+    opt_start_time: Annotated[Time | None, Known(unit="time")] = None
+    """Copy messages that were stored at or after this time. Left out: all."""
     subject_transforms: Annotated[tuple[SubjectTransform, ...] | None, Known(unit="list", since=V2_10)] = None
-    """Filters and rewrites at once: only subjects that match a `src` are copied. Since 2.10."""
+    """Copy only messages whose subjects match a `src`, and rewrite those to its `dest`. Left out: subjects stay."""
     external: Annotated[External | None, Known(unit="mapping")] = None
-    """Where the origin is, when it lives in another account or domain."""
+    """How to reach the origin in another account or domain. Left out: it is in this one."""
     consumer: Annotated[SourceConsumer | None, Known(unit="mapping", since=V2_14, level=4)] = None
-    """A durable consumer on the origin to copy through, made by its owner. Since 2.14."""
+    """A durable consumer of the origin to copy through, made by its owner. Left out: the server makes a temporary
+    one."""
 
 
 class Republish(Spec):
-    """Publishes every stored message again, for plain subscribers."""
+    """Republishes every stored message, for plain subscribers."""
 
     src: Annotated[Subject | None, Known(default=">")] = None
-    """Which stored subjects. Server: `>`."""
+    """Which stored subjects are published again. Left out: `>`, all of them."""
     dest: Annotated[Subject | None, Known()] = None
-    """Under which subject; must not lead back into the stream."""
+    """The subject they are published under; it must not lead back into the stream. Left out: none, which servers
+    refuse."""
     headers_only: Annotated[bool | None, Known(unit="flag", default=False)] = None
-    """Publish headers without the message. Server: false."""
+    """Publish the headers alone, without the messages."""
 
 
 class ConsumerLimits(Spec):
-    """Upper bounds for consumers of this stream, and what they inherit when they say nothing."""
+    """Upper bounds for the stream's consumers. A consumer that leaves them out inherits them."""
 
     inactive_threshold: Annotated[Duration | None, Known(unit="duration", since=V2_10)] = None
-    """Consumers idle for longer are deleted by the server; durables inherit it too. Server: none."""
+    """How long a consumer may have no client before the server deletes it; durable consumers inherit it too. Left out:
+    no bound."""
     max_ack_pending: Annotated[Count | None, Known(unit="count", since=V2_10)] = None
-    """Unacknowledged messages per consumer. Server: none."""
+    """How many messages of a consumer may be delivered and not yet acknowledged. Left out: no bound."""

@@ -1,4 +1,4 @@
-"""Streams in canonical form: from what a server echoes, and from what a file says by predicting that echo."""
+"""Streams in canonical form: from what a server echoes, and from what a file says, by predicting that echo."""
 
 from __future__ import annotations
 
@@ -54,15 +54,16 @@ _canon = Canon(
 
 
 def canonical(config: Config) -> dict[str, Json]:
-    """From a server's echo, or from any configuration in the server's names; the stream's name is not part of it."""
+    """The canonical form of a server's echo, or of any configuration with the server's names; the stream's name is not
+    part of it."""
     sparse = _canon(config)
     sparse.pop("name", None)
     return sparse
 
 
 def settle(body: Config, target: Target, *, name: str, origin: Config | None = None) -> Settled:
-    """What this server would echo for `body`. `origin` is the canonical configuration of the mirror's origin, where it
-    lives in the same account and is known. Fields this version lacks stay as written: a rule refuses them."""
+    """What this server would echo for `body`. `origin` is the canonical configuration of the mirror's origin, if that
+    is in the same account and known. Fields that this version lacks stay as written: a rule refuses them."""
     said = canonical(body)
     config = dict(said)
     _name_as_subject(config, name)
@@ -75,7 +76,7 @@ def settle(body: Config, target: Target, *, name: str, origin: Config | None = N
 
 
 def _sources(config: Config) -> dict[str, str]:
-    """Where values come from that the server sets by itself, or over whatever is said."""
+    """Where values come from that the server sets by itself, or instead of what the file says."""
     sealed = dict.fromkeys(("discard", "deny_delete", "deny_purge", "max_age", "allow_rollup_hdrs"), "from sealed")
     forced = "from subject_delete_marker_ttl" if "subject_delete_marker_ttl" in config else "from allow_msg_schedules"
     follows = {
@@ -86,7 +87,7 @@ def _sources(config: Config) -> dict[str, str]:
 
 
 STOCK: Config = {"first_seq": 1}
-"""What stands for left-out fields whose defaults a server shows, so that saying them is no different."""
+"""Left-out fields whose defaults a server shows, so stating the default makes no difference."""
 
 
 def _name_as_subject(config: dict[str, Json], name: str) -> None:
@@ -105,7 +106,8 @@ def _forced_by_markers_and_schedules(config: dict[str, Json], version: Version) 
 
 
 def _implied_republish(config: dict[str, Json]) -> None:
-    """Everything to everything would be a cycle, unless all subjects are transformed: then it means those."""
+    """Everything to everything would be a cycle, unless all subjects are transformed: then it means the transformed
+    ones."""
     transform, republish = config.get("subject_transform"), config.get("republish")
     if not transform or not republish or (republish["src"], republish.get("dest")) != (">", ">"):
         return
@@ -114,12 +116,12 @@ def _implied_republish(config: dict[str, Json]) -> None:
 
 
 def _filled(config: dict[str, Json], version: Version, origin: Config | None) -> dict[str, ServerDefault]:
-    """What the server fills in where the file says nothing."""
+    """What the server fills in for fields that the file leaves out."""
     filled: dict[str, ServerDefault] = {}
     if "duplicate_window" not in config:
         filled["duplicate_window"] = _window(config, version)
     if "mirror" in config and origin is not None and "external" not in config["mirror"]:
-        # The server writes the allow_direct of an origin that it sees over whatever the request says.
+        # The server overwrites this with the allow_direct of an origin that it can see, whatever the request says.
         config.pop("mirror_direct", None)
         direct = origin.get("allow_direct") or None
         filled["mirror_direct"] = ServerDefault(direct, source=f"from allow_direct of {config['mirror']['name']}")
@@ -136,7 +138,7 @@ def _window(config: Config, version: Version) -> ServerDefault:
 
 
 def _max_age(config: Config) -> int:
-    """The bound max_age puts on the window: none when there is no max_age, or when sealing has lifted it."""
+    """The bound that max_age puts on the window: none without max_age, or if sealing has lifted it."""
     return DUPLICATE_WINDOW if "sealed" in config else config.get("max_age", DUPLICATE_WINDOW)
 
 

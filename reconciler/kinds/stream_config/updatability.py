@@ -1,4 +1,4 @@
-"""Rules stamped from the field tables: one for every field that servers fix at creation or let change one way only."""
+"""Rules made from the field tables: one for every field that servers fix at creation or let change only one way."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reconciler.model.resource import Config, Json
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """A field's rule in words: its code and name, why the server cares, and the way out."""
+    """A field's rule in words: its code and name, why the server cares, and what to do instead."""
 
     code: str
     name: str
@@ -25,15 +25,15 @@ class Fixed:
     instead: str
     consentable: bool = False
     also: tuple[int, ...] = ()
-    """What the server answers where it stumbles over something else of the same change first."""
+    """What the server answers if it complains first about something else in the same change."""
     part_of: str = ""
-    """A field that sets this one too: where it is taken back, its own rule says all there is to say."""
+    """A field that sets this one too. If that field is taken back, its own rule says everything."""
     with_consent: str = ""
-    """What happens where the kind knows another way, for the rule's page."""
+    """What happens if the kind knows another way, for the rule's page."""
 
 
 Manner = Callable[[Change, View, Finding], Finding | None]
-"""What becomes of a refusal where the kind knows another way."""
+"""What becomes of a refusal if the kind knows another way."""
 
 
 def _configurations(change: Change) -> tuple[Config, Config]:
@@ -73,7 +73,7 @@ def _rule(field: str, about: Known, words: Fixed, of: str, manner: Manner, lower
         )
         return manner(change, view, refusal)
 
-    what = f"A change of `{field}` of an existing {of}: {_by_version(about)}."
+    what = f"`{field}` of an existing {of} changes. Updates: {about.updatability}."
     judge.__doc__ = "\n\n".join((what, words.why, f"Instead: {words.instead}{words.with_consent}."))
     return rule(
         words.code,
@@ -86,7 +86,7 @@ def _rule(field: str, about: Known, words: Fixed, of: str, manner: Manner, lower
 
 
 def _turn(found: FieldChange, about: Known) -> str:
-    """What was asked for: adding and removing are no changes from nothing and to nothing."""
+    """What was asked for: adding and removing are no changes from or to nothing."""
     if found.desired is None and about.default is None:
         return "go back to the server's own" if about.depends else "be removed"
     live, desired = (_shown(value, found) for value in (found.live, found.desired))
@@ -95,14 +95,6 @@ def _turn(found: FieldChange, about: Known) -> str:
             return f"change to {desired}"
         return f"be added ({desired})" if isinstance(found.desired, str | int) else "be added"
     return f"change from {live} to {desired}"
-
-
-def _by_version(about: Known) -> str:
-    """`fixed at creation`, or `fixed at creation before 2.12, then removable`."""
-    if isinstance(about.update, str):
-        return about.update
-    (_, first), *later = about.update
-    return str(first) + "".join(f" before {since.short}, then {update}" for since, update in later)
 
 
 def _shown(value: Json, found: FieldChange) -> str:

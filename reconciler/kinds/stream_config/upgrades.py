@@ -1,6 +1,7 @@
-"""What a newer or older server does with what it finds in its store, beside refusing it: rewrites, caps, what is new there.
+"""What a newer or older server does with what it finds in its store, apart from refusing it: rewrites, caps, and what
+is new in it.
 
-Measured by starting each version on stores that another one left.
+Measured by starting each version on stores that another version left.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.model.wire.version import SUPPORTED, Version
 
 OF_ROOM = frozenset({10005, 10026, 10027, 10028, 10047, 10113, 10120, 10122})
-"""err_codes about room, not about a configuration: a store that is there is opened all the same."""
+"""err_codes about room, not about a configuration: a server opens an existing store all the same."""
 
 CAP, CAPPED_SINCE = 1000, Version(2, 15)
-"""Consumers of a stream that names no limit, unless the server's settings say otherwise; no answer of the API shows it."""
+"""Consumers of a stream that sets no limit, unless the server's settings say otherwise; no answer of the API shows
+it."""
 
 
 class Rewrite(NamedTuple):
@@ -46,7 +48,8 @@ def _positive(becomes: Mapping[str, Json], raw: Config) -> Iterator[Rewrite]:
 
 
 FORCING = ("subject_delete_marker_ttl", "allow_msg_schedules")
-"""They turn roll-ups on and `deny_purge` off whenever the server reads the configuration, also that of a sealed stream."""
+"""These turn roll-ups on and `deny_purge` off whenever the server reads the configuration, even that of a sealed
+stream."""
 _UNSEALED = {"deny_purge": False, "allow_rollup_hdrs": True}
 _STREAM = dict.fromkeys(LIMITS, -1)
 _CONSUMER = {
@@ -56,11 +59,14 @@ _CONSUMER = {
 
 
 def capped(raw: Config, consumers: int, target: Target) -> str | None:
-    """Why no further consumer can be made of a stream that has so many; those there are stay."""
+    """Why no further consumer can be created on a stream that has this many; existing ones stay."""
     named = max(raw.get("max_consumers", -1), target.limits.get("max_consumers", -1))
     if target.version < CAPPED_SINCE or named > 0 or consumers < CAP:
         return None
-    return f"it has {some(consumers, 'consumer')}; from {CAPPED_SINCE.short} on a stream without max_consumers takes no more than {CAP:_}"
+    return (
+        f"it has {some(consumers, 'consumer')}, and from {CAPPED_SINCE.short} on a stream without max_consumers accepts no more than "
+        f"{CAP:_}"
+    )
 
 
 SHOWN = 5
@@ -74,21 +80,20 @@ class News(NamedTuple):
 
 
 NEWS = (
-    News(V2_12, "Requests with a field the server does not know are refused (10025); 2.11 said ok and dropped the field."),
-    News(V2_12, "A mirror can be promoted by removing `mirror`, for good."),
+    News(V2_12, "The server refuses requests with a field that it does not know (10025); 2.11 answered ok and dropped the field."),
+    News(V2_12, "Removing `mirror` promotes a mirror, which cannot be undone."),
     News(Version(2, 12, 5), "max_consumers of a stream may change."),
-    News(Version(2, 14), "num_replicas above 1 is refused on a single server; before, an update was accepted, and the stream "
-         "was gone at the next start."),
-    News(Version(2, 14), "A first max_msgs_per_subject trims at once; before, each subject with its next message."),
-    News(Version(2, 14, 4), "mem_storage of an existing consumer cannot change: applications that update it so are refused "
-         "(10012)."),
-    News(Version(2, 15), "Retention changed to interest while nobody consumes removes every stored message."),
-    News(Version(2, 15), "A stream without max_consumers takes no more than 1_000, and no answer of the API shows it."),
+    News(Version(2, 14), "A single server refuses num_replicas above 1; before, it accepted an update and lost the stream at its "
+         "next start."),
+    News(Version(2, 14), "A first max_msgs_per_subject trims at once; before, it trimmed each subject with its next message."),
+    News(Version(2, 14, 4), "mem_storage of an existing consumer cannot change: the server refuses such updates (10012)."),
+    News(Version(2, 15), "A change of retention to interest while nobody consumes deletes every stored message."),
+    News(Version(2, 15), "A stream without max_consumers accepts no more than 1_000 consumers, and no answer of the API shows it."),
 )  # fmt: skip
 
 
 def in_memory(snapshot: Snapshot) -> Iterator[str]:
-    """What no single server brings through a restart, of whatever version."""
+    """What no single server keeps through a restart, in any version."""
     if snapshot.target.is_clustered:
         return
     streams = [name for name, info in snapshot.streams.items() if info["config"].get("storage") == "memory"]
@@ -101,12 +106,12 @@ def in_memory(snapshot: Snapshot) -> Iterator[str]:
     if streams or consumers:
         what = [*(f"stream/{name}" for name in streams), *(f"consumer/{name}" for name in consumers)]
         rest = f" and {len(what) - SHOWN:_} more" if len(what) > SHOWN else ""
-        yield f"Kept in memory, and gone with any restart of a single server: {', '.join(what[:SHOWN])}{rest}."
+        yield f"A single server keeps these in memory and loses them at every restart: {', '.join(what[:SHOWN])}{rest}."
 
 
 def news(before: Version, after: Version) -> list[str]:
-    """What comes on the way from one version to a newer one."""
+    """What changes on the way from one version to a newer one."""
     newest = SUPPORTED[-1]
-    unknown = f"nats-server {after.short} is newer than what is known here; judged by the rules of {newest.short}."
+    unknown = f"nats-server {after.short} is newer than the versions known here; this uses the rules of {newest.short}."
     beyond = [unknown] if after[:2] > newest[:2] else []
     return [*beyond, *(one.words for one in NEWS if before < one.since <= after)]

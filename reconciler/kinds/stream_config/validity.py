@@ -20,27 +20,27 @@ OwnName = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """A stream's configuration as a request carries it, in the server's names, and who is asked."""
+    """A stream's configuration as a request carries it, in the server's names, and the server that gets it."""
 
     config: Config
     live: Config = field(default_factory=dict)
-    """What is there already; empty for a new stream."""
+    """What exists already; empty for a new stream."""
     target: Target
     is_new: bool
     own: OwnName = lambda name: name
-    """What the file calls a field."""
+    """The file's name for a field."""
 
     def get(self, name: str) -> Json:
-        """What is sent for a field, by the server's name; None where it is left out."""
+        """What is sent for a field, by the server's name; None if it is left out."""
         return self.config.get(name)
 
     @property
     def version(self) -> Version:
-        """The lowest version among the servers that answered; checks hold for that one."""
+        """The lowest version among the servers that answered; the checks use that one."""
         return self.target.version
 
     def touches(self, name: str) -> bool:
-        """Does the request change this field? Of a new stream it changes every one."""
+        """Does the request change this field? A new stream changes every field."""
         return self.is_new or self.config.get(name) != self.live.get(name)
 
 
@@ -51,7 +51,7 @@ Lower = Callable[[Change], tuple[Config, Config]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validity:
-    """A check with the last digits of its code, for families to stamp their own on."""
+    """A check with the last digits of its code; each family stamps its own letters on it."""
 
     number: int
     name: str
@@ -60,7 +60,7 @@ class Validity:
 
 
 def validity(number: int, name: str, *, err_code: int | tuple[int, ...] = ()) -> Callable[[Check], Validity]:
-    """Make a check of a function; its docstring is the page people read."""
+    """Makes a check from a function; its docstring is the page that people read."""
     err_codes = (err_code,) if isinstance(err_code, int) else err_code
     return lambda check: Validity(number=number, name=name, err_codes=err_codes, check=check)
 
@@ -68,7 +68,7 @@ def validity(number: int, name: str, *, err_code: int | tuple[int, ...] = ()) ->
 def stamped(
     family: str, checks: Sequence[Validity], lower: Lower, own: OwnName = lambda name: name
 ) -> tuple[Rule, ...]:
-    """The rules of one family; `lower` says what a change of this kind sends."""
+    """The rules of one family; `lower` tells what a change of this kind sends."""
     return tuple(_rule(family, one, lower, own) for one in checks)
 
 
@@ -90,7 +90,8 @@ def objection(path: str, message: str, fix: str, **more: Any) -> Finding:
 
 
 def is_since(version: Version, *firsts: Version) -> bool:
-    """Does this version have what came with `firsts`, the first patch of each release line that has it, oldest first?"""
+    """Does this version have what came with `firsts`, the first patch of each release line that has it, oldest
+    first?"""
     lines = [first for first in firsts if first[:2] <= version[:2]]
     return bool(lines) and version >= lines[-1]
 

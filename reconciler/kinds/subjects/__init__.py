@@ -1,1 +1,1 @@
-"""The algebra of subjects: what matches, meets, lies inside, is rewritten and divided."""
+"""The algebra of subjects: what matches, overlaps, lies inside, is rewritten and divided."""

@@ -1,4 +1,4 @@
-"""Filters of consumers, and which of them change hands on a work queue, where no two may overlap."""
+"""Filters of consumers, and which of them move between consumers of a work queue, where no two may overlap."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ def filters_of(config: Config) -> tuple[str, ...]:
 
 
 def written(filters: Sequence[str]) -> dict[str, Json]:
-    """Both fields that say filters, one of them absent."""
+    """Both filter fields, one of them absent."""
     if len(filters) == 1:
         return {"filter_subject": None if filters[0] in EVERYTHING else filters[0], "filter_subjects": None}
     return {"filter_subject": None, "filter_subjects": list(filters)}
 
 
 def is_work_queue(stream: str, view: View) -> bool:
-    """Live, since that is fixed at creation; a new stream has no consumers that could exchange anything."""
+    """Is the live stream a work queue? That is fixed at creation, and a new stream has no consumers that could exchange
+    anything."""
     info = view.snapshot.streams.get(stream)
     return info is not None and info["config"].get("retention") == "workqueue"
 
@@ -39,7 +40,7 @@ def held(change: Change) -> tuple[str, ...]:
 
 
 def is_parked(change: Change) -> bool:
-    """An earlier run was cut off before this consumer had started over."""
+    """An earlier run was interrupted before this consumer had started over."""
     return change.live is not None and any(map(is_parking_subject, filters_of(change.live.config)))
 
 
@@ -49,23 +50,23 @@ def parks(change: Change) -> bool:
 
 
 def wanted(change: Change) -> tuple[str, ...]:
-    """What it takes once this plan is applied: everything without a filter, nothing where it goes."""
+    """What it takes once this plan is applied: everything without a filter, nothing if it is deleted."""
     return filters_of(change.desired.config) if change.desired and change.action is not Action.DELETE else ()
 
 
 def gained(change: Change) -> list[str]:
-    """Subjects it takes and did not have; all of them while it has not started over."""
+    """Subjects that it takes and did not have; all of them while it has not started over."""
     before = () if is_parked(change) else held(change)
     return [one for one in wanted(change) if not any(is_subset(one, wider) for wider in before)]
 
 
 def lost(change: Change) -> list[str]:
-    """Subjects it lets go of."""
+    """Subjects that it gives up."""
     return [one for one in held(change) if one not in wanted(change)]
 
 
 def let_go(change: Change) -> list[str]:
-    """Subjects of which, afterwards, it takes less than before."""
+    """Subjects of which it takes less afterwards than before."""
     return [one for one in held(change) if not any(is_subset(one, wider) for wider in wanted(change))]
 
 

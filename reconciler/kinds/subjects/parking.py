@@ -1,6 +1,6 @@
-"""A subject for what has nothing else for a moment: nobody publishes to it, and it collides with nothing.
+"""A subject for an object that has no other for a moment: nobody publishes to it, and it collides with nothing.
 
-A stream left without subjects would capture its own name, and a consumer without a filter everything.
+A stream without subjects would capture its own name, and a consumer without a filter everything.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ MOST = 8
 
 
 def parking_subject(name: str, is_free: Callable[[str], bool]) -> str | None:
-    """`_parked.NAME`, or a variation of it where that is taken; None when everything is."""
+    """`_parked.NAME`, or a variation of it if that is taken; None if all are."""
     return next((subject for subject in _candidates(name) if is_free(subject)), None)
 
 

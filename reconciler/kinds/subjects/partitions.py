@@ -17,25 +17,23 @@ def fnv1a(key: bytes) -> int:
 
 
 def hash_key(subject: str, pattern: str, wildcards: Sequence[int]) -> str:
-    """The tokens that decide, glued together in the listed order; without a list the whole subject, dots included."""
+    """The deciding tokens, joined in the listed order; without a list the whole subject, dots included."""
     if not wildcards:
         return subject
     stars = [index for index, token in enumerate(pattern.split(".")) if token == "*"]
     tokens = subject.split(".")
-    # Servers accept 0 and negative numbers and then take the first token; our validators refuse them.
+    # Servers accept 0 and negative numbers and then use the first token; reconciler's checks refuse them.
     return "".join(tokens[stars[number - 1] if number > 0 else 0] for number in wildcards)
 
 
 def partition(subject: str, pattern: str, partitions: int, wildcards: Sequence[int] = ()) -> int:
-    """The partition the server's transform puts this subject into."""
+    """The partition into which the server's transform puts this subject."""
     return fnv1a(hash_key(subject, pattern, wildcards).encode()) % partitions
 
 
 def assign(members: Iterable[str], partitions: int) -> dict[str, list[int]]:
-    """Who owns what: distinct names in byte order, equal blocks, and what is left over one each from the first on.
-
-    Members beyond the number of partitions own nothing and are left out.
-    """
+    """Which member owns which partitions: distinct names in byte order get equal blocks, and the remaining partitions
+    one each from the first member on. Members beyond the number of partitions own nothing and are left out."""
     names = sorted(set(members), key=lambda name: name.encode())[: max(partitions, 0)]
     if not names:
         return {}
@@ -47,7 +45,7 @@ def assign(members: Iterable[str], partitions: int) -> dict[str, list[int]]:
 
 
 def by_owner(owners: Sequence[str | None]) -> dict[str, list[int]]:
-    """Each owner's partitions, in their order; those of nobody are left out."""
+    """Each owner's partitions, in their order; partitions without an owner are left out."""
     owned: dict[str, list[int]] = {}
     for number, owner in enumerate(owners):
         if owner is not None:
@@ -56,9 +54,10 @@ def by_owner(owners: Sequence[str | None]) -> dict[str, list[int]]:
 
 
 def rebalance(owners: Sequence[str | None], members: Iterable[str]) -> dict[str, list[int]]:
-    """Who owns what among these members, evenly, with as few partitions changing hands as that allows.
+    """Which of these members owns which partitions, evenly, with as few moves as that allows.
 
-    `owners` is the owner of each partition now. Nobody owns two more than another; members without a partition are left out.
+    `owners` is the current owner of each partition. No member owns two more than another; members without a partition
+    are left out.
     """
     names = sorted(set(members), key=lambda name: name.encode())
     if not names:
@@ -66,7 +65,7 @@ def rebalance(owners: Sequence[str | None], members: Iterable[str]) -> dict[str,
     share, rest = divmod(len(owners), len(names))
     found = by_owner(owners)
     owned = {name: found.get(name, []) for name in names}
-    # One more than the even share each: first to those who have that many, since then nothing moves for it.
+    # Some get one more than the even share: first those that already have that many, since then nothing moves.
     larger = set(sorted(names, key=lambda name: len(owned[name]) <= share)[:rest])
     room = {name: share + (name in larger) for name in names}
     kept = {name: owned[name][: room[name]] for name in names}

@@ -1,4 +1,5 @@
-"""Which of many subjects may meet this one? A tree by tokens, since comparing all with all takes minutes for thousands."""
+"""Which of many subjects may overlap with this one? A tree by tokens, since comparing all with all takes minutes for
+thousands."""
 
 from __future__ import annotations
 
@@ -14,18 +15,18 @@ class _Node:
     ends: list[Owned] = field(default_factory=list)
     """Subjects whose last token led here."""
     tails: list[Owned] = field(default_factory=list)
-    """Subjects that go on with `>`: whatever follows, they may meet."""
+    """Subjects that continue with `>`: they may overlap with whatever follows."""
     next: dict[str, _Node] = field(default_factory=dict)
 
 
 class SubjectIndex:
-    """Candidates only: whether two subjects really collide is for `subjects.collide` to say."""
+    """Candidates only: `subjects.collide` decides whether two subjects really collide."""
 
     def __init__(self) -> None:
         self._root = _Node()
 
     def add(self, stream: str, subject: str) -> None:
-        """Enter a subject under its owner's name: a stream, a consumer or an address."""
+        """Enters a subject under its owner's name: a stream, a consumer or an address."""
         node = self._root
         for token in subject.split("."):
             if token.startswith(">"):
@@ -40,7 +41,7 @@ class SubjectIndex:
 
 
 def _kind(token: str) -> str:
-    """The server takes every token that begins like a wildcard for one when it looks for collisions."""
+    """When it looks for collisions, the server treats every token that begins like a wildcard as one."""
     return token[0] if token[:1] in ("*", ">") else token
 
 

@@ -1,4 +1,4 @@
-"""The algebra of subjects: what is valid, what matches, what may meet, what lies inside what; and legal names."""
+"""The algebra of subjects: what is valid, what matches, what overlaps, what lies inside what; and valid names."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def is_subset(inner: str, outer: str) -> bool:
 
 
 def meet(one: str, other: str) -> str | None:
-    """The subject that matches just what both match; None when nothing does."""
+    """The subject that matches exactly what both match; None if nothing does."""
     if is_subset(one, other):
         return one
     if is_subset(other, one):
@@ -55,7 +55,7 @@ def meet(one: str, other: str) -> str | None:
 
 
 def _token(tokens: list[str], index: int) -> str | None:
-    """What stands at this place; a `>` at the end stands for every place that follows."""
+    """The token at this place; a `>` at the end stands for every place that follows."""
     if index < len(tokens):
         return tokens[index]
     return ">" if tokens[-1] == ">" else None
@@ -69,13 +69,13 @@ def meets(some: Iterable[str], others: Iterable[str]) -> list[str]:
 
 
 def collide(one: str, other: str) -> bool:
-    """May some literal subject match both? An invalid subject is matched by none: that is its only error."""
+    """Can some literal subject match both? None matches an invalid subject, whose only error is that it is invalid."""
     return overlap(one, other) and is_valid(one) and is_valid(other)
 
 
 def overlap(one: str, other: str) -> bool:
-    """The same of subjects known to be valid, as the server asks it: beside a real wildcard it takes tokens that merely
-    start with one (`*a`) for wildcards too, and so refuses a little more than it would have to."""
+    """The same for subjects known to be valid, as the server checks it. Beside a real wildcard it also treats tokens
+    that merely start with one (`*a`) as wildcards, and so refuses slightly more than it would have to."""
     if one == other:
         return True
     ones, others = one.split("."), other.split(".")
@@ -103,20 +103,20 @@ ALLOWED = ("$JS.EVENT.>", "$SYS.ACCOUNT.>")
 
 
 def reserved(subject: str) -> str | None:
-    """The server's own subjects that it takes in."""
+    """The server's own subjects that it captures."""
     taken = next((one for one in RESERVED if subject[:1] in "$*>" and collide(subject, one)), None)
     return None if taken and any(is_subset(subject, one) for one in ALLOWED) else taken
 
 
 def storable(config: Config) -> dict[int, str]:
-    """A stream's subjects by their index, without those that no server lets it have, whatever else there is: they are
-    errors by themselves, and what they would meet is none."""
+    """A stream's subjects by their index, without those that no server allows it. Those are errors by themselves, so
+    their overlaps are none."""
     subjects = enumerate(config.get("subjects") or ())
     return {i: one for i, one in subjects if is_valid(one) and (config.get("no_ack") or not reserved(one))}
 
 
 def name_problem(name: str) -> str | None:
-    """Why the server refuses this name of a stream or consumer; None when it is fine."""
+    """Why the server refuses this name of a stream or consumer; None if it is fine."""
     if not name:
         return "it is empty"
     if len(name.encode()) > LONGEST_NAME:

@@ -1,6 +1,8 @@
-"""Subject transforms: what a destination such as `{{partition(8,1)}}.orders.{{wildcard(1)}}` says, and why a server refuses it.
+"""Subject transforms: what a destination such as `{{partition(8,1)}}.orders.{{wildcard(1)}}` says, and why a server
+refuses it.
 
-Stricter than servers in one respect: no partitions (2.11 dies of it at the first message), and wildcards numbered below 1.
+Reconciler is stricter than servers in one respect: it refuses zero partitions (2.11 crashes on them at the first
+message), and wildcards numbered below 1.
 """
 
 from __future__ import annotations
@@ -29,12 +31,12 @@ class DestinationFunction(NamedTuple):
     """One function in a destination; it is a whole token."""
 
     name: str
-    """In lower case: servers do not mind the first letters."""
+    """In lower case: servers ignore the case of the first letters."""
     args: tuple[str, ...]
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """Its arguments as numbers. Raises ValueError where one is a text, as the second of `split` is."""
+        """Its arguments as numbers. Raises ValueError if one is a text, as the second of `split` is."""
         return tuple(int(arg) for arg in self.args)
 
 
@@ -44,14 +46,14 @@ def calls(dest: str) -> list[DestinationFunction]:
 
 
 def partition_call(dest: str) -> DestinationFunction | None:
-    """The partition function a destination starts with: `numbers[0]` partitions, then the wildcards that decide."""
+    """The partition function that a destination starts with: `numbers[0]` partitions, then the deciding wildcards."""
     call = _call(dest.split(".", maxsplit=1)[0])
     is_partition = call and call.name == "partition" and not list(_wrong_arguments(call))
     return call if call and is_partition and 1 <= _size(call) <= LARGEST else None
 
 
 def outcome(dest: str) -> str:
-    """Every subject a transform's destination can give: functions become `*`."""
+    """Every subject that a transform's destination can give: functions become `*`."""
     return ".".join("*" if _is_function(token) else token for token in dest.split("."))
 
 
@@ -60,7 +62,7 @@ def _is_function(token: str) -> bool:
 
 
 def transformed(subjects: Iterable[str], transform: Mapping[str, Json] | None) -> Iterator[str]:
-    """Subjects behind a transform: those it does not touch, and what it makes of the others."""
+    """Subjects after a transform: those it does not touch, and what it makes of the others."""
     if not transform or not transform.get("dest"):
         yield from subjects
         return
@@ -77,7 +79,7 @@ class Problem(NamedTuple):
 
     words: str
     refused: bool = True
-    """By servers. Otherwise they take it and make nonsense of it, or die of it."""
+    """Servers refuse it. Otherwise they accept it and misread it, or crash on it."""
 
 
 class _Asked(NamedTuple):
@@ -98,15 +100,15 @@ class _Asked(NamedTuple):
 
 
 def problem(src: str, dest: str, version: Version) -> str | None:
-    """Why this transform is refused; None when it is fine. An empty `src` is `>`, an empty `dest` changes nothing."""
+    """Why this transform is refused; None if it is fine. An empty `src` is `>`, an empty `dest` changes nothing."""
     found = worst_problem(src, dest, version)
     return found.words if found else None
 
 
 def worst_problem(src: str, dest: str, version: Version, *, republishing: bool = False) -> Problem | None:
-    """The first that servers refuse, else the first that only we object to."""
+    """The first problem that servers refuse, else the first that only reconciler objects to."""
     if src and not is_valid(src):
-        return Problem(f"`{src}` is not a subject", refused=bool(dest) or not republishing)
+        return Problem(f"`{src}` is not a valid subject", refused=bool(dest) or not republishing)
     found = _problems(dest, _Asked(src or ">", version, republishing)) if dest else ()
     return min(found, key=lambda one: not one.refused, default=None)
 
@@ -114,9 +116,9 @@ def worst_problem(src: str, dest: str, version: Version, *, republishing: bool =
 def _problems(dest: str, asked: _Asked) -> Iterator[Problem]:
     tokens, src = dest.split("."), asked.src
     if not all(tokens) or ">" in tokens[:-1]:
-        yield Problem(f"`{dest}` is not a subject")
+        yield Problem(f"`{dest}` is not a valid subject")
     if "*" in tokens:
-        yield Problem(f"`{dest}` holds `*`; write {{{{wildcard(1)}}}} for what the first `*` of `{src}` matched")
+        yield Problem(f"`{dest}` contains `*`; write {{{{wildcard(1)}}}} for what the first `*` of `{src}` matched")
     if (tokens[-1] == ">") != (src.rsplit(".", maxsplit=1)[-1] == ">"):
         yield Problem(f"`>` ends only one of `{src}` and `{dest}`; it must end both or neither")
     for token in tokens:
@@ -128,9 +130,9 @@ def _token_problems(token: str, asked: _Asked) -> Iterator[Problem]:
         yield from _out_of_range(token, (int(token[1:]),), asked)
     elif not _looks_like_a_function(token):
         if WHITE & set(token):
-            yield Problem(f"`{token}` holds white space", refused=not asked.republishing)
+            yield Problem(f"`{token}` contains white space", refused=not asked.republishing)
     elif (call := _call(token)) is None:
-        yield Problem(f"`{token}` is no function servers know")
+        yield Problem(f"`{token}` is not a function that servers know")
     else:
         yield from _call_problems(token, call, asked)
 
@@ -143,7 +145,7 @@ def _call_problems(token: str, call: DestinationFunction, asked: _Asked) -> Iter
         yield Problem(f"`{token}` {wrong}")
         return
     if call.name in ("partition", "random", *_BY_WILDCARD) and not 1 <= _size(call) <= LARGEST:
-        wraps = call.name == "partition" and asked.version < V2_12  # 2.11 takes it and counts on with 32 bits of it
+        wraps = call.name == "partition" and asked.version < V2_12  # 2.11 accepts it and counts with 32 bits of it
         yield Problem(f"`{token}` takes a size from 1 to {LARGEST}", refused=_size(call) > LARGEST and not wraps)
     if call.name == "partition":
         yield from _whole_subject(token, call, asked)
@@ -174,7 +176,7 @@ def _size(call: DestinationFunction) -> int:
 
 
 def _out_of_range(token: str, numbers: tuple[int, ...], asked: _Asked) -> Iterator[Problem]:
-    """Servers take numbers below 1 for the first token, unless there is nothing a number could name."""
+    """Servers treat numbers below 1 as the first token, unless `src` has no wildcard that a number could name."""
     there = asked.wildcards
     if wrong := [number for number in numbers if not 1 <= number <= there]:
         refused = asked.is_literal or max(wrong) > there

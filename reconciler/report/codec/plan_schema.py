@@ -1,4 +1,4 @@
-"""The published schema of a plan's JSON, strict: JSON Schema 2020-12, hand-written because it is a contract."""
+"""The published shape of a plan's JSON, strict: JSON Schema 2020-12, hand-written because it is a contract."""
 
 from __future__ import annotations
 
@@ -18,153 +18,366 @@ from reconciler.report.codec.schema_parts import (
     FLAG,
     INFO,
     POSITION,
+    RAW,
     TEXT,
     TEXTS,
     UNIT,
+    UNITS,
     VALUE,
     VERSION,
     Schema,
     fixed,
+    format_of,
     list_of,
     one_of,
     one_of_texts,
     published,
     ref,
+    says,
     schema_text,
 )
 
+ADDRESSES: Schema = {"type": "array", "items": ADDRESS}
+REASON, UNTIL = TEXT | says("Why, as the file says it."), TEXT | says("The last day on which it counts.")
+
 
 def plan_schema() -> str:
-    """Return the text of `plan.schema.json`, which also describes plans saved with `--out`."""
+    """The text of `plan.schema.json`, which also describes plans saved with `--out`."""
     return schema_text(_plan())
 
 
 def _plan() -> Schema:
-    counts = ("create", "update", "replace", "delete", "adopt", "keep", "orphan", "unknown", "refused")
     said = {
-        "summary": fixed(dict.fromkeys(counts, COUNT), forget=COUNT, absent=COUNT),
-        "changes": list_of("change"), "steps": list_of("step"), "unmanaged": {"type": "array", "items": ADDRESS},
-        "hidden": COUNT,
-    }  # fmt: skip
-    fingerprint = {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"}
+        "summary": _summary()
+        | says("How many resources there are of each action; a refused change counts as refused only."),
+        "changes": list_of("change") | says("Every resource that is not merely kept, by address."),
+        "steps": list_of("step") | says("What an apply would send, in an order that servers accept."),
+        "unmanaged": ADDRESSES | says("What is live, and neither declared nor remembered by this topology."),
+        "hidden": COUNT | says("Changes that `--only` and `--exclude` leave out."),
+    }
+    fingerprint = {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"} | says(
+        "Of all the rest, to notice edits and damage."
+    )
     return published(
         "reconciler plan",
-        "The changes to make in one account, how they were judged, and the steps that would run.",
-        fixed({**one_account(FORMAT), **said}, saved=ref("saved"), fingerprint=fingerprint),
+        "What would be done to one account, what was judged about it, and the steps that would run.",
+        fixed(
+            {**one_account(FORMAT), **said},
+            saved=ref("saved") | says("What `apply` needs beside the plan; only in plans saved with `--out`."),
+            fingerprint=fingerprint,
+        ),
         {**places(), **changes(), "step": _step(), "saved": _saved()},
     )
 
 
+def _summary() -> Schema:
+    return fixed(
+        {
+            "create": COUNT | says("To be made."),
+            "update": COUNT | says("To be changed in place."),
+            "replace": COUNT | says("To be deleted and made anew where they stand."),
+            "delete": COUNT | says("To be deleted."),
+            "adopt": COUNT | says("Live as declared, and to be remembered from now on."),
+            "keep": COUNT | says("As declared, with nothing to do."),
+            "orphan": COUNT | says("Remembered and live, but no longer declared; they are kept."),
+            "unknown": COUNT | says("Nobody could read what is live; nothing is done."),
+            "refused": COUNT | says("Refused, whatever the change was to be."),
+        },
+        forget=COUNT | says("No longer managed; the objects stay."),
+        absent=COUNT | says("Neither live nor wanted, such as what `removed:` names and nobody finds."),
+    )
+
+
 def findings_schema() -> str:
-    """Return the schema of reports without a plan, drift or outcome: a check of files, or a command that could not
-    work."""
+    """Of what has no plan, no drift and no outcome to show: a check of files, or a command that could not do its work."""
     whole = published(
         "reconciler findings",
-        "What `validate` found, or why another command could not work; the exit code is then 1, 64 or 130.",
-        fixed({"format": {"const": FORMAT}, "command": TEXT, "diagnostics": list_of("diagnostic")}, topology=TEXT),
+        "What `validate` found, or why another command could not do its work; that is exit code 1, 64 or 130.",
+        fixed(
+            {
+                "format": format_of(FORMAT),
+                "command": TEXT | says("The command that says so, as `plan` or `groups list`."),
+                "diagnostics": list_of("diagnostic") | says("What was found, in reading order."),
+            },
+            topology=TEXT | says("The topology it is about, where the files got as far as to say it."),
+        ),
         {name: places()[name] for name in ("diagnostic", "span")},
     )
     return schema_text(whole)
 
 
 def reports_schema() -> str:
-    """Return the schema of reports about several topologies: one report for each."""
+    """Of several topologies: what is said of one, for each of them."""
     each = [{"$ref": f"{name}.schema.json"} for name in ("plan", "drift", "apply", "findings")]
+    reports = {"type": "array", "minItems": 1, "items": {"anyOf": each}}
     whole = published(
         "reconciler reports",
-        "The report of a command about several topologies: a document for each, by the contract that it has alone.",
-        fixed({"format": {"const": FORMAT}, "reports": {"type": "array", "minItems": 1, "items": {"anyOf": each}}}),
+        "What a command says that takes several topologies: a document for each, by the contract that one alone has.",
+        fixed({
+            "format": format_of(FORMAT),
+            "reports": reports | says("One document for each topology, in the order in which they were worked on."),
+        }),
         {},
-    )
+    )  # fmt: skip
     return schema_text(whole)
 
 
 def one_account(format_: int) -> Schema:
-    """What every report about an account and the files of a topology contains."""
+    """What every look at an account by the files of a topology says."""
     return {
-        "format": {"const": format_}, "topology": TEXT, "target": ref("target"), "diagnostics": list_of("diagnostic"),
-        "read": COUNTS, "ledger_known": FLAG,
-    }  # fmt: skip
+        "format": format_of(format_),
+        "topology": TEXT | says("Name of the topology."),
+        "target": ref("target") | says("The account and the servers that answered."),
+        "diagnostics": list_of("diagnostic") | says("What was found beside the verdicts."),
+        "read": COUNTS | says("How many objects of each kind were read."),
+        "ledger_known": FLAG
+        | says("False: bucket `reconciler` could not be read, so nobody knows what was applied last."),
+    }
 
 
 def places() -> dict[str, Schema]:
-    """Where a plan was made, and what was found there."""
+    """Where a plan was made, and what was said where."""
     return {
         "target": fixed(
-            {"version": VERSION, "level": COUNT, "limits": CONFIG, "usage": CONFIG},
-            account=TEXT, user=TEXT, domain=TEXT, cluster=TEXT, peers=POSITION,
+            {
+                "version": VERSION | says("The lowest version of nats-server among those that answered."),
+                "level": COUNT | says("JetStream API level of the server."),
+                "limits": CONFIG | says("Limits of the account, as the server tells them."),
+                "usage": CONFIG | says("What the account uses, as the server tells it."),
+            },
+            account=TEXT | says("Name or public key of the account."),
+            user=TEXT | says("Name of the user; never in a saved plan."),
+            domain=TEXT | says("JetStream domain."),
+            cluster=TEXT | says("Name of the cluster. A missing key: a single server."),
+            peers=POSITION | says("How many servers take part in JetStream, where that is known."),
         ),
         "span": fixed(
-            {"file": TEXT, "line": POSITION, "column": POSITION, "end_line": POSITION, "end_column": POSITION}
+            {
+                "file": TEXT | says("Path of the file."),
+                "line": POSITION | says("First line, from 1."),
+                "column": POSITION | says("First column, from 1, in characters."),
+                "end_line": POSITION | says("Last line."),
+                "end_column": POSITION | says("Column behind the last character."),
+            }
         ),
         "diagnostic": fixed(
-            {"severity": one_of(Severity), "code": CODE, "name": TEXT, "message": TEXT},
-            address=TEXT, span=ref("span"), fix=TEXT,
+            {
+                "severity": one_of(Severity) | says("`error` fails the command; the others do not."),
+                "code": CODE | says("The code, for `reconciler explain`."),
+                "name": TEXT | says("The code's name."),
+                "message": TEXT | says("What is wrong, in a sentence."),
+            },
+            address=TEXT | says("The resource that it is about."),
+            span=ref("span") | says("The place in the files."),
+            fix=TEXT | says("What to do about it."),
         ),
-    }  # fmt: skip
+    }
 
 
 def changes() -> dict[str, Schema]:
-    """The change of one resource."""
+    """What would be done to one resource."""
     return {
         "change": fixed(
-            {"address": ADDRESS, "action": one_of(Action), "fields": list_of("field"), "verdicts": list_of("verdict"),
-             "consequences": list_of("consequence")},
-            span=ref("span"), reason=TEXT, adopts=FLAG, blocked_by=ADDRESS, record=ref("record"),
+            {
+                "address": ADDRESS | says("The resource."),
+                "action": one_of(Action) | says("What becomes of it."),
+                "fields": list_of("field") | says("Fields that differ."),
+                "verdicts": list_of("verdict") | says("What the rules say of it."),
+                "consequences": list_of("consequence") | says("What it does to messages and clients."),
+            },
+            span=ref("span") | says("Where the file declares it."),
+            reason=TEXT | says("Why, where the action alone does not say it."),
+            adopts=FLAG | says("True: it is live, and an apply makes it this topology's."),
+            blocked_by=ADDRESS | says("A blocked resource that it depends on."),
+            record=ref("record") | says("What is remembered of it once this is applied."),
         ),
-        "field": fixed(
-            {"path": TEXT, "class": one_of(FieldClass), "unit": UNIT},
-            live=VALUE, desired=VALUE, ordered=FLAG, nested_unordered=TEXTS, filled=TEXT, **INFO,
+        "field": _field(),
+        "verdict": _verdict(),
+        "consequence": fixed(
+            {"message": TEXT | says("What happens, in a sentence.")},
+            code=TEXT | says("The code whose page says more."),
+            quantities=COUNTS | says("What was counted, or how much it is at most."),
+            bounds=AMOUNTS | says("Of the quantities, those that were not counted, between two bounds."),
+            detail=CONFIG | says("Data for a picture, such as which partitions move."),
         ),
-        "verdict": fixed(
-            {"code": CODE, "name": TEXT, "outcome": one_of(Outcome), "message": TEXT, "address": ADDRESS,
-             "reaction": one_of_texts(*(one.name.lower() for one in Reaction))},
-            path=TEXT, span=ref("span"), fix=TEXT, to=VALUE, consentable=FLAG, consented=TEXT, quantities=COUNTS, bounds=AMOUNTS,
-            others={"type": "array", "items": fixed({"address": ADDRESS}, owner=TEXT)},
-        ),
-        "consequence": fixed({"message": TEXT}, code=TEXT, quantities=COUNTS, bounds=AMOUNTS, detail=CONFIG),
-        "record": fixed(
-            {"topology": TEXT, "fields": CONFIG, "revision": COUNT},
-            source=TEXT, git_revision=TEXT, filled=CONFIG, expected=CONFIG, left=TEXTS, protected=FLAG, knows=TEXT,
-            start=CONFIG, seen=CONFIG,
-        ),
-    }  # fmt: skip
+        "record": _record(),
+    }
+
+
+def _field() -> Schema:
+    return fixed(
+        {
+            "path": TEXT | says("The field, with dots and indexes: `sources[1].filter_subject`."),
+            "class": one_of(FieldClass)
+            | says("Who moved it since it was last applied: the file (`config`), somebody outside (`drifted`), or `both`; "
+                   "`plain` where nothing is remembered."),
+            "unit": UNIT | says(UNITS),
+        },
+        live=VALUE | says(f"The value that is live. {RAW}"),
+        desired=VALUE | says(f"The value that is wanted. {RAW}"),
+        ordered=FLAG | says("False: the order of the list means nothing."),
+        nested_unordered=TEXTS | says("Paths of such lists inside the value."),
+        filled=TEXT | says("Where the wanted value comes from, if the file leaves it out: `default`, `from consumer_limits`."),
+        **INFO,
+    )  # fmt: skip
+
+
+def _verdict() -> Schema:
+    other = fixed(
+        {"address": ADDRESS | says("What feels it.")},
+        owner=TEXT | says("The topology that applied it. A missing key: none that is known."),
+    )
+    return fixed(
+        {
+            "code": CODE | says("The rule, for `reconciler explain`."),
+            "name": TEXT | says("The rule's name."),
+            "outcome": one_of(Outcome) | says("What it means for the change, best first."),
+            "message": TEXT | says("What the rule saw, in a sentence."),
+            "address": ADDRESS | says("The resource."),
+            "reaction": one_of_texts(*(one.name.lower() for one in Reaction))
+            | says("What the server itself would do about it."),
+        },
+        path=TEXT | says("The field that it is about."),
+        span=ref("span") | says("The place in the files."),
+        fix=TEXT | says("What to do instead."),
+        to=VALUE | says("The value that a consent must name."),
+        consentable=FLAG | says("True: a consent lifts it."),
+        consented=TEXT | says("The reason that somebody gave for allowing it."),
+        quantities=COUNTS | says("What was counted, or how much it is at most."),
+        bounds=AMOUNTS | says("Of the quantities, those that were not counted, between two bounds."),
+        others={"type": "array", "items": other} | says("What feels it and is not of this topology."),
+    )
+
+
+def _record() -> Schema:
+    return fixed(
+        {
+            "topology": TEXT | says("The owner."),
+            "fields": CONFIG | says("What is managed, as applied; a field missing here had its default."),
+            "revision": COUNT | says("Revision of the entry in bucket `reconciler`; 0: there is none yet."),
+        },
+        source=TEXT | says("The repository that it came from."),
+        git_revision=TEXT | says("The git revision that it came from."),
+        filled=CONFIG | says("What the server filled in where the file said nothing."),
+        expected=CONFIG | says("Of these, what something else decided, such as a limit of the stream."),
+        left=TEXTS | says("Paths that the file left unmanaged."),
+        protected=FLAG | says("True: it was applied with `protect: true`."),
+        knows=TEXT | says("The newest minor of nats-server that the writing tool knew."),
+        start=CONFIG | says("Where a replacement had to begin, whatever the file says."),
+        seen=CONFIG | says("Which object it was, and how far it had come."),
+    )
 
 
 def _step() -> Schema:
+    uses = {"type": "object", "additionalProperties": TEXT}
     return fixed(
-        {"id": TEXT, "call": one_of(Call), "on": TEXTS, "address": ADDRESS},
-        body=CONFIG, set=CONFIG, unset=TEXTS, value=TEXT, revision=COUNT, before=CONFIG, level=COUNT,
-        bind=one_of(Bind), uses={"type": "object", "additionalProperties": TEXT}, after=TEXTS, undoes=TEXT, effect=TEXT,
-    )  # fmt: skip
+        {
+            "id": TEXT | says("Unique in its plan."),
+            "call": one_of(Call) | says("The request; a `gate` only looks and waits."),
+            "on": TEXTS | says("What it is done to: a stream, a stream and a consumer, or a bucket and a key."),
+            "address": ADDRESS | says("The resource that it serves."),
+        },
+        body=CONFIG | says("What is sent, or what a gate waits for."),
+        set=CONFIG | says("Fields that an update writes, in the server's names and raw values."),
+        unset=TEXTS | says("Fields that an update leaves out, which gives them the server's default."),
+        value=TEXT | says("Text of the entry that is written."),
+        revision=COUNT | says("Revision of the entry to expect; 0: the key must not exist."),
+        before=CONFIG | says("What must still be live, or this step and all behind it are left out."),
+        level=COUNT | says("JetStream API level that the server must have."),
+        bind=one_of(Bind) | says("The function that makes a value of this step's answer, for later steps."),
+        uses=uses | says("Where such values belong, with the step that makes each."),
+        after=TEXTS | says("Steps that must have succeeded before."),
+        undoes=TEXT | says("The step that must have been refused for this one to run."),
+        effect=TEXT | says("What it does, in words."),
+    )
 
 
 def _saved() -> Schema:
-    """What a saved plan holds beside the plan itself: both or neither of `saved` and `fingerprint`."""
-    terms = fixed(
-        {"only": TEXTS, "exclude": TEXTS, "allow": {"type": "array", "items": TEXTS}, "paths": TEXTS}, take_over=TEXTS
-    )
-    declared = fixed(
+    """What a plan kept for later has beside the plan itself: both or neither of `saved` and `fingerprint`."""
+    return fixed(
         {
-            "expect": CONFIG,
-            "resources": {"type": "array", "items": fixed({"address": ADDRESS, "spec": CONFIG})},
-            "removed": {"type": "array", "items": fixed({"address": ADDRESS, "reason": TEXT}, until=TEXT)},
-            "forget": {"type": "array", "items": ADDRESS},
+            "made_by": TEXT | says("Version of the tool that saved it."),
+            "empty": FLAG | says("True: it creates, updates, replaces and deletes nothing."),
+            "blocked": COUNT | says("Changes that are not carried out: refused, without consent, or unknown."),
+            "exit_code": COUNT | says("The exit code that the plan ended with."),
+            "terms": _terms() | says("Options that the plan was made with."),
+            "declared": _declared() | says("Everything that the files declare."),
+            "place": _place() | says("What tells this account from every other one."),
+            "seen": {"type": "object", "additionalProperties": CONFIG}
+            | says("The objects that it touches, as they were."),
+            "state": TEXT | says("Fingerprint of everything that was read."),
         },
-        moved={"type": "array", "items": fixed({"from": TEXT, "to": TEXT}, reason=TEXT, until=TEXT)},
-        guards={"type": "array", "items": fixed({"kind": TEXT, "upto": COUNT, "reason": TEXT}, until=TEXT)},
-        allow={
-            "type": "array",
-            "items": fixed({"code": TEXT, "on": TEXT, "reason": TEXT}, to=VALUE, until=TEXT, upto=CONFIG),
+        source=TEXT | says("The repository that the files are in."),
+        git_revision=TEXT | says("The git revision of the files."),
+    )
+
+
+def _terms() -> Schema:
+    return fixed(
+        {
+            "only": TEXTS | says("Given with `--only`."),
+            "exclude": TEXTS | says("Given with `--exclude`."),
+            "allow": {"type": "array", "items": TEXTS} | says("Given with `--allow`: code and address."),
+            "paths": TEXTS | says("The files and folders."),
         },
-        ignore_drift={"type": "array", "items": fixed({"address": TEXT, "reason": TEXT}, path=TEXT, until=TEXT)},
+        take_over=TEXTS | says("Given with `--take-over`."),
+    )
+
+
+def _declared() -> Schema:
+    resource = fixed({"address": ADDRESS | says("The resource."), "spec": CONFIG | says("What the file says of it.")})
+    removal = fixed({"address": ADDRESS | says("What to delete."), "reason": REASON}, until=UNTIL)
+    move = fixed(
+        {"from": TEXT | says("The address before."), "to": TEXT | says("The address from now on.")},
+        reason=REASON, until=UNTIL,
+    )  # fmt: skip
+    guard = fixed(
+        {"kind": TEXT | says("The kind."), "upto": COUNT | says("So many of them may go."), "reason": REASON},
+        until=UNTIL,
+    )
+    consent = fixed(
+        {
+            "code": TEXT | says("The rule."),
+            "on": TEXT | says("Of which resources: a pattern of addresses, or a label."),
+            "reason": REASON,
+        },
+        to=VALUE | says("The value consented to."),
+        until=UNTIL,
+        upto=CONFIG | says("How much may be lost at most."),
+    )
+    ignored = fixed(
+        {"address": TEXT | says("An address, or a pattern."), "reason": REASON},
+        path=TEXT | says("The field. A missing key: everything."),
+        until=UNTIL,
     )
     return fixed(
         {
-            "made_by": TEXT, "empty": FLAG, "blocked": COUNT, "exit_code": COUNT, "terms": terms, "declared": declared,
-            "place": fixed({}, account=TEXT, domain=TEXT, cluster=TEXT, id=TEXT, server=TEXT, at=TEXT, bucket=TEXT,
-                           reached={"type": "integer"}, streams=CONFIG),
-            "seen": {"type": "object", "additionalProperties": CONFIG}, "state": TEXT,
+            "expect": CONFIG | says("As in the file."),
+            "resources": _all(resource) | says("Every resource, parents first."),
+            "removed": _all(removal) | says("As in the file."),
+            "forget": ADDRESSES | says("As in the file."),
         },
-        source=TEXT, git_revision=TEXT,
-    )  # fmt: skip
+        moved=_all(move) | says("As in the file."),
+        guards=_all(guard) | says("As in the file."),
+        allow=_all(consent) | says("As at the top of the files."),
+        ignore_drift=_all(ignored) | says("As in the file."),
+    )
+
+
+def _place() -> Schema:
+    return fixed(
+        {},
+        account=TEXT | says("Name or public key of the account."),
+        domain=TEXT | says("JetStream domain."),
+        cluster=TEXT | says("Name of the cluster; empty for a single server."),
+        id=TEXT | says("The random id in bucket `reconciler`."),
+        server=TEXT | says("Id of the server that answered, which it has until it is started again."),
+        at=TEXT | says("When this was seen, by the server's clock."),
+        bucket=TEXT | says("When bucket `reconciler` was created."),
+        reached={"type": "integer"} | says("How often bucket `reconciler` was ever written."),
+        streams=CONFIG | says("The oldest streams, with when they were created."),
+    )
+
+
+def _all(items: Schema) -> Schema:
+    return {"type": "array", "items": items}

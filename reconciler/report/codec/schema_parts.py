@@ -1,4 +1,4 @@
-"""The parts of the published JSON Schemas: strict objects, and the types of values that all of them use."""
+"""What our published JSON Schemas are made of: strict objects, and the kinds of values that all of them hold."""
 
 from __future__ import annotations
 
@@ -15,51 +15,69 @@ COUNT: Schema = {"type": "integer", "minimum": 0}
 POSITION: Schema = {"type": "integer", "minimum": 1}
 TEXTS: Schema = {"type": "array", "items": TEXT}
 COUNTS: Schema = {"type": "object", "additionalProperties": {"type": "integer"}}
-AMOUNTS: Schema = {
-    "type": "object",
-    "additionalProperties": {
-        "type": "object",
-        "properties": {"least": COUNT, "about": COUNT, "most": COUNT},
-        "required": ["least", "most"],
-        "additionalProperties": False,
-    },
-}
-"""Bounds of numbers that were not counted exactly; `about` is an estimate between them."""
 CONFIG: Schema = {"type": "object"}
 CODE: Schema = {"type": "string", "pattern": "^[A-Z]{2}[0-9]{3}$"}
 VERSION: Schema = {"type": "string", "pattern": r"^\d+\.\d+\.\d+$"}
 ADDRESS: Schema = {"type": "string", "pattern": "^[a-z_]+(/[^/]+)+$"}
 VALUE: Schema = {"not": {"type": "null"}}
 UNIT: Schema = {"enum": list(get_args(Unit))}
-INFO: dict[str, Schema] = {
-    "default": VALUE,
-    "left_out": TEXT,
-    "units": {"type": "object", "additionalProperties": UNIT},
+
+
+def says(description: str) -> Schema:
+    """What a key means, to be joined to the schema of its values: `COUNT | says("…")`."""
+    return {"description": description}
+
+
+_AMOUNT: dict[str, Schema] = {
+    "least": COUNT | says("So much at least."),
+    "about": COUNT | says("A guess between the bounds."),
+    "most": COUNT | says("So much at most."),
 }
-"""What helps to read values of a field besides its unit: the meaning of absence, and the units inside."""
-"""Raw: durations in nanoseconds, sizes in bytes; absence is a missing key."""
+AMOUNTS: Schema = {
+    "type": "object",
+    "additionalProperties": {
+        "type": "object",
+        "properties": _AMOUNT,
+        "required": ["least", "most"],
+        "additionalProperties": False,
+    },
+}
+"""Numbers that were not counted, in bounds."""
+INFO: dict[str, Schema] = {
+    "default": VALUE | says("The value that stands for a missing one, where it is a fixed one."),
+    "left_out": TEXT | says("What a missing value means, in words: `no limit`."),
+    "units": {"type": "object", "additionalProperties": UNIT} | says("Units of the fields inside this one, by name."),
+}
+"""What helps to read values of a field, beside its unit: what absence means, and the units inside."""
+RAW = "Raw: durations in nanoseconds, sizes in bytes. A missing key: absent."
+UNITS = "How the values are to be read: durations are nanoseconds, sizes are bytes."
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def published(title: str, description: str, body: Schema, parts: Schema) -> Schema:
-    """Return the schema of a whole document; `parts` are the definitions it refers to."""
+    """The schema of a whole document; `parts` are what it refers to."""
     return {"$schema": DRAFT, "title": title, "description": description, **body, "$defs": parts}
 
 
 def schema_text(schema: Schema) -> str:
-    """Return a schema as it is published: indented JSON that ends in a newline."""
+    """A schema as it is published: indented JSON that ends in a newline."""
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def fixed(required: Schema, **optional: Schema) -> Schema:
-    """An object with these keys and no others; those in `required` must be present."""
+    """An object with these keys and no others; those in `required` must be there."""
     return {
         "type": "object",
         "properties": {**required, **optional},
         "required": sorted(required),
         "additionalProperties": False,
     }
+
+
+def format_of(number: int) -> Schema:
+    """The key that says by which version of its contract a document is written."""
+    return {"const": number} | says("Version of this contract. A number that you do not know: stop reading.")
 
 
 def ref(name: str) -> Schema:

@@ -42,8 +42,9 @@ def block(entry: ChangeEntry, paper: Paper) -> list[str]:
 
 def _one(entry: ChangeEntry, paper: Paper) -> list[str]:
     change = entry.first
-    title, children = _with_children(entry, visible(change.address) + removal(change), _place(change), paper)
-    lines = [_title(entry, title, _place(change), paper), *_at_rest(entry, paper), *field_lines(change.fields, paper)]
+    title, place = headed(entry)
+    title, children = _with_children(entry, title, place, paper)
+    lines = [title_line(entry, title, place, paper), *_at_rest(entry, paper), *field_lines(change.fields, paper)]
     for verdict in worst_first(change.verdicts):
         lines += verdict_lines(verdict, change, paper)
     for consequence in change.consequences:
@@ -54,10 +55,7 @@ def _one(entry: ChangeEntry, paper: Paper) -> list[str]:
 def _many(entry: ChangeEntry, paper: Paper) -> list[str]:
     """Show equal changes as one entry with a count and the first names; deleted objects are always all named."""
     changes = entry.changes
-    kind = changes[0].address.split("/")[0]
-    title = f"{len(changes):_} {kind_noun(kind, len(changes))}{removal(changes[0])}"
-    place = _place(changes[0])
-    lines = [_title(entry, title, f"{place} and {len(changes) - 1:_} more" if place else "", paper)]
+    lines = [title_line(entry, *headed(entry), paper)]
     lines += [*_at_rest(entry, paper), *field_lines(changes[0].fields, paper)]
     lines += many_verdict_lines(changes, paper)
     lines += many_consequence_lines(changes, paper)
@@ -65,7 +63,18 @@ def _many(entry: ChangeEntry, paper: Paper) -> list[str]:
     return [*lines, *named("namely", [*map(without_kind, changes)], paper, 4, entry.section is Section.DELETE)]
 
 
-def _title(entry: ChangeEntry, title: str, place: str, paper: Paper) -> str:
+def headed(entry: ChangeEntry) -> tuple[str, str]:
+    """What an entry is called, and its place: that of the first where it stands for many."""
+    change, number = entry.first, len(entry.changes)
+    place = _place(change)
+    if number == 1:
+        return visible(change.address) + removal(change), place
+    kind = kind_noun(change.address.split("/")[0], number)
+    return f"{number:_} {kind}{removal(change)}", f"{place} and {number - 1:_} more" if place else ""
+
+
+def title_line(entry: ChangeEntry, title: str, place: str, paper: Paper) -> str:
+    """The mark, the title and, at the right edge, the place."""
     left = f"{mark(entry)} {title}"
     line = paper.with_right(left, place)
     name, space, rest = left[2:].partition(" ")

@@ -118,11 +118,11 @@ def _grouped(
 def _sameness(section: Section, change: PlannedChange) -> object:
     """Changes with an equal key read the same except for their names and quantities."""
     kind = change.address.split("/")[0]
+    fields = tuple((f.path, repr(f.live), repr(f.desired), f.field_class) for f in change.fields)
     if section in (Section.ADOPT, Section.RECORD, Section.ORPHAN, Section.FORGET, Section.ABSENT):
-        return (kind, change.reason) if is_bare(change) else change.address
+        return (kind, change.reason, fields) if is_bare(change) else change.address
     if section is Section.CREATE:
         return change.address
-    fields = tuple((f.path, repr(f.live), repr(f.desired), f.field_class) for f in change.fields)
     verdicts = tuple((v.code, v.outcome, v.consented) for v in change.verdicts)
     words: object = len(change.consequences)
     if not change.fields:  # without fields the words are all there is

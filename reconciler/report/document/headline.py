@@ -73,11 +73,22 @@ def sums(plan: Plan, paper: Paper) -> str:
     """Return `1 refused, 1 needs consent · 1 create, 1 change · 163 unchanged`."""
     counts = Counter(section_of(change) for change in plan.changes)
     stops = [f"{counts[section]:_} {word}" for word, section in _STOPS if counts[section]]
-    changes = [counted(counts[section], word) for word, section in _CHANGES if counts[section]]
-    kept = [f"{counts[section]:_} {word}" for word, section in _KEPT if counts[section]]
-    kept.append(f"{plan.summary['keep']:_} unchanged")
-    parts = (paper.paint(", ".join(stops), "refused") if stops else "", ", ".join(changes), ", ".join(kept))
+    kept = [*_kept(counts), f"{plan.summary['keep']:_} unchanged"]
+    parts = (paper.paint(", ".join(stops), "refused") if stops else "", ", ".join(_changing(counts)), ", ".join(kept))
     return " · ".join(filter(None, parts))
+
+
+def tallied(counts: Mapping[Section, int]) -> list[str]:
+    """`3 creates`, `1 change`, `12 adopted`: what is neither stopped nor as declared already."""
+    return [*_changing(counts), *_kept(counts)]
+
+
+def _changing(counts: Mapping[Section, int]) -> list[str]:
+    return [counted(counts[section], word) for word, section in _CHANGES if counts[section]]
+
+
+def _kept(counts: Mapping[Section, int]) -> list[str]:
+    return [f"{counts[section]:_} {word}" for word, section in _KEPT if counts[section]]
 
 
 def next_line(plan: Plan, commands: CommandLines) -> str:

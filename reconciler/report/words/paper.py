@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,6 +17,8 @@ _STYLES: dict[Role, str] = {
     "refused": "bold red", "consent": "bold yellow", "create": "green", "update": "yellow",
     "delete": "red", "quiet": "dim", "head": "bold", "good": "bold green",
 }  # fmt: skip
+
+_COLOURS = re.compile("\x1b\\[[0-9;]*m")
 
 WIDTH = 100
 """The width where the reader's screen is unknown."""
@@ -38,8 +41,15 @@ def coloured() -> Paint:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paper:
     width: int = WIDTH
+    height: int | None = None
+    """Rows of the screen; None where it is written on none."""
     paint: Paint = plain
     verbose: bool = False
+
+    def rows(self, lines: Iterable[str]) -> int:
+        """How many rows of the screen these lines take, those that are wider than it included."""
+        each = (line for text in lines for line in _COLOURS.sub("", text).split("\n"))
+        return sum(max(1, -(-columns(line) // self.width)) for line in each)
 
     def wrapped(self, text: str, indent: int = 0) -> list[str]:
         """Wrap one paragraph to the width of the paper; words are never cut, so that everything can be copied."""

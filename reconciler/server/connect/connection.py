@@ -20,6 +20,7 @@ from nats.aio.client import Client, RawCredentials
 from nats.errors import Error as NatsError
 
 from reconciler.model.diagnostic import CannotContinue
+from reconciler.model.waits import waiting
 from reconciler.server.connect import credentials
 from reconciler.server.connect.options import ConnectOptions, Server
 from reconciler.server.connect.unreachable import Attempt, DialProgress, NoTls, explained
@@ -170,18 +171,19 @@ async def _attempt(options: ConnectOptions, server: Server, login: _Login, share
     began = time.monotonic()
     failure: BaseException | None = None
     try:
-        async with asyncio.timeout(share):
-            await nc.connect(
-                servers=[server.url],
-                error_cb=nc.remember,
-                allow_reconnect=False,
-                max_reconnect_attempts=1,  # 0 would never return
-                reconnect_time_wait=0,
-                connect_timeout=max(1, int(share) + 1),
-                inbox_prefix=options.inbox_prefix,
-                name="reconciler",
-                **login.to(server),
-            )
+        with waiting(f"for {options.where(server)} to let us in", share):
+            async with asyncio.timeout(share):
+                await nc.connect(
+                    servers=[server.url],
+                    error_cb=nc.remember,
+                    allow_reconnect=False,
+                    max_reconnect_attempts=1,  # 0 would never return
+                    reconnect_time_wait=0,
+                    connect_timeout=max(1, int(share) + 1),
+                    inbox_prefix=options.inbox_prefix,
+                    name="reconciler",
+                    **login.to(server),
+                )
     except (NatsError, OSError, TimeoutError, ValueError) as error:
         failure = nc.last if nc.stage is DialProgress.DIALLING and nc.last is not None else error
     finally:

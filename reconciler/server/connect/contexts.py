@@ -45,9 +45,13 @@ def config_home(environ: Mapping[str, str]) -> Path:
 
 
 def home(environ: Mapping[str, str]) -> Path:
-    """Return the user's home folder: `$HOME` where it is set, otherwise as the operating system knows it."""
-    found = environ.get("HOME")
-    return Path(found) if found else Path.home()
+    """The user's home folder: `$HOME` where it is set, else as the operating system knows it."""
+    if found := environ.get("HOME"):
+        return Path(found)
+    try:
+        return Path.home()
+    except RuntimeError:  # a container's user may be unknown
+        return Path("/")
 
 
 def selected(config: Path) -> str | None:

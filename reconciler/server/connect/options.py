@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -87,6 +87,14 @@ def resolve(flags: Settings, environ: Mapping[str, str], config_home: Path | Non
         said = said.over(contexts.load(name, folder, was_selected=name == selected))
     _refuse_unsupported(said, name)
     return _options(said, name, environ)
+
+
+def is_chosen(flags: Settings, environ: Mapping[str, str], config_home: Path | None = None) -> bool:
+    """A server is named or selected, so that where to work does not rest on the default."""
+    said = asked(flags, environ)
+    if replace(said, no_context=None, timeout=None) != Settings():
+        return True
+    return not said.no_context and contexts.selected(config_home or contexts.config_home(environ)) is not None
 
 
 def _options(said: Settings, context: str | None, environ: Mapping[str, str]) -> ConnectOptions:

@@ -37,15 +37,15 @@ def is_unknown(said: Answer | Put) -> bool:
 async def written(
     js: JetStream, send: Callable[[], Awaitable[Answer]], look: Callable[[], Awaitable[T | None]]
 ) -> Answer | T:
-    """Return the answer or, where none came, what `look` finds. None: nothing was done yet, so the write is sent
-    again."""
-    pauses = Pauses(js.patience)
-    while True:
-        said = await send()
-        if not is_unknown(said) or ((found := await look()) is None and not await pauses.rest()):
-            return said
-        if found is not None:
-            return found
+    """The answer; or, where none came, what `look` finds. None: nothing was done yet, so it is sent again."""
+    with Pauses(js.patience) as pauses:
+        while True:
+            said = await send()
+            if not is_unknown(said) or ((found := await look()) is None and not await pauses.rest()):
+                return said
+            if found is not None:
+                return found
+            pauses.tell(_looking(said))
 
 
 async def put(
@@ -58,19 +58,25 @@ async def put(
     headers: Mapping[str, str] | None = None,
     whoever: bool = False,
 ) -> Put:
-    """Write as `JetStream.put_entry` does, with the present entry as the answer where none came. With `whoever`, the
-    same value counts even when somebody else wrote it."""
-    pauses, perhaps_ours = Pauses(js.patience), whoever
-    while True:
-        said = await js.put_entry(bucket, key, value, expected_revision=expected_revision, headers=headers)
-        perhaps_ours = perhaps_ours or is_unknown(said)
-        if not perhaps_ours or not (is_unknown(said) or isinstance(said, Conflict)):
-            return said
-        there = await entry(js, bucket, key)
-        if isinstance(there, Entry) and (there.value, there.deleted) == (value, bool(headers)):
-            return Stored(there.revision)
-        if isinstance(said, Conflict) or not await pauses.rest():
-            return said
+    """As `JetStream.put_entry`, with what is there now as the answer where none came. `whoever`: the same is as good
+    when somebody else wrote it."""
+    perhaps_ours = whoever
+    with Pauses(js.patience) as pauses:
+        while True:
+            said = await js.put_entry(bucket, key, value, expected_revision=expected_revision, headers=headers)
+            perhaps_ours = perhaps_ours or is_unknown(said)
+            if not perhaps_ours or not (is_unknown(said) or isinstance(said, Conflict)):
+                return said
+            there = await entry(js, bucket, key)
+            if isinstance(there, Entry) and (there.value, there.deleted) == (value, bool(headers)):
+                return Stored(there.revision)
+            if isinstance(said, Conflict) or not await pauses.rest():
+                return said
+            pauses.tell(_looking(said))
+
+
+def _looking(said: Answer | Put) -> str:
+    return f"to know whether it was done, and looking again: {said}"
 
 
 async def delete(js: JetStream, bucket: str, key: str, *, expected_revision: int | None) -> Put:

@@ -32,6 +32,7 @@ from reconciler.model.wire.questions import (
 from reconciler.model.wire.snapshot import Entry, Scope, Snapshot
 from reconciler.server.read.copied import copied_up_to
 from reconciler.server.read.counting import holes, largest, messages_from, messages_since, oldest
+from reconciler.server.read.gathered import gathered
 from reconciler.server.read.listing import Listed, Unsettled, ask_each, listed
 from reconciler.server.read.peers import peers
 from reconciler.server.read.queues import queued_from
@@ -135,7 +136,7 @@ def _of_servers(found: Consumers) -> Consumers:
 async def ask(js: JetStream, questions: Iterable[Question]) -> Facts:
     """Answer questions that depend on the diff; a question without an answer gets the reason."""
     asked = tuple(dict.fromkeys(questions))
-    answers = await asyncio.gather(*(_asked(js, question) for question in asked))
+    answers = await gathered([_asked(js, question) for question in asked], "for what is counted for this plan")
     return {q: a if isinstance(a, dict) else Unanswered(str(a)) for q, a in zip(asked, answers, strict=True)}
 
 
@@ -195,7 +196,7 @@ def _remembered(entries: Mapping[str, Mapping[str, Entry]]) -> set[str]:
 async def _consumers(
     js: JetStream, streams: dict[str, Mapping[str, Json]], names: Sequence[str], unknown: dict[str, str]
 ) -> dict[str, Mapping[str, Mapping[str, Json]]]:
-    answers = await asyncio.gather(*(_consumers_of(js, name) for name in names))
+    answers = await gathered([_consumers_of(js, name) for name in names], "for the consumers of streams")
     found: dict[str, Mapping[str, Mapping[str, Json]]] = {}
     for name, said in zip(names, answers, strict=True):
         if isinstance(said, Listed):

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from reconciler.memory.lease import Found, Free, Held, Holder, Ours, encode_holder, found, lease_key
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.records import BUCKET
+from reconciler.model.waits import Wait, waiting
 from reconciler.server.read.read_kv import entry
 from reconciler.server.remember.capacity import STORES_NOTHING, VANISHES, way_out
 from reconciler.server.wire.api import NO_STREAM, Conflict, JetStream, NoAnswer, Put, Refusal, Silence, Stored, passes
@@ -149,6 +150,12 @@ class Leases:
         return None
 
     async def _take(self, topology: str, deadline: float, tell: Callable[[str], None]) -> Unavailable | None:
+        with waiting(f"for the lease of topology {topology}", deadline - now()) as wait:
+            return await self._taken(topology, deadline, tell, wait)
+
+    async def _taken(
+        self, topology: str, deadline: float, tell: Callable[[str], None], wait: Wait
+    ) -> Unavailable | None:
         told, unmoved = "", _Unmoved()
         while True:
             before = now()
@@ -166,6 +173,7 @@ class Leases:
                 unmoved.see(there.revision)
                 if str(there.holder) != told:
                     told, self.waited = str(there.holder), True
+                    wait.what, wait.quiet = f"for topology {topology}, which is being applied by {told}", 0
                     tell(f"topology {topology} is being applied by {told}; waiting up to {deadline - now():.0f} s")
             elif isinstance(there, Refusal | NoAnswer) and (why := _never(there)):
                 return Unavailable(why)

@@ -84,11 +84,11 @@ async def _made(js: JetStream, config: Mapping[str, Json]) -> Answer:
 
 
 async def _identify(js: JetStream) -> Diagnostic | None:
-    """Write the id; the first writer decides it. In a cluster the new bucket may need a moment until it listens."""
-    pauses = Pauses(js.patience)
-    while isinstance(said := await _put_id(js), Refusal | NoAnswer):
-        if not (passes(said) and await pauses.rest()):
-            return _cannot(said, "the bucket's id could not be written")
+    """The id; whoever comes first decides it. In a cluster the new bucket may take a moment to listen."""
+    with Pauses(js.patience, f"for bucket {BUCKET}, which was just made, to take its first entry") as pauses:
+        while isinstance(said := await _put_id(js), Refusal | NoAnswer):
+            if not (passes(said) and await pauses.rest()):
+                return _cannot(said, "the bucket's id could not be written")
     return None
 
 

@@ -29,11 +29,12 @@ async def verify(js: JetStream, done: Iterable[Done]) -> list[Failed]:
     if not last:
         return []
     verb = "LIST" if any(_is_clustered(outcome) for outcome in last.values()) else "NAMES"
-    pauses = Pauses(0 if any(_is_of_a_single_server(outcome) for outcome in last.values()) else FOLLOWS)
-    while True:
-        failed = await _look(js, last, verb)
-        if not failed or not await pauses.rest():
-            return failed
+    patience = 0 if any(_is_of_a_single_server(outcome) for outcome in last.values()) else FOLLOWS
+    with Pauses(patience, f"until every server shows what was done ({len(last):_} objects)") as pauses:
+        while True:
+            failed = await _look(js, last, verb)
+            if not failed or not await pauses.rest():
+                return failed
 
 
 async def _look(js: JetStream, last: Mapping[tuple[str, ...], Done], verb: str) -> list[Failed]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from reconciler.engine.bindings import first_asked
 from reconciler.model.resource import Json
+from reconciler.model.waits import waiting
 from reconciler.model.wire.info import away, copies, is_heard, partitions_of, stands_still
 from reconciler.model.wire.snapshot import Entry
 from reconciler.model.wire.steps import Step
@@ -36,18 +37,21 @@ LOOK_AGAIN = None
 async def _opened(run: RunContext, step: Step, look: Callable[[], Awaitable[Result | _Shut | None]]) -> Result:
     """Look until the state is reached or the step's time is over, and say what it waits for whenever that changes."""
     loop = asyncio.get_running_loop()
-    within, told = float(step.body["timeout"]) / 1e9, None
+    within = float(step.body["timeout"]) / 1e9
     deadline = loop.time() + within
-    while (seen := await look()) is LOOK_AGAIN or isinstance(seen, _Shut):
-        if seen is not LOOK_AGAIN:
-            deadline = loop.time() + within if seen.anew else deadline
-            if loop.time() >= deadline:
-                return seen.late
-            if seen.why != told:
-                told = seen.why
-                run.tell(step, f"waiting {told}")
-        await asyncio.sleep(POLL)
-    return seen
+    with waiting("", within, quiet=0) as wait:
+        while (seen := await look()) is LOOK_AGAIN or isinstance(seen, _Shut):
+            if seen is not LOOK_AGAIN:
+                if seen.anew:
+                    deadline = loop.time() + within
+                    wait.begins_anew(within)
+                if loop.time() >= deadline:
+                    return seen.late
+                if seen.why != wait.what:
+                    wait.what = seen.why
+                    run.tell(step, f"waiting {seen.why}")
+            await asyncio.sleep(POLL)
+        return seen
 
 
 async def consumers_gone(run: RunContext, step: Step) -> Result:

@@ -14,6 +14,7 @@ from typing import Any
 from reconciler.changes.recount import most
 from reconciler.engine.bindings import BINDS, Bind, passed, sourced, told_of_source
 from reconciler.model.resource import Json
+from reconciler.model.waits import waiting
 from reconciler.model.wire.steps import Step
 from reconciler.server.read import lost_answers as settled
 from reconciler.server.read.queues import OVERTAKEN, has_moved, is_gone, is_rewound, look, message
@@ -30,6 +31,11 @@ tries again after about two."""
 async def read(run: RunContext, step: Step) -> Result:
     """Look until the value to bind is known, or time is up. A look that was overtaken does not count, however long it
     took."""
+    with waiting(f"for {step.on[0]} to take in what {step.body['from']} holds", step.body["timeout"] / 1e9):
+        return await _read(run, step)
+
+
+async def _read(run: RunContext, step: Step) -> Result:
     loop, known = asyncio.get_running_loop(), BINDS[Bind(step.bind or Bind.RESUME_POINT)]
     deadline = loop.time() + step.body["timeout"] / 1e9
     stood, since, overtaken = None, loop.time(), 0
@@ -67,7 +73,12 @@ def _is_fed(seen: Mapping[str, Any]) -> bool:
 
 
 async def settle(run: RunContext, step: Step) -> Result:
-    """Update as soon as a message is stored; where none is to come, or none comes in time, a later run does it."""
+    """Updates as soon as a message is stored; where none is to come, or none comes in time, that is left to a later run."""
+    with waiting(f"for {step.on[0]} to store a message of {step.body['from']}", step.body["timeout"] / 1e9):
+        return await _settle(run, step)
+
+
+async def _settle(run: RunContext, step: Step) -> Result:
     loop = asyncio.get_running_loop()
     deadline = loop.time() + step.body["timeout"] / 1e9
     while True:

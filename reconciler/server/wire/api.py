@@ -16,6 +16,7 @@ from typing import Self, TypeVar
 from nats.aio.client import Client
 from pydantic_core import from_json
 
+from reconciler.model import waits
 from reconciler.model.resource import Json
 from reconciler.server.wire.pipeline import ForNow, NoAnswer, Pipeline, Reply, Silence, Unless, Window, always, first
 from reconciler.server.wire.shared_connection import Line
@@ -124,16 +125,34 @@ def _is_of_a_copy(said: Answer) -> bool:
     return bool(cluster and cluster.get("name") and not cluster.get("leader"))
 
 
+def _asked_again(what: str, said: object) -> str:
+    """What is waited for, where an answer is none that one can go on with."""
+    return f"until {what} is answered, and asking again: {said}"
+
+
 def encoded(body: Mapping[str, Json]) -> bytes:
     """Return the body of a request: compact JSON in UTF-8."""
     return json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 class Pauses:
-    """Pauses between attempts, longer and longer and never quite the same, until the time is over."""
+    """Rests between attempts, longer and longer and never quite the same, until patience is over. Inside a `with` block,
+    whoever watches is told for what, as `waits.Wait` has it."""
 
-    def __init__(self, patience: float) -> None:
+    def __init__(self, patience: float, what: str = "") -> None:
         self._deadline, self._pause = asyncio.get_running_loop().time() + patience, 0.05
+        self._what, self._patience = what, patience
+
+    def __enter__(self) -> Self:
+        self._wait = waits.begin(self._what, self._patience)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        waits.over(self._wait)
+
+    def tell(self, what: str) -> None:
+        """It is something else by now."""
+        self._wait.what = what
 
     async def rest(self) -> bool:
         """Pause, and return whether there is time for another attempt."""
@@ -270,7 +289,7 @@ class JetStream:
                 return self._persists and (said.outcome_unknown or said.why in PASSING)
             return isinstance(said, Refusal) and (said.err_code in TRANSIENT or self._stale(endpoint, body or {}, said))
 
-        return await self._patiently(lambda: self.request(endpoint, body, within=within), may_help)
+        return await self._patiently(endpoint, lambda: self.request(endpoint, body, within=within), may_help)
 
     async def write(self, endpoint: str, body: Mapping[str, Json] | None = None, *, level: int = 0) -> Answer:
         """Send a request that changes something, and repeat it only where it is certain that nothing was done."""
@@ -279,7 +298,9 @@ class JetStream:
             is_stale = isinstance(said, Refusal) and self._stale(endpoint, body or {}, said)
             return is_stale or self._was_not_done(said)
 
-        return await self._patiently(lambda: self.request(endpoint, body, level=level, unless=self._forbidden), again)
+        return await self._patiently(
+            endpoint, lambda: self.request(endpoint, body, level=level, unless=self._forbidden), again
+        )
 
     @property
     def _persists(self) -> bool:
@@ -291,14 +312,15 @@ class JetStream:
             return self._persists and said.why in PASSING and not lasts(self._forbidden())
         return isinstance(said, Refusal) and (said.err_code in NOTHING_DONE or said.is_for_want_of_a_server)
 
-    async def _patiently(self, ask: Callable[[], Awaitable[T]], again: Callable[[T], bool]) -> T:
+    async def _patiently(self, what: str, ask: Callable[[], Awaitable[T]], again: Callable[[T], bool]) -> T:
         said = await ask()
         if again(said):
-            pauses = Pauses(self.patience)
-            while await pauses.rest():
-                said = await ask()
-                if not again(said):
-                    break
+            with Pauses(self.patience, _asked_again(what, said)) as pauses:
+                while await pauses.rest():
+                    said = await ask()
+                    if not again(said):
+                        break
+                    pauses.tell(_asked_again(what, said))
         return said
 
     async def account(self) -> Mapping[str, Json] | None:
@@ -346,7 +368,7 @@ class JetStream:
             in_flight = self._persists and isinstance(said, Refusal) and said.err_code == IN_FLIGHT
             return in_flight or self._was_not_done(said)
 
-        said = await self._patiently(publish, again)
+        said = await self._patiently(f"entry {key} of bucket {bucket}", publish, again)
         if isinstance(said, Refusal) and said.err_code in WRONG_LAST_SEQUENCE:
             return Conflict(expected_revision or 0, said.description)
         if isinstance(said, Refusal | NoAnswer):

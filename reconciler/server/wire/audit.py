@@ -141,8 +141,12 @@ def _after(
     if config is not None:
         config = {**config, "pause_until": one.paused}
         return value(config), config
-    paused = value({"pause_until": one.paused})
-    return (held if paused is None else paused), None
+    is_asked = value({"pause_until": SOME_DAY}) != value({})
+    return (value({"pause_until": one.paused}) if is_asked else held), None
+
+
+SOME_DAY = "2099-01-01T00:00:00Z"
+"""Whoever asks about pauses gets another answer for it than for none."""
 
 
 def who_deleted(events: Sequence[Event], raw: Raw) -> Attribution:

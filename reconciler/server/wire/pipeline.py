@@ -20,6 +20,7 @@ from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.aio.transport import TcpTransport, Transport
 
+from reconciler.model import waits
 from reconciler.model.permissions import as_checked_in_its_domain
 from reconciler.server.wire.shared_connection import Line
 
@@ -136,6 +137,11 @@ class Pipeline:
         return self.nc._server_info.get("server_id")
 
     @property
+    def _server(self) -> str:
+        """The same, as people call it."""
+        return f"nats-server {self.nc._server_info.get('server_name') or ''}".rstrip()
+
+    @property
     def has_jetstream(self) -> bool:
         """Does that server itself have JetStream, rather than one behind a leaf node?"""
         return bool(self.nc._server_info.get("jetstream"))
@@ -226,6 +232,7 @@ class Pipeline:
             if (hindered := await self._hindered(subject, within, unless)) is not None:
                 return hindered
             token, waiting = self._expect(subject, within, ends)
+            wait = waits.begin(f"for {self._server} to answer {subject}", within if ends is first else None)
             try:
                 await self.nc.publish(subject, payload, reply=self._inbox + token, headers=headers)
                 if unless is not always:
@@ -236,6 +243,7 @@ class Pipeline:
             except nats.errors.Error as error:
                 return NoAnswer(Silence.UNSENT, f"{subject}: {str(error).removeprefix('nats: ')}")
             finally:
+                waits.over(wait)
                 del self._waiting[token]
 
     async def _hindered(self, subject: str, within: float, unless: Unless) -> NoAnswer | None:

@@ -149,16 +149,18 @@ async def position(client: Client, notes: Notes, stream: str, name: str, when: s
 
 
 async def starting(client: Client, notes: Notes, stream: str, readers: Iterable[tuple[str, Body]] = FRESH) -> None:
-    """Read by consumers that are created for it and deleted again."""
-    for words, config in readers:
-        body = {"stream_name": stream, "config": {"name": "probe", **config}}
-        answer = await client.ask(f"CONSUMER.CREATE.{stream}.probe", body)
+    """Read by consumers that are created for it and deleted again. Each has its own name, because the previous one may
+    still exist."""
+    for number, (words, config) in enumerate(readers):
+        name = f"probe-{number}"
+        body = {"stream_name": stream, "config": {"name": name, **config}}
+        answer = await client.ask(f"CONSUMER.CREATE.{stream}.{name}", body)
         if isinstance(answer, str):
             notes.add(f"start to read {words} from {stream}", Side.READERS, answer)
             continue
-        found = await client.pull(stream, "probe", {"batch": 5, **AT_ONCE})
+        found = await client.pull(stream, name, {"batch": 5, **AT_ONCE})
         notes.add(f"start to read {words} from {stream}", Side.READERS, str(found), f"stored at first in {stream}")
-        await client.ask(f"CONSUMER.DELETE.{stream}.probe")
+        await client.ask(f"CONSUMER.DELETE.{stream}.{name}")
 
 
 async def _subscribing(client: Client, notes: Notes, about: str, body: Body) -> None:

@@ -1,0 +1,90 @@
+"""Schemas as editors show them best: no generated titles, no null defaults, and no unions where one type says the same.
+
+Of a key whose value is a union, editors show what the parts say, and not what the key says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from reconciler.documents.schema.descriptions import Schema
+
+NULL = {"type": "null"}
+_MAY_BE_EMPTY = "may be empty"
+"""Marks a reference beside which null may stand, until its definition says so."""
+
+
+def polished(definitions: Mapping[str, Schema]) -> dict[str, Schema]:
+    """All definitions; one that something refers to as well as to nothing allows null by itself."""
+    plain = {name: _plain(definition) for name, definition in definitions.items()}
+    empty = {_name(reference) for reference in _references(plain) if _MAY_BE_EMPTY in reference}
+    own = {name: {**one, "type": ["object", "null"]} if name in empty else one for name, one in plain.items()}
+    return {name: _without_marks(definition, empty) for name, definition in own.items()}
+
+
+def _plain(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_plain(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return _of_one_type({key: _part(key, value) for key, value in schema.items() if not _is_noise(key, value)})
+
+
+def _part(key: str, value: Any) -> Any:
+    """`properties` holds names, not keywords: a field called `title` is no title."""
+    if key in ("properties", "$defs"):
+        return {name: _plain(below) for name, below in value.items()}
+    return value if key in ("default", "const", "enum", "required", "examples") else _plain(value)
+
+
+def _is_noise(key: str, value: Any) -> bool:
+    return (key in ("title", "advice") and isinstance(value, str)) or (key == "default" and value is None)
+
+
+def _of_one_type(schema: Schema) -> Schema:
+    """Null stays where it stands for an empty mapping or list; elsewhere a value must stand."""
+    members = schema.get("anyOf", [])
+    real = [member for member in members if member != NULL]
+    rest = {key: value for key, value in schema.items() if key != "anyOf"}
+    may_be_empty = len(real) < len(members) and any(_is_container(member) for member in real)
+    if len(real) != 1:
+        return {**rest, "anyOf": members if may_be_empty else real} if members else schema
+    (one,) = real
+    if not may_be_empty:
+        return {**rest, **_beside(rest, one)}
+    mark: Schema = {_MAY_BE_EMPTY: True} if "$ref" in one else {"type": [one["type"], "null"]}
+    return {**rest, **_beside(rest, {**one, **mark})}
+
+
+def _beside(rest: Schema, one: Schema) -> Schema:
+    """What the union's only part says, as far as the key itself does not."""
+    return {key: value for key, value in one.items() if key not in rest}
+
+
+def _is_container(schema: Schema) -> bool:
+    return "$ref" in schema or schema.get("type") in ("array", "object")
+
+
+def _references(schema: Any) -> Iterator[Schema]:
+    if isinstance(schema, list):
+        for part in schema:
+            yield from _references(part)
+    elif isinstance(schema, dict):
+        yield from [schema] if "$ref" in schema else []
+        yield from _references([*schema.values()])
+
+
+def _name(reference: Schema) -> str:
+    return str(reference["$ref"]).rpartition("/")[2]
+
+
+def _without_marks(schema: Any, empty: Collection[str]) -> Any:
+    """Whoever refers to one of these and takes no null says that it is a mapping."""
+    if isinstance(schema, list):
+        return [_without_marks(part, empty) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {key: _without_marks(value, empty) for key, value in schema.items() if key != _MAY_BE_EMPTY}
+    is_mapping = "$ref" in schema and _MAY_BE_EMPTY not in schema and _name(schema) in empty
+    return {**kept, "type": "object"} if is_mapping else kept

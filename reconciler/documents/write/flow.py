@@ -1,0 +1,183 @@
+"""What stands on one line, in form: `[a, b]` and `{key: value}` with one space where one belongs, and keys in their order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from typing import NamedTuple, Protocol, TypeVar
+
+from ruamel.yaml.tokens import (
+    AliasToken,
+    AnchorToken,
+    FlowEntryToken,
+    FlowMappingEndToken,
+    FlowMappingStartToken,
+    FlowSequenceEndToken,
+    FlowSequenceStartToken,
+    KeyToken,
+    ScalarToken,
+    ValueToken,
+)
+
+from reconciler.documents.read.shape import ANYTHING, Shape
+from reconciler.documents.write.tokens import Token
+
+STARTS = (FlowMappingStartToken, FlowSequenceStartToken)
+ENDS = (FlowMappingEndToken, FlowSequenceEndToken)
+MERGE = "<<"
+PRIVATE = range(0xE000, 0xF900)
+"""Characters that mean nothing to anybody: two of them stand for the braces of `${name}` while we work."""
+_NOT_IN_DOUBLE_QUOTES = re.compile(f'["\\\\{chr(PRIVATE.start)}-{chr(PRIVATE.stop - 1)}]')
+"""What would need an escape there, or stand for what may need one."""
+
+
+class HasKey(Protocol):
+    """An entry of a mapping, with the place of its first token and of the one behind its last."""
+
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def tokens(self) -> tuple[int, int]: ...
+
+
+class _Odd(Exception):
+    """Said in a way that is seldom seen, and stays as it is."""
+
+
+class _Entry(NamedTuple):
+    key: str
+    tokens: tuple[int, int]
+    text: str
+
+
+T = TypeVar("T", bound=HasKey)
+
+
+def arranged(entries: Sequence[T], names: Collection[str], tokens: Sequence[Token]) -> list[T]:
+    """The entries in the order of `names`, others behind them. What an alias refers to stays before it."""
+    ranks = {MERGE: -1, **{name: number for number, name in enumerate(names)}}
+    left = sorted(entries, key=lambda entry: ranks.get(entry.key, len(ranks))) if names else list(entries)
+    if left == entries or not any(_named(entry, tokens)[0] for entry in entries):
+        return left
+    return _anchors_first(left, entries, tokens)
+
+
+def _anchors_first(left: list[T], before: Sequence[T], tokens: Sequence[Token]) -> list[T]:
+    """An anchor may be given to something else later on: so neither do two of one name change places."""
+    made: list[T] = []
+    held = {id(entry): _named(entry, tokens) for entry in before}
+    earlier = {
+        id(entry): {id(other) for other in before[:index] if _meet(held[id(other)], held[id(entry)])}
+        for index, entry in enumerate(before)
+    }
+    while left:
+        there = {id(entry) for entry in made}
+        following = next(entry for entry in left if earlier[id(entry)] <= there)
+        left = [entry for entry in left if entry is not following]
+        made.append(following)
+    return made
+
+
+Named = tuple[set[str], set[str]]
+"""Anchors, and what aliases refer to."""
+
+
+def _named(entry: HasKey, tokens: Sequence[Token]) -> Named:
+    within = tokens[slice(*entry.tokens)]
+    return (
+        {token.value for token in within if type(token) is AnchorToken},
+        {token.value for token in within if type(token) is AliasToken},
+    )
+
+
+def _meet(one: Named, other: Named) -> bool:
+    return not (one[0].isdisjoint(other[0] | other[1]) and one[1].isdisjoint(other[0]))
+
+
+def closing(tokens: Sequence[Token], at: int) -> int:
+    """Where the bracket or brace that is opened at a token is closed."""
+    depth = 0
+    while True:
+        depth += (type(tokens[at]) in STARTS) - (type(tokens[at]) in ENDS)
+        if not depth:
+            return at
+        at += 1
+
+
+def scalar(text: str, token: Token) -> str:
+    """Double quotes instead of single ones, where what stands between them means the same in both."""
+    if token.style != "'" or _NOT_IN_DOUBLE_QUOTES.search(token.value):
+        return text
+    return f'"{token.value}"'
+
+
+class OneLine:
+    """Writes a value that stands on one line."""
+
+    def __init__(self, text: str, tokens: Sequence[Token]) -> None:
+        self._text, self._tokens = text, tokens
+        self._at = 0
+
+    def written(self, first: int, last: int, order: Shape) -> str:
+        """The value from one token to another, both included."""
+        self._at = first
+        try:
+            return self._value(order)
+        except _Odd:
+            return self.slice(first, last)
+
+    def slice(self, first: int, last: int) -> str:
+        """The text from one token to another, as it stands."""
+        return self._text[self._tokens[first].start_mark.index : self._tokens[last].end_mark.index]
+
+    def _value(self, order: Shape) -> str:
+        token, at = self._taken(), self._at - 1
+        if type(token) is AnchorToken:
+            return f"{self.slice(at, at)} {self._value(order)}"
+        if type(token) is ScalarToken:
+            return scalar(self.slice(at, at), token)
+        if type(token) is AliasToken:
+            return self.slice(at, at)
+        if type(token) is FlowSequenceStartToken:
+            return f"[{', '.join(self._items(order.items or ANYTHING))}]"
+        if type(token) is FlowMappingStartToken:
+            entries = arranged(self._entries(order), order.properties, self._tokens)
+            return f"{{{', '.join(entry.text for entry in entries)}}}"
+        raise _Odd
+
+    def _items(self, order: Shape) -> list[str]:
+        made = []
+        while self._goes_on():
+            made.append(self._value(order))
+        return made
+
+    def _entries(self, order: Shape) -> list[_Entry]:
+        made = []
+        while self._goes_on():
+            start = self._at
+            mark, key, colon = self._taken(), self._taken(), self._taken()
+            if (type(mark), type(key), type(colon)) != (KeyToken, ScalarToken, ValueToken) or is_explicit(mark):
+                raise _Odd
+            written = scalar(self.slice(start + 1, start + 1), key)
+            value = self._value(order.below(key.value) or ANYTHING)
+            made.append(_Entry(key.value, (start, self._at), f"{written}: {value}"))
+        return made
+
+    def _goes_on(self) -> bool:
+        """Passes the comma, or the end."""
+        if type(self._tokens[self._at]) is FlowEntryToken:
+            self._at += 1
+        if type(self._tokens[self._at]) in ENDS:
+            self._at += 1
+            return False
+        return True
+
+    def _taken(self) -> Token:
+        self._at += 1
+        return self._tokens[self._at - 1]
+
+
+def is_explicit(mark: Token) -> bool:
+    """Is it a question mark, and no mere sign that a key follows?"""
+    return bool(mark.end_mark.index > mark.start_mark.index)

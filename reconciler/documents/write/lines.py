@@ -1,0 +1,137 @@
+"""Pieces → lines: keys in their order, two spaces for each level, at most one blank line, and comments at the end of lines in
+the column where they stood, if others stand there too."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from ruamel.yaml.tokens import ScalarToken
+
+from reconciler.documents.write.comments import Placing
+from reconciler.documents.write.flow import arranged
+from reconciler.documents.write.pieces import Level, Piece
+from reconciler.documents.write.tokens import Comment, Token, is_block_scalar, last_line
+
+STEP = "  "
+WIDE = 3
+"""So many blanks before a comment tell that it stands in a column."""
+
+
+class FormLine(NamedTuple):
+    """A line of the result."""
+
+    text: str
+    note: int = -1
+    """The line whose comment ends it; -1: none."""
+    is_open: bool = False
+    """It ends a value that blank lines behind it would become part of."""
+
+
+class Lines:
+    """The lines of a text in form."""
+
+    def __init__(self, lines: Sequence[str], tokens: Sequence[Token], comments: Iterable[Comment]) -> None:
+        self._lines, self._tokens = lines, tokens
+        self._inside = {line for token in tokens for line in _broken(token, lines)}
+        """Those whose break is part of a value, and so are the blanks before it."""
+        self._comments = {comment.line: comment for comment in comments}
+
+    def made(self, root: Level, begin: int, end: int) -> list[str]:
+        """The lines for everything between these two."""
+        placing = Placing(self._lines, begin)
+        placing.place(root, end)
+        made = self._level(root)
+        columns = self._columns([one.note for one in made if one.note >= 0])
+        return [*placing.header, *(self._with_note(one, columns) for one in _without_more_blanks(made))]
+
+    def _level(self, level: Level) -> list[FormLine]:
+        level.pieces = _arranged(level, self._tokens)
+        made: list[FormLine] = []
+        for piece in level.pieces:
+            if made and piece.apart:
+                made.append(FormLine(""))
+            made += [*map(FormLine, piece.above), *self._piece(piece), *map(FormLine, piece.below)]
+        return [*made, *map(FormLine, level.tail)]
+
+    def _piece(self, piece: Piece) -> list[FormLine]:
+        if piece.head is None:
+            return [*self._as_they_stand(piece.line, piece)]
+        head = FormLine(self._ended(piece.head, piece.line), piece.note)
+        if piece.level is None:
+            return [head, *self._as_they_stand(piece.line + 1, piece)]
+        inner = self._level(piece.level)
+        if not piece.is_compact:
+            return [head, *_indented(inner)]
+        first = len(piece.level.pieces[0].above)  # a comment has no place between a dash and its key
+        beside = FormLine(f"{piece.head} {inner[first].text}", inner[first].note)
+        return [*inner[:first], beside, *_indented(inner[first + 1 :])]
+
+    def _as_they_stand(self, first: int, piece: Piece) -> Iterator[FormLine]:
+        """Its lines from this one on, as far to the right of its column as they were."""
+        for number in range(first, piece.last + 1):
+            line = self._lines[number]
+            indent = piece.column if number == piece.line else min(piece.column, len(line) - len(line.lstrip(" ")))
+            yield FormLine(self._ended(line[indent:], number), is_open=piece.is_open)
+
+    def _ended(self, text: str, number: int) -> str:
+        return text if number in self._inside else text.rstrip()
+
+    def _columns(self, notes: Sequence[int]) -> set[int]:
+        """Where several comments stand below one another."""
+        columns = Counter(self._comments[note].column for note in notes)
+        wide = {self._comments[note].column for note in notes if self._gap(note) >= WIDE}
+        return {column for column in wide if columns[column] > 1}
+
+    def _gap(self, note: int) -> int:
+        before = self._lines[note][: self._comments[note].column]
+        return len(before) - len(before.rstrip())
+
+    def _with_note(self, one: FormLine, columns: set[int]) -> str:
+        if one.note < 0:
+            return one.text
+        comment = self._comments[one.note]
+        gap = comment.column - len(one.text) if comment.column in columns else self._gap(one.note)
+        return f"{one.text}{' ' * max(1, gap)}{comment.text}"
+
+
+def _broken(token: Token, lines: Sequence[str]) -> range:
+    """The lines whose break is inside of a token."""
+    if type(token) is not ScalarToken:
+        return range(0)
+    is_block = is_block_scalar(token)
+    return range(token.start_mark.line + is_block, last_line(token, lines) + is_block)
+
+
+def _indented(made: Iterable[FormLine]) -> Iterator[FormLine]:
+    return (one._replace(text=STEP + one.text) if one.text else one for one in made)
+
+
+def _without_more_blanks(made: Iterable[FormLine]) -> Iterator[FormLine]:
+    """None where they would become part of a value."""
+    is_open = False
+    for one in made:
+        if one.text or one.is_open or not is_open:
+            yield one
+            is_open = one.is_open
+
+
+def _arranged(level: Level, tokens: Sequence[Token]) -> list[Piece]:
+    """In their order. What takes several lines stays apart from its neighbours on the side where it was; what stood first
+    or last was so on either side. Between two single lines the blank one belongs to the second."""
+    before, pieces = level.pieces, arranged(level.pieces, level.order.properties, tokens)
+    if pieces == before:
+        return pieces
+    gaps = [piece.apart for piece in before[1:]]
+    above = {id(piece): gap for piece, gap in zip(before, [gaps[0], *gaps], strict=True) if _is_long(piece)}
+    below = {id(piece): gap for piece, gap in zip(before, [*gaps, gaps[-1]], strict=True) if _is_long(piece)}
+    above |= {id(other): other.apart for one, other in pairwise(before) if not (_is_long(one) or _is_long(other))}
+    for one, other in pairwise(pieces):
+        other.apart = below.get(id(one), False) or above.get(id(other), False)
+    return pieces
+
+
+def _is_long(piece: Piece) -> bool:
+    return bool(piece.last > piece.line or piece.above or piece.below)

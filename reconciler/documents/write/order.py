@@ -1,0 +1,84 @@
+"""The order of keys in a file: what a thing is, how it behaves, what its owner says about it, then what hangs on it.
+
+Fields stand as they are declared, which is how the documentation shows them; FIRST and LAST say what goes before and after.
+Names (of streams, labels, metadata …) have no order of ours: theirs is the author's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from reconciler.changes.kind import Kind, Registry
+from reconciler.documents.read.header import KEYS
+from reconciler.documents.read.shape import ANYTHING, Shape, shape_of_spec
+from reconciler.model.resource import Json, Spec, Terms
+from reconciler.model.topology import Allowance, Expect, Guard, Ignored, Move, Removal
+
+FIRST = (
+    "external", "description", "subjects", "mirror", "sources", "filter_subject", "filter_subjects", "deliver_subject",
+)  # fmt: skip
+"""Of a resource: what it holds, takes or gives, before how it does so."""
+LAST = ("members", "member_mappings", *Terms.model_fields)
+HEAD = KEYS[: KEYS.index("expect") + 1]
+"""What files begin with; the rest of KEYS stands below what is declared."""
+ENTRIES: Mapping[str, type[Spec]] = {
+    "allow": Allowance, "guards": Guard, "moved": Move, "removed": Removal, "ignore_drift": Ignored,
+}  # fmt: skip
+"""What the items of these lists are."""
+CONSENT = ("code", "to", "on")
+"""To what, and for whom, before why."""
+
+
+def document_order(registry: Registry) -> Shape:
+    """What a topology's file may hold, with the keys of every mapping in their order; free names have none."""
+    properties = {key: Shape() for key in HEAD} | _sections(None, registry) | {key: Shape() for key in KEYS}
+    properties["expect"] = _nested(shape_of_spec(Expect))
+    for key, spec in ENTRIES.items():
+        properties[key] = Shape(items=_nested(shape_of_spec(spec), CONSENT if spec is Allowance else ()))
+    return Shape(properties=properties)
+
+
+def in_order(value: Json, order: Shape) -> Json:
+    """The same with the keys of every mapping in their order."""
+    if isinstance(value, Mapping):
+        known = [key for key in order.properties if key in value]
+        return {key: in_order(value[key], order.below(key) or ANYTHING) for key in dict.fromkeys([*known, *value])}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [in_order(item, order.items or ANYTHING) for item in value]
+    return value
+
+
+def _sections(parent: str | None, registry: Registry) -> dict[str, Shape]:
+    found: dict[str, list[Kind]] = {}
+    for kind in registry.within(parent):
+        found.setdefault(kind.place.section, []).append(kind)
+    return {name: Shape(values=_resource(kinds, registry)) for name, kinds in found.items()}
+
+
+def _resource(kinds: Sequence[Kind], registry: Registry) -> Shape:
+    """Of several kinds where they share a section."""
+    tags = {kind.place.tag[0]: Shape() for kind in kinds if kind.place.tag}
+    known = tags | {name: shape for kind in kinds for name, shape in shape_of_spec(kind.spec).properties.items()}
+    properties = {name: _nested(known[name]) for name in _sorted(known, (*tags, *FIRST))}
+    for kind in kinds:
+        properties |= _sections(kind.name, registry)
+    return Shape(properties=properties)
+
+
+def _nested(shape: Shape, first: Sequence[str] = (), seen: dict[int, Shape] | None = None) -> Shape:
+    """A part of a spec may hold its like."""
+    seen = {} if seen is None else seen
+    if id(shape) not in seen:
+        made = seen[id(shape)] = Shape()
+        made.properties |= {
+            name: _nested(shape.properties[name], (), seen) for name in _sorted(shape.properties, first)
+        }
+        made.values = shape.values and _nested(shape.values, (), seen)
+        made.items = shape.items and _nested(shape.items, (), seen)
+    return seen[id(shape)]
+
+
+def _sorted(names: Collection[str], first: Sequence[str] = ()) -> list[str]:
+    before = [name for name in first if name in names]
+    after = [name for name in LAST if name in names]
+    return [*before, *(name for name in names if name not in (*before, *after)), *after]

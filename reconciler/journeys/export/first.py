@@ -1,0 +1,173 @@
+"""The first file of a topology: what an account holds and nobody owns, or a small one that shows what can be said."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from reconciler.changes.kind import Registry
+from reconciler.documents.write.file_names import file_names
+from reconciler.documents.write.write import dump, flow, scalar
+from reconciler.journeys.export.export import ExportedAccount, Layout, account, apart
+from reconciler.kinds import REGISTRY
+from reconciler.memory import remembered
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.records import BUCKET
+from reconciler.model.resource import Json
+from reconciler.model.wire.snapshot import Snapshot, Target
+from reconciler.report.words.values import counted
+from reconciler.server.read.observe import observe
+from reconciler.server.wire.api import JetStream
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstFiles:
+    """What is written, and what it was made of."""
+
+    files: Mapping[str, str]
+    """By path inside the folder; the first one names the topology."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """How many objects of each kind are in them; empty for a starter."""
+    owners: Mapping[str, int] = field(default_factory=dict)
+    """How many objects were left to each of their owners."""
+    left_out: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What is taken of an account, and how it is laid out."""
+
+    topology: str
+    only: Sequence[str] = ()
+    exclude: Sequence[str] = ()
+    layout: Layout = Layout.OWNER
+
+
+async def first_files(js: JetStream, part: Part) -> FirstFiles:
+    """What the account holds and nobody owns; of an empty one a starter. Raises CannotContinue where there is nothing to take."""
+    return first(await observe(js), REGISTRY, part)
+
+
+def first(snapshot: Snapshot, registry: Registry, part: Part) -> FirstFiles:
+    """The same of an account that was read."""
+    held = account(snapshot, registry, part.only, part.exclude)
+    if problem := _in_the_way(snapshot, held, part):
+        raise problem
+    if not (held.writer.live or part.only or part.exclude):
+        return starter(part.topology, _expected(snapshot.target))
+    owners = Counter(held.records[one].topology for one in held.chosen if one in held.records)
+    free = [one for one in held.chosen if one not in held.records]
+    if not free:
+        raise _nothing_free(held, owners)
+    return FirstFiles(
+        files=_files(held.writer.sections(set(free).__contains__), snapshot.target, part),
+        counts=Counter(one.kind for one in free),
+        owners=owners,
+        left_out=(*_unknown_owners(snapshot), *held.left_out),
+    )
+
+
+def _files(sections: Mapping[str, Json], target: Target, part: Part) -> dict[str, str]:
+    main, head = main_file(part.topology), {"expect": _expected(target)}
+    if part.layout is Layout.OWNER:
+        return {main: dump(part.topology, {**head, **sections})}
+    below = {path: dump(part.topology, inside) for path, inside in apart(sections).items()}
+    return {main: dump(part.topology, head), **below}
+
+
+def main_file(topology: str) -> str:
+    """The name of the file that says the topology's name."""
+    return f"{file_names([topology])[topology]}.yaml"
+
+
+def _expected(target: Target) -> dict[str, Json]:
+    """A cluster has a name that no other place answers by; a server of its own has none, and may be anybody's."""
+    if not target.cluster:
+        return {}
+    domain = {"domain": target.domain} if target.domain else {}
+    return {"cluster": target.cluster, **domain, "min_server": f"{target.version.major}.{target.version.minor}"}
+
+
+# -- what keeps a topology from beginning here
+
+
+def _in_the_way(snapshot: Snapshot, held: ExportedAccount, part: Part) -> CannotContinue | None:
+    """What is another's must not be written as if it were free, nor an unread account be taken for an empty one."""
+    memory = remembered.unread(snapshot)
+    if memory and memory.is_error:
+        return CannotContinue(memory)
+    if not held.chosen and (wrong := [one for one in held.left_out if one.is_error]):
+        return CannotContinue(*wrong)
+    own = sum(record.topology == part.topology for record in held.records.values())
+    return _at_work(part.topology, own) if own else None
+
+
+def _at_work(topology: str, number: int) -> CannotContinue:
+    message = f"Topology `{topology}` is at work in this account already: it owns {counted(number, 'object')} here. Nothing was written."
+    fix = "Write its files anew with `reconciler export --into DIR`, or begin another one: --topology NAME."
+    return CannotContinue.because("XX925", "topology-at-work", message, fix=fix)
+
+
+def _nothing_free(held: ExportedAccount, owners: Mapping[str, int]) -> CannotContinue:
+    theirs = ", ".join(f"{number:_} of {owner}" for owner, number in sorted(owners.items()))
+    what = f"has its owner already ({theirs})" if owners else "that is live can be said in a file, or is selected"
+    return CannotContinue(
+        *held.left_out,
+        Diagnostic(
+            severity=Severity.ERROR, code="XX926", name="nothing-to-begin-with",
+            message=f"{'Everything that is selected here' if owners else 'Nothing'} {what}. Nothing was written.",
+            fix="Begin with a file of your own: --starter; or write theirs: `reconciler export --into DIR`.",
+        ),
+    )  # fmt: skip
+
+
+def _unknown_owners(snapshot: Snapshot) -> Iterator[Diagnostic]:
+    if (why := snapshot.unknown_bucket(BUCKET)) is not None:
+        yield Diagnostic(
+            severity=Severity.WARNING, code="LE105", name="ledger-unreadable",
+            message=f"bucket {BUCKET} could not be read ({why}), so what others own may stand in the file",
+            fix="let this user read it: reconciler permissions plan PATHS",
+        )  # fmt: skip
+
+
+# -- from nothing
+
+_STARTER = """\
+# Keys are the server's own names, as `nats stream info EVENTS --json` prints them. What is left out has the server's
+# default. Values take units, or the raw number: 30s, 7d, 20GiB, 1_000_000.
+
+reconciler: 1                      # version of this format
+{topology}# the owner's name: what it applies is its own
+{expect}
+streams:
+  EVENTS:
+    subjects: [events.>]
+    max_age: 7d
+    max_bytes: 256MiB
+    # num_replicas: 3              # in a cluster
+    # protect: true                # never deleted or replaced
+    consumers:
+      worker:                      # durable: it goes on where it stopped
+        ack_policy: explicit
+        ack_wait: 30s
+        max_deliver: 5
+        # filter_subject: events.orders.>
+
+# kv_buckets:
+#   CONFIG: {{history: 5}}
+# object_stores:
+#   INVOICES: {{ttl: 30d}}
+
+# What is taken out of a file is kept where it is live. Deletion is written down, so that a reviewer sees it:
+# removed:
+#   - {{address: stream/OLD, reason: "moved to EVENTS in May"}}
+"""
+_OPTION = "# expect: {cluster: prod-eu}       # work nowhere else\n"
+
+
+def starter(topology: str, expect: Mapping[str, Json] | None = None) -> FirstFiles:
+    """A stream and a consumer, with what else there is to say in comments."""
+    said = f"expect: {flow(expect)}\n" if expect else _OPTION
+    text = _STARTER.format(topology=f"topology: {scalar(topology)}".ljust(34) + " ", expect=said)
+    return FirstFiles(files={main_file(topology): text})

@@ -1,0 +1,51 @@
+"""A topology is split: what one file gives up the other takes, whatever its consumers have been through."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.here import somebody
+from tests.support.accounts import Account
+from tests.support.versions import on_every_version
+
+BEFORE = "streams: {ORDERS: {}, PAY: {subjects: [pay.*], consumers: {%s: {ack_policy: explicit}}}}\n"
+RENAMED = BEFORE % "ledger" + "moved: [{from: consumer/PAY/c1, to: consumer/PAY/ledger, reason: better}]\n"
+LEFT = "streams: {ORDERS: {}}\nforget: [stream/PAY, consumer/PAY/ledger]\n"
+TAKEN = BEFORE.replace("ORDERS: {}, ", "") % "ledger"
+
+
+async def _worked(account: Account, name: str, count: int) -> None:
+    """Twenty more messages come, and its client acknowledges some."""
+    connection = await account.connect()
+    client = connection.jetstream()
+    for _ in range(20):
+        await client.publish("pay.x", b"x")
+    waiting = await client.pull_subscribe_bind(consumer=name, stream="PAY")
+    for _ in range(count):
+        (message,) = await waiting.fetch(1, timeout=10)
+        await message.ack_sync()
+    await connection.close()
+
+
+@on_every_version
+def test_a_consumer_that_was_renamed_changes_hands_as_it_stands(
+    tmp_path: Path, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    someone = somebody(tmp_path, account, monkeypatch)
+    someone.applied(BEFORE % "c1")
+    asyncio.run(_worked(account, "c1", 7))
+    someone.applied(RENAMED)
+    asyncio.run(_worked(account, "ledger", 3))
+    files = [someone.write(LEFT, "left.yaml")]
+    files.append(someone.write(f"reconciler: 1\ntopology: pay\n{TAKEN}", "taken.yaml"))
+    planned = someone("plan", *files)
+    assert planned.code == 0 and "replace" not in planned.out, planned
+    assert someone("apply", *files, "--yes").code == 0
+    assert someone.has_nothing_to_do("taken.yaml")
+    assert someone("drift", *files).code == 0
+    held = someone.ask(lambda js: js.read("CONSUMER.INFO.PAY.ledger"))
+    assert isinstance(held, Mapping) and held["num_pending"] == 40 - 10, held
