@@ -309,6 +309,13 @@ DRIFT = (
         seen_by=("tests/drift/test_ignoring.py",),
     ),
     Act(
+        name="nobody hears that the queue of a group was edited",
+        file="reconciler/kinds/elastic_group/kind.py",
+        before="    adrift=queue_rules.adrift,\n",
+        after="",
+        seen_by=("tests/drift/test_standing.py",),
+    ),
+    Act(
         name="somebody is named on suspicion",
         file="reconciler/server/wire/audit.py",
         before="        elif held is UNKNOWN:",
