@@ -149,8 +149,13 @@ def _told(name: str, queue: Config, stream: str, group: Config) -> tuple[str, st
             f"its stream {name} has other limits than its record: {said}; members are not affected",
             f"set them to those of the record, which loses nothing: nats stream edit {name} {limits}",
         )
+    repair = (
+        "recreate the group in a planned stop"
+        if derived.TAKING_IN & {*differing}
+        else "set them back by hand, which loses nothing"
+    )
     return (
         f"no known implementation makes its stream {name} like this: {said}. Somebody edited it, or its server restarted with an "
         "older store",
-        "leave it if an implementation unknown here made it; otherwise recreate the group in a planned stop",
+        f"leave it if an implementation unknown here made it; otherwise {repair}",
     )
