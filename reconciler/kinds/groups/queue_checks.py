@@ -57,7 +57,9 @@ def differs(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
             "leave it as it is; let only one implementation create this group",
         )  # fmt: skip
     elif not TAKING_IN & {*differing}:
-        effect = "No member gets the messages that they delete" if REMOVING & {*differing} else "Members are not affected"
+        effect = (
+            "No member gets the messages that they delete" if REMOVING & {*differing} else "Members are not affected"
+        )
         what = "limits" if {*differing} <= {*LIMITS} else "settings"
         said = ", ".join(f"{name} is {_shown(name, live)}" for name in differing)
         yield warning(
