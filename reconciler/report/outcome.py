@@ -74,17 +74,18 @@ def outcome_text(
 
 
 def progress(done: int, total: int, step: Step, width: int) -> str:
-    """One line for a terminal, never wider than it. What a gate waits for is said by itself."""
+    """Return one line for a terminal, never wider than it. A gate says itself what it waits for."""
     return so_far(done, total) if step.call.waits else cut(f"{so_far(done, total)}  {deed(step)}", width)
 
 
 def begun(total: int) -> str:
-    """Before the first step, when leases and the bucket are seen to; of records alone there are no steps."""
-    return so_far(0, total) if total else "writing down what is ours …"
+    """Return the line before the first step, while leases and the bucket are prepared; a plan of records alone has no
+    steps."""
+    return so_far(0, total) if total else "recording what this topology owns …"
 
 
 def so_far(done: int, total: int) -> str:
-    """`3 of 10 steps`"""
+    """Return `3 of 10 steps`."""
     return f"{done:_} of {total:_} steps"
 
 
@@ -189,12 +190,15 @@ def _counts(finished: Finished) -> str:
 
 
 def _half_made(finished: Finished, paper: Paper) -> list[str]:
-    """Find resources of which some steps were carried out and others not; the next apply completes them."""
+    """Find resources of which some steps were carried out and others not; the next apply completes them.
+
+    Members that do not return are for their owners to start: nothing is left to write.
+    """
     done = {one.step.address for one in finished.done}
     open_: dict[str, list[Step]] = {}
     unfinished: tuple[Settled, ...] = (*finished.failed, *finished.skipped, *finished.not_started)
     for one in unfinished:
-        if one.step.address in done:
+        if one.step.address in done and one.step.call is not Call.GATE_MEMBERS_BACK:
             open_.setdefault(one.step.address, []).append(one.step)
     if not open_:
         return ["Nothing is half-made."] if not finished.in_doubt else []

@@ -39,7 +39,7 @@ def _felt(document: Document) -> str:
 
 
 def joined(documents: Sequence[Document]) -> str:
-    """All reports with an empty line between them; a report that has a form of its own is told in that one."""
+    """Join all reports with an empty line between them; a report with its own form keeps it."""
     told = [document.told("text", render) for document in documents]
     paper = documents[-1].paper if documents else Paper()
     is_long = len(told) > 1 and paper.height and paper.rows(told) >= paper.height
@@ -47,7 +47,7 @@ def joined(documents: Sequence[Document]) -> str:
 
 
 def _stopped_above(documents: Sequence[Document]) -> Iterator[str]:
-    """The last screen shows the last topology alone."""
+    """The last screen shows only the last topology."""
     for one in documents:
         if one.plan and (lines := once_more(one.plan, entries(one.plan.changes), one.paper, goes_on=False)):
             yield inert("\n".join([heading(one), *lines]))
@@ -72,7 +72,7 @@ def _plan(document: Document, plan: Plan) -> str:
 
 
 def _long(document: Document, plan: Plan, found: list[ChangeEntry], room: int) -> list[str]:
-    """The entries of a plan that is longer than the screen, of which `room` rows are left for them."""
+    """Show the entries of a plan that is longer than the screen, which has `room` rows for them."""
     paper, rest = document.paper, list[str]()
     if document.is_asked_about and not paper.verbose:
         room -= QUESTION

@@ -1,1 +1,1 @@
-"""Servers of our own, real or simulated: embedded ones, throw-away stages, and accounts that are only imagined."""
+"""Our own servers, real or simulated: embedded ones, throw-away stages, and imagined accounts."""

@@ -1,4 +1,4 @@
-"""Finds a nats-server to run: the one asked for, the one installed beside us, or the one on the PATH."""
+"""Finds a nats-server to run: the one asked for, the one installed beside this package, or the one on the PATH."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _NAMES = ("nats-server", "nats-server.exe")
 
 
 def find(environ: Mapping[str, str]) -> Path:
-    """What `NATS_SERVER_BIN` names counts alone: silently running another version would prove the wrong thing."""
+    """Return the program. The one in `NATS_SERVER_BIN` counts alone: silently running another version would prove the
+    wrong thing."""
     chosen = environ.get(VARIABLE)
     if chosen:
         if _runs(Path(chosen)):
@@ -39,7 +40,7 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _packaged() -> Iterator[Path]:
-    """The package's wheel holds the program among its scripts, wherever this environment keeps those."""
+    """Find the program among the scripts of the package, wherever this environment keeps those."""
     try:
         files = importlib.metadata.files(_PACKAGE) or []
     except importlib.metadata.PackageNotFoundError:

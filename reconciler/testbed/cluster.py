@@ -1,4 +1,4 @@
-"""A JetStream cluster of nodes of ours, handed out when its meta group has a leader that sees every node."""
+"""A JetStream cluster of our own nodes, handed out when its meta group has a leader that sees every node."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class Cluster:
         system: tuple[str, str] | None = None,
         user: tuple[str, str] | None = None,
     ) -> None:
-        """`make` gives a node of this name, configuration and JetStream. `config` is the same on all of them; if it has
-        a system account, `system` is a user of it, and `user` one of an account with JetStream. Each node has all
-        `tags`, with `{i}` as its number."""
+        """Prepare a cluster. `make` gives a node of this name, configuration and JetStream. `config` is the same on all
+        of them; if it has a system account, `system` is a user of it, and `user` one of an account with JetStream. Each
+        node has all `tags`, with `{i}` as its number."""
         self.name = name
         self._system = system or SYSTEM
         self._user = user
@@ -63,32 +63,33 @@ class Cluster:
 
     @property
     def urls(self) -> list[str]:
-        """Where clients connect: one URL for each node that runs now."""
+        """Return where clients connect: one URL for each node that runs now."""
         return [node.url for node in self.nodes if node.is_running]
 
     @property
     def url(self) -> str:
-        """The first of `urls`. Raises IndexError while no node runs."""
+        """Return the first of `urls`. Raises IndexError while no node runs."""
         return self.urls[0]
 
     def start(self) -> Self:
-        """Starts every node and waits until the cluster is ready. Raises RuntimeError if it does not become so in time."""
+        """Start every node and wait until the cluster is ready. Raises RuntimeError if it does not become ready in
+        time."""
         for node in self.nodes:
             node.start()
         self.wait_until_ready()
         return self
 
     def wait_until_ready(self) -> None:
-        """Until the meta group has a leader, every node of it is there and current, and where a user is known, replicas
+        """Wait until the meta group has a leader, every node is there and current, and where a user is known, replicas
         can be placed on all of them."""
         self._wait_for(self._is_ready)
 
     def meta_leader(self) -> str:
-        """Name of the node that decides what exists; while it is gone, nobody answers a LIST."""
+        """Return the name of the node that decides what exists; while it is gone, nobody answers a LIST."""
         return self._wait_for(self._leader)
 
     def _wait_for(self, look: Callable[[], Awaitable[T | None]]) -> T:
-        """Until there is something to see."""
+        """Wait until there is something to see."""
         deadline = time.monotonic() + 3 * START_TIMEOUT
         with waiting(f"for {len(self.nodes)} throw-away nats-servers to agree on a leader", 3 * START_TIMEOUT):
             while not (seen := asyncio.run(_looked(look))):
@@ -105,8 +106,9 @@ class Cluster:
         return _agrees(await self._asked(), len(self.nodes)) and await self._knows_all_peers()
 
     async def _knows_all_peers(self) -> bool:
-        """The leader of 2.11 places nothing on a node that has not told it yet how much room it has, and tells nobody but
-        who wants replicas. These are for tags that no node has, so they are refused at any rate."""
+        """Does the leader know the room of all nodes? The leader of 2.11 places nothing on a node that has not reported
+        its room, and shows that only to a request for replicas. These are for tags that no node has, so they are
+        refused in any case."""
         if self._user is None:
             return True
         wanted = {"num_replicas": len(self.nodes), "max_bytes": 1, "placement": {"tags": [UNKNOWN]}}
@@ -130,7 +132,7 @@ class Cluster:
         return await nats.connect(self.url, user=user, password=password, allow_reconnect=False, connect_timeout=2)
 
     async def _meta_views(self, nc: Client) -> dict[str, dict[str, Any]]:
-        """What each running node says about the meta group, by node name."""
+        """Return what each running node says about the meta group, by node name."""
         inbox = nc.new_inbox()
         answers = await nc.subscribe(inbox)
         await nc.publish("$SYS.REQ.SERVER.PING.JSZ", b"{}", reply=inbox)
@@ -138,7 +140,7 @@ class Cluster:
         return {answer["server"]["name"]: answer["data"].get("meta_cluster") or {} for answer in found}
 
     def close(self) -> None:
-        """Ends every node, as `Node.close` does."""
+        """End every node, as `Node.close` does."""
         for node in self.nodes:
             node.close()
 
@@ -157,7 +159,7 @@ async def _looked(look: Callable[[], Awaitable[T | None]]) -> T | None:
 
 
 def _agrees(views: dict[str, dict[str, Any]], size: int) -> bool:
-    """Everyone names one leader, and the leader knows everyone who runs as current; followers cannot know that."""
+    """Do all name one leader, and does the leader know every running node as current? Followers cannot know that."""
     leaders = {view.get("leader") for view in views.values()}
     leader = views.get(next(iter(leaders)) or "", {}) if len(leaders) == 1 else {}
     current = {peer["name"] for peer in leader.get("replicas") or () if peer.get("current")}

@@ -1,6 +1,6 @@
-"""A script that becomes a program living on after everyone who started it.
+"""A script that becomes a program which outlives everybody who started it.
 
-`detached.py RECORD CONTENT LOG PROGRAM ARGUMENT…`. Run by path in an interpreter of its own: a process forked by the
+`detached.py RECORD CONTENT LOG PROGRAM ARGUMENT…`. It runs by path in its own interpreter: a process forked by the
 session itself would end as its zombie, or together with it.
 """
 
@@ -12,11 +12,11 @@ import sys
 
 
 def main(record: str, content: str, log: str, *command: str) -> None:
-    """Goes on as `command` in a process of its own, whose pid stands in the file `record`."""
+    """Continue as `command` in a process of its own, whose pid stands in the file `record`."""
     if os.fork():
         os._exit(0)
     os.setsid()
-    # Written by the process it speaks about, which holds the run lock already: no crash leaves one without the other.
+    # The process itself writes this and already holds the run lock, so no crash leaves one without the other.
     with open(f"{record}.new", "w", encoding="utf-8") as file:  # noqa: PTH123  # importing pathlib takes half of a start
         json.dump({**json.loads(content), "pid": os.getpid()}, file)
     os.replace(f"{record}.new", record)  # noqa: PTH105

@@ -1,7 +1,7 @@
-"""The embedded server's files in a folder, and the two locks that keep a store from having two servers.
+"""The embedded server's files in a folder, and the two locks that keep two servers from one store.
 
-A server holds the run lock as long as it lives: the lock's descriptor is handed down to it, and the kernel lets go when
-it dies, however it dies. A pid alone would prove nothing: processes are killed, and their numbers are used again.
+A server holds the run lock as long as it lives: it inherits the lock's descriptor, and the kernel releases the lock
+when it dies, however it dies. A pid alone would prove nothing: processes are killed, and their numbers are used again.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from reconciler.model.waits import waiting
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DevServer:
-    """What the server that ran last wrote about itself."""
+    """What the last server wrote about itself."""
 
     pid: int
     port: int
     name: str
-    """Its server name, by which its greeting is told from anybody else's on that port."""
+    """Its server name, which tells its greeting from anybody else's on that port."""
 
 
 class DevFolder:
@@ -42,11 +42,11 @@ class DevFolder:
 
     @property
     def was_used(self) -> bool:
-        """`prepare` was run here before; whether a server runs is another question."""
+        """Did `prepare` run here before? Whether a server runs is another question."""
         return self._starting.exists() and self._running.exists()
 
     def prepare(self) -> None:
-        """Makes the folder and its locks, and keeps git from seeing it. What is there already stays as it is."""
+        """Make the folder and its locks, and hide it from git. Existing files stay as they are."""
         self.root.mkdir(parents=True, exist_ok=True)
         ignore = self.root.parent / ".gitignore"
         if not ignore.exists():
@@ -56,7 +56,7 @@ class DevFolder:
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """Starting, stopping and looking happen one at a time; nobody stays longer than a start or a stop takes."""
+        """Let starts, stops and looks happen one at a time; none takes longer than a start or a stop."""
         with self._starting.open() as file:
             with waiting(f"for another command that starts or stops the embedded server of {self.owner}"):
                 fcntl.flock(file, fcntl.LOCK_EX)
@@ -64,7 +64,7 @@ class DevFolder:
 
     @contextlib.contextmanager
     def free(self) -> Iterator[int | None]:
-        """The run lock's descriptor, to be handed to a server; None while a server has it."""
+        """Return the run lock's descriptor, to be inherited by a server; None while a server has it."""
         with self._running.open() as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -75,19 +75,19 @@ class DevFolder:
 
     @property
     def is_running(self) -> bool:
-        """A process holds the run lock; it need not answer clients yet."""
+        """Does a process hold the run lock? It need not answer clients yet."""
         with self.free() as lock:
             return lock is None
 
     def recorded(self) -> DevServer | None:
-        """What the server that ran last wrote about itself; None where there is no record that can be read."""
+        """Return what the last server wrote about itself; None where there is no readable record."""
         try:
             return DevServer(**json.loads(self.record.read_text()))
         except (OSError, ValueError, TypeError):
             return None
 
     def is_held_by(self, pid: int) -> bool:
-        """Whether this very process has our run lock open, where the kernel tells; else the held lock must do."""
+        """Does this very process have our run lock open, where the kernel tells? Otherwise the held lock must do."""
         open_files = Path(f"/proc/{pid}/fd")
         if not Path("/proc/self/fd").exists():
             return True
@@ -97,7 +97,7 @@ class DevFolder:
         return False
 
     def last_words(self) -> str:
-        """The end of what the server said, for messages."""
+        """Return the end of what the server logged, for messages."""
         for file in (self.log, self.output):
             with contextlib.suppress(OSError):
                 lines = [line for line in file.read_text(errors="replace").splitlines() if line.strip()]
@@ -107,7 +107,7 @@ class DevFolder:
 
     @contextlib.contextmanager
     def explained(self) -> Iterator[None]:
-        """Says in one sentence why the folder cannot be used."""
+        """Say in one sentence why the folder cannot be used."""
         try:
             yield
         except OSError as error:
@@ -118,7 +118,7 @@ class DevFolder:
 
 
 def failure(code: str, name: str, message: str, fix: str) -> Diagnostic:
-    """An error about the embedded server; `fix` tells the user what to do."""
+    """Return an error about the embedded server; `fix` tells the user what to do."""
     return Diagnostic(severity=Severity.ERROR, code=code, name=name, message=message, fix=fix)
 
 

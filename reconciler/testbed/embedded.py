@@ -25,7 +25,7 @@ START_TIMEOUT = 20.0
 """Seconds; it takes about 0.2, more with a large store."""
 STOP_TIMEOUT = 20.0
 _LOOK = 0.02
-"""Seconds between looks at what announces nothing: a port, a lock."""
+"""Seconds between looks at things that announce nothing: a port, a lock."""
 
 _CONFIG = """# Written at each start. The store is relative to this folder, so that the folder may be moved.
 listen: "127.0.0.1:{port}"
@@ -48,7 +48,7 @@ class Dev:
 
 
 def attach(folder: Path, environ: Mapping[str, str] = os.environ) -> Dev:
-    """The folder's server, started if it does not run; it survives us."""
+    """Attach to the folder's server, and start it if it does not run; it survives this process."""
     place = DevFolder(folder)
     with place.explained():
         if not place.owner.is_dir():
@@ -61,7 +61,7 @@ def attach(folder: Path, environ: Mapping[str, str] = os.environ) -> Dev:
 
 
 def status(folder: Path) -> Dev | None:
-    """The folder's server if it runs. Starts and writes nothing."""
+    """Return the folder's server if it runs. Starts and writes nothing."""
     place = DevFolder(folder)
     if not place.was_used:
         return None
@@ -71,7 +71,7 @@ def status(folder: Path) -> Dev | None:
 
 
 def stop(folder: Path) -> bool:
-    """Ends the folder's server cleanly and waits until it is gone; False if it did not run. Its data stays."""
+    """End the folder's server cleanly and wait until it is gone; False if it did not run. Its data stays."""
     place = DevFolder(folder)
     if not place.was_used:
         return False
@@ -80,13 +80,13 @@ def stop(folder: Path) -> bool:
 
 
 def wipe(folder: Path) -> bool:
-    """Stops the server and removes what it stored; False if nothing was stored."""
+    """Stop the server and remove what it stored; False if nothing was stored."""
     place = DevFolder(folder)
     if not place.was_used:
         return False
     with place.explained(), place.alone():
         _stop(place)
-        # The lock files stay: whoever waits for one of them must find the same one as everybody else.
+        # The lock files stay: everybody who waits for one of them must find the same one.
         for file in (place.record, place.log, place.output, place.config):
             file.unlink(missing_ok=True)
         existed = place.store.exists()
@@ -100,7 +100,7 @@ def _dev(place: DevFolder, record: DevServer, *, started: bool) -> Dev:
 
 
 def _start(place: DevFolder, program: Path) -> DevServer:
-    """On the port of the last time if it is free, so that addresses people noted stay right."""
+    """Start on the port of the last time if it is free, so that noted addresses stay right."""
     last = place.recorded()
     for port in (_free(last.port if last else 0), _free(0)):
         _launch(place, program, port)
@@ -109,7 +109,7 @@ def _start(place: DevFolder, program: Path) -> DevServer:
         if "address already in use" not in place.last_words():
             break
     message = f"The embedded server of {place.owner} did not start: {place.last_words()}. Its data was left as it was."
-    fix = f"See {place.log}, or begin anew with `reconciler dev wipe`."
+    fix = f"See {place.log}, or start over with `reconciler dev wipe`."
     raise CannotContinue(failure("NA123", "dev-server-failed", message, fix))
 
 
@@ -134,7 +134,7 @@ def _launch(place: DevFolder, program: Path, port: int) -> None:
 
 
 def _free(port: int) -> int:
-    """This port if nobody has it, else one that the OS gives."""
+    """This port if it is free, otherwise one from the OS."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -166,7 +166,7 @@ def _once_answering(place: DevFolder) -> DevServer | None:
 
 
 def _greets(record: DevServer) -> bool:
-    """Whether the server that answers is this one, and not somebody else who got its port."""
+    """Is the server that answers this one, and not another one that got its port?"""
     with contextlib.suppress(OSError, ValueError):
         with socket.create_connection(("127.0.0.1", record.port), timeout=2) as connection:
             line = connection.makefile("rb").readline()
@@ -179,8 +179,8 @@ def _stop(place: DevFolder) -> bool:
         return False
     record = place.recorded()
     if record is None or not place.is_held_by(record.pid):
-        message = f"Something holds the store of {place.owner}, but it is not the server that was recorded there."
-        fix = f"See who has {place.root / 'running.lock'} open, and end that."
+        message = f"A process holds the store of {place.owner}, but it is not the server that was recorded there."
+        fix = f"Find out which process has {place.root / 'running.lock'} open, and end it."
         raise CannotContinue(failure("NA123", "dev-server-failed", message, fix))
     os.kill(record.pid, signal.SIGTERM)
     with waiting(f"for the embedded server of {place.owner} (pid {record.pid}) to end", STOP_TIMEOUT):

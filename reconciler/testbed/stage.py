@@ -1,7 +1,7 @@
-"""Throw-away servers that stand for a real account: same version, account, cluster and domain names, same limits.
+"""Throw-away servers that represent a real account: same version, account, cluster and domain names, same limits.
 
-Whoever starts them may be killed: the kernel ends the servers then, and a process that waits for nothing else removes
-their folder.
+The process that starts them may be killed: then the kernel ends the servers, and a process that waits for nothing else
+removes their folder.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LIMITS = {
 DEFAULT = "$G"
 """The account of servers that have none of their own: nobody may declare it, nor give it limits."""
 _SYSTEM = "stage"
-# Its standard input ends with us, however we do. Servers that are just being killed may still write: hence the tries.
+# Its standard input ends when this process does, however that happens. Dying servers may still write: hence the attempts.
 _SWEEP = (
     "import os, shutil, sys, time\n"
     "sys.stdin.read()\n"
@@ -64,18 +64,18 @@ class Stage:
 
     @property
     def nodes(self) -> list[Node]:
-        """The servers of the stage; a single one where it is no cluster."""
+        """Return the servers of the stage; a single one where it is no cluster."""
         return self.servers.nodes if isinstance(self.servers, Cluster) else [self.servers]
 
     def options(self) -> ConnectOptions:
-        """How to connect to the stage as a user of its account."""
+        """Return how to connect to the stage as a user of its account."""
         return ConnectOptions(
             servers=ConnectOptions.to(self.nodes[0].url).servers, user=_SYSTEM + "-user", password=self.password,
             js_domain=self.domain, timeout=20.0,
         )  # fmt: skip
 
     def start(self, program: Path) -> None:
-        """On stores that are there already, if any. Raises CannotContinue where this program does not serve them."""
+        """Start on existing stores, if any. Raises CannotContinue where this program does not serve them."""
         for node in self.nodes:
             node.program = program
         try:
@@ -84,7 +84,7 @@ class Stage:
             raise CannotContinue(_failed(program, error)) from error
 
     def restart(self, program: Path) -> None:
-        """The same stores, as another version."""
+        """Restart on the same stores, as another version."""
         for node in self.nodes:
             node.stop()
         self.start(program)
@@ -95,13 +95,13 @@ def _failed(program: Path, error: Exception) -> Diagnostic:
     return Diagnostic(
         severity=Severity.ERROR, code="NA125", name="stage-failed",
         message=f"a throw-away server of the rehearsal did not start: {said[-1] if said else type(error).__name__}",
-        fix=f"see whether {program} runs on this machine; the account was not touched",
+        fix=f"check that {program} runs on this machine; the account was not touched",
     )  # fmt: skip
 
 
 @contextmanager
 def stage(cast: Cast, program: Path) -> Iterator[Stage]:
-    """Runs until the block is left; then everything is gone."""
+    """Run until the block is left; then everything is gone."""
     with _folder() as folder:
         built = _built(cast, program, folder)
         try:
@@ -153,7 +153,7 @@ def _config(cast: Cast, password: str) -> str:
 
 
 def _limits(limits: Mapping[str, Json]) -> dict[str, Json]:
-    """What is unlimited is left out; nothing at all means no limits."""
+    """Leave out unlimited values; nothing at all means no limits."""
     return {
         ours: limits[theirs] for theirs, ours in LIMITS.items() if limits.get(theirs, -1) not in (-1, 0, False, None)
     }

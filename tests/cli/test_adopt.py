@@ -103,7 +103,7 @@ def test_as_is_says_of_none_that_differs_among_many_that_it_is_live_as_declared(
     file = shell.write(f"reconciler: 1\ntopology: t\nstreams:\n{one.replace('}', ', max_age: 7d}')}{''.join(others)}")
     ran = shell("adopt", file, "--yes", "--as-is", *target(account))
     differing, alike = ran.out.partition("= stream/P")[2], ran.out.partition("= 3 streams")[2]
-    assert "what the file says otherwise waits for an apply" in " ".join(differing.split()), ran
+    assert "its differences from the file wait for an apply" in " ".join(differing.split()), ran
     assert (alike.split("namely ")[1].split("\n")[0], "max_age" in alike.split("namely")[0]) == ("Q R S", False)
 
 

@@ -67,4 +67,4 @@ def test_a_next_command_of_a_fleet_finds_the_same_tables_by_the_same_spark() -> 
     on = On(master="local[2]", store="table:lake.shops; rm x", run=None)
     *_, page = following(fleets.drift_only(), Which(file=Path("fleet.yaml")), on)
     line = "fleet.yaml --store 'table:lake.shops; rm x' --master 'local[2]' --report html=fleet.html"
-    assert page == f"To see everything that is stored, as a page: `reconciler fleet report {line}`"
+    assert page == f"All stored runs on one page: `reconciler fleet report {line}`"

@@ -89,7 +89,7 @@ def test_times_are_said_as_people_say_them(seconds: float, said: str) -> None:
 def test_what_a_gate_waits_for_is_said_once() -> None:
     step = Step(id="g", call=Call.GATE_REPLICAS_CURRENT, on=("S",), address="stream/S", body={})
     assert progress(3, 10, step, 100) == so_far(3, 10) == "3 of 10 steps"
-    assert (begun(2), begun(0)) == ("0 of 2 steps", "writing down what is ours …")
+    assert (begun(2), begun(0)) == ("0 of 2 steps", "recording what this topology owns …")
 
 
 # -- which wait
@@ -199,7 +199,7 @@ def test_a_server_that_says_nothing_is_named_while_it_is_waited_for(shell: Shell
         code, text = shown.rest()
     assert code == 1
     assert "no greeting came" in text
-    assert text.rstrip().endswith("else check the port.")
+    assert text.rstrip().endswith("otherwise check the port.")
 
 
 def test_commands_without_a_line_of_their_own_say_it_too(shell: Shell, silent: int) -> None:

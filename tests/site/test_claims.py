@@ -36,4 +36,4 @@ def test_the_server_alone_accepts_the_change_and_what_is_gone_is_what_the_page_s
         still_waiting = scenes.said(server.url, "CONSUMER.INFO.ORDERS.billing")["num_pending"]
     assert left == _number(r"stored afterwards \| ([\d,]+) of")
     assert waiting - still_waiting == _number(r"never processed, and gone \| ([\d,]+) messages")
-    assert waiting - still_waiting == _number(r"billing has not processed ([\d_]+) of")
+    assert waiting - still_waiting == _number(r"billing has not\s+processed ([\d_]+) of")

@@ -189,8 +189,8 @@ def exit_of(finished: Finished, plan: Plan) -> int:
 
 
 def confirmed(plan: Plan) -> bool:
-    """Asks on the terminal whether to apply the plan; only an explicit yes makes it True."""
-    what = counted(len(plan.steps), "step") if plan.steps else "no step, only records of what is ours"
+    """Ask on the terminal whether to apply the plan; only an explicit yes makes it True."""
+    what = counted(len(plan.steps), "step") if plan.steps else "no step, only records of ownership"
     return is_agreed(f"\nApply this ({what}) to {where(plan.topology, plan.target)}?")
 
 
@@ -234,7 +234,7 @@ def _interruptible(stop: asyncio.Event) -> Iterator[None]:
 
 
 class _ProgressLine:
-    """Progress, at most twenty times a second; what is waited for stands beside it."""
+    """Shows progress, at most twenty times a second, and beside it what a run waits for."""
 
     def __init__(self, total: int) -> None:
         self._progress, self._total, self._settled, self._next = Progress(), total, 0, 0.0

@@ -127,18 +127,14 @@ def drift_(
         ((accept or restore or watch) and not in_words,
          "--accept, --restore and --watch report as text, or with --format json."),
         (accept and part.values.given,
-         (
-                 "--accept writes live values into the files, but these files have placeholders that other values "
-                 "fill elsewhere; edit them by hand."
-             )),
+         ("--accept writes live values into the files, but these files have placeholders that other values "
+          "fill elsewhere; edit them by hand.")),
         (part.allow and not restore, "--allow is consent to what --restore changes; add --restore, or leave it out."),
         (yes and not restore, "--yes answers what --restore asks; add --restore, or leave it out."),
         (partial and not restore, "--partial is about what --restore puts back; add --restore, or leave it out."),
         (metrics and (accept or restore),
-         (
-                 "--metrics reports what was seen, and --accept and --restore change that; write the metrics with "
-                 "a look afterwards."
-             )),
+         ("--metrics reports what was seen, and --accept and --restore change that; write the metrics with "
+          "a look afterwards.")),
     )  # fmt: skip
     if restore:
         manner = _manner(yes, partial, format_, paper(verbose=verbose, no_color=no_color))

@@ -109,10 +109,8 @@ def _left_over(into: Path, files: Mapping[Path, str]) -> list[Diagnostic]:
     return [
         Diagnostic(
             severity=Severity.WARNING, code="XX909", name="leftover-file",
-            message=(
-                    f"{path} is in the folder, but this export did not write it; it may describe objects that are "
-                    "no longer live"
-                ),
+            message=f"{path} is in the folder, but this export did not write it; it may describe objects that are "
+            "no longer live",
             fix="remove it, or export into a new folder",
         )
         for path in strangers(into, files)
@@ -125,10 +123,8 @@ def _several(found: Exported) -> Iterator[Diagnostic]:
             severity=Severity.WARNING, code="XX910", name="several-owners",
             message=f"this file is of topology `{found.topology}`, but {', '.join(found.others)} owns part of what "
                     "it declares, so its plan in this account is refused for that part",
-            fix=(
-                    f"write a file for each owner: --into DIR; or plan it with{_taking_over(found)}, which makes "
-                    "the topology own all of it"
-                ),
+            fix=f"write a file for each owner: --into DIR; or plan it with{_taking_over(found)}, which makes "
+            "the topology own all of it",
         )  # fmt: skip
 
 

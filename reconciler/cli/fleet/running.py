@@ -52,7 +52,7 @@ def following(found: FleetFindings, which: Which, on: On) -> Iterator[str]:
         line = shlex.join(
             ["reconciler", "fleet", "report", str(which.file), *on.arguments(), "--report", "html=fleet.html"]
         )
-        yield f"To see everything that is stored, as a page: `{line}`"
+        yield f"All stored runs on one page: `{line}`"
 
 
 def code(found: FleetFindings) -> int:

@@ -119,10 +119,8 @@ def where(
     """Show the partition of a key, and who works there. With --partitions, no server is asked."""
     common.never(
         (partitions is None and (filter_ or wildcard),
-         (
-                 "--filter and --wildcard compute a partition without any server; give the number of partitions "
-                 "with --partitions."
-             )),
+         ("--filter and --wildcard compute a partition without any server; give the number of partitions "
+          "with --partitions.")),
         (partitions is not None and wanted,
          f"--partitions asks no server, so it knows no group; leave out {' '.join(wanted or ())}, or --partitions."),
     )  # fmt: skip

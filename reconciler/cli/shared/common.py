@@ -112,13 +112,14 @@ def consents(allow: list[str] | None) -> tuple[tuple[str, str], ...]:
 
 
 class App(typer.Typer):
-    """Commands whose help ends with the exit codes there are."""
+    """Commands whose help ends with their exit codes."""
 
     def command(self, name: str | None = None, *, epilog: str | None = None, **more: Any) -> Callable[..., Any]:
-        """As typer has it; `epilog` is for commands that may end with more codes than every command does."""
+        """Register a command as typer does; `epilog` is for commands that may end with more codes than every command
+        does."""
         return super().command(name, epilog=epilog or exits.named(), **more)
 
 
 def app(**more: Any) -> App:
-    """A command's own typer app, plain: what is said must copy and paste."""
+    """Return a command's own typer app, in plain style, so that its output can be copied and pasted."""
     return App(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, **more)

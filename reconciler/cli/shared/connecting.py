@@ -31,7 +31,8 @@ class Connection:
 
     @property
     def is_chosen(self) -> bool:
-        """A server is named, by an option, a variable or the selected context; else it is the one on this machine."""
+        """Is a server named by an option, a variable or the selected context? Otherwise it is the one on this
+        machine."""
         from reconciler.server.connect.options import is_chosen  # noqa: PLC0415 - only who asks pays for it
 
         return self.dev or is_chosen(self.settings, os.environ)
@@ -139,7 +140,8 @@ def connection(
     ] = None,
     dev: Annotated[bool, typer.Option("--dev", help="Use this folder's own embedded server.")] = False,
 ) -> Connection:
-    """One declaration for all commands; square brackets hold the default, and the variable that says the same."""
+    """Declares these options once for all commands; square brackets hold the default, and the variable with the same
+    meaning."""
     from reconciler.server.connect.settings import Settings  # noqa: PLC0415 - `--help` needs none of it
 
     settings = Settings(

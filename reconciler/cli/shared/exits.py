@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 FINE = 0
 FAILED = 1
-"""Could not do it: files wrong, connection, a step failed, a needed scope unknown."""
+"""The command could not work: wrong files, no connection, a failed step, or a needed part of the account is unknown."""
 PENDING = 2
 """Changes pending; only with --exit-code."""
 DRIFT = 3
-"""What is live is not as it should be; of groups only with --exit-code."""
+"""The live state is not as it should be; for groups only with --exit-code."""
 REFUSED = 4
 """Refused, or consent is missing."""
 USAGE = 64
@@ -20,7 +20,7 @@ WORST_FIRST = (INTERRUPTED, USAGE, FAILED, REFUSED, DRIFT, PENDING, FINE)
 
 
 def worst(codes: Iterable[int]) -> int:
-    """That of a command which did several things."""
+    """Return the exit code of a command that did several things."""
     return min(codes, key=WORST_FIRST.index, default=FINE)
 
 
@@ -44,9 +44,9 @@ MEANINGS: Mapping[int, Meaning] = {
     ),
     FAILED: Meaning(
         name="could not do it",
-        about="A file is wrong, no server answers, a step failed, or something needed is unknown or left out by `--only`. "
-        "Of `fmt --check`: a file is not in form.",
-        then="Fail the job. The message says what to mend; run it again where a server did not answer.",
+        about="A file is wrong, no server answers, a step failed, or something needed is unknown or left out by "
+        "`--only`. For `fmt --check`: a file is not in form.",
+        then="Fail the job. The message says what to correct; run it again if a server did not answer.",
     ),
     PENDING: Meaning(
         name="changes pending (with --exit-code)",
@@ -55,20 +55,20 @@ MEANINGS: Mapping[int, Meaning] = {
     ),
     DRIFT: Meaning(
         name="drift",
-        about="What is live is no longer as it was applied. Of `groups doctor --exit-code`: something is wrong.",
+        about="The live state differs from what was applied. For `groups doctor --exit-code`: something is wrong.",
         then="Tell the owners, for example in an issue. They decide between `drift --accept` and `drift --restore`.",
     ),
     REFUSED: Meaning(
         name="refused, or consent is missing",
-        about="A rule refuses a change, or asks for consent. Of `upgrade-check`: the upgrade would lose, refuse or stop "
-        "serving something.",
-        then="Fail the job, and show the report to the author of the change. Nothing was applied, unless `--partial` "
-        "was said.",
+        about="A rule refuses a change, or asks for consent. For `upgrade-check`: the upgrade would lose, refuse "
+        "or stop serving something.",
+        then="Fail the job, and show the report to the author of the change. Nothing was applied, unless "
+        "`--partial` was given.",
     ),
     USAGE: Meaning(
         name="wrong usage",
         about="The command line is wrong: an unknown option, or options that exclude each other.",
-        then="Fail the job, and mend its command line.",
+        then="Fail the job, and correct its command line.",
     ),
     INTERRUPTED: Meaning(
         name="interrupted",
@@ -81,6 +81,7 @@ ALWAYS = (FINE, FAILED, USAGE, INTERRUPTED)
 
 
 def named(*others: int, instead: Mapping[int, str] | None = None) -> str:
-    """The last line of a command's help: the codes with which it may end. `instead` names some in words of its own."""
+    """Return the last line of a command's help: the codes with which it may end. `instead` names some in other
+    words."""
     names = {code: MEANINGS[code].name for code in (*ALWAYS, *others)} | dict(instead or {})
     return "Exit codes: " + ", ".join(f"{code} {name}" for code, name in sorted(names.items())) + "."

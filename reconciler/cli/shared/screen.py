@@ -18,7 +18,7 @@ from reconciler.report.words.visible import inert
 
 
 def paper(stream: TextIO | None = None, *, verbose: bool = False, no_color: bool = False) -> Paper:
-    """As wide as the terminal, and as high; COLUMNS counts everywhere."""
+    """Return paper as wide and as high as the terminal; COLUMNS overrides the width everywhere."""
     stream = stream or sys.stdout
     colours = not no_color and wants_colours(stream)
     high = shutil.get_terminal_size().lines if stream.isatty() else None
@@ -46,7 +46,7 @@ def has_begun() -> bool:
 
 
 def begun(stream: TextIO) -> None:
-    """Something of the command's product is about to be shown by other hands."""
+    """Note that the command's output is about to be shown by other means."""
     _BEGUN.add(stream)
 
 
@@ -96,30 +96,30 @@ def tell(text: str) -> None:
 
 
 def is_agreed(question: str) -> bool:
-    """Asks on the terminal; only an explicit yes makes it True."""
+    """Ask on the terminal; only an explicit yes makes it True."""
     with LINE.apart():
         return typer.confirm(question, default=False, err=True)
 
 
 class Progress:
-    """What is being done, on the status line of a terminal; nothing at all where nobody watches."""
+    """Shows what is being done on the status line of a terminal; nothing at all where nobody watches."""
 
     def __init__(self) -> None:
         self.is_watched = LINE.is_watched
         self.width = width(sys.stderr)
 
     def show(self, line: str) -> None:
-        """Writes the line over the one before; does nothing where nobody watches."""
+        """Write the line over the one before; do nothing where nobody watches."""
         LINE.say(line)
 
     def clear(self) -> None:
-        """Removes the line, if one is shown."""
+        """Remove the line, if one is shown."""
         LINE.say("")
 
 
 @contextmanager
 def doing(what: str) -> Iterator[None]:
-    """Says so on the status line inside the block."""
+    """Show this on the status line inside the block."""
     LINE.say(what)
     try:
         yield

@@ -19,8 +19,8 @@ ANOTHER = "Name a new file or folder, or say --overwrite."
 
 
 def write(files: Mapping[Path, str], *, overwrite: bool = False, fix: str = ANOTHER) -> None:
-    """Writes the files. Raises CannotContinue where one cannot be written, or exists already and `overwrite` is not set;
-    what to do then says `fix`."""
+    """Write the files. Raises CannotContinue where one cannot be written, or exists already and `overwrite` is not set;
+    `fix` then says what to do."""
     try:
         write_files(files, overwrite=overwrite)
     except InTheWay as there:
@@ -30,6 +30,6 @@ def write(files: Mapping[Path, str], *, overwrite: bool = False, fix: str = ANOT
 
 
 def exists(paths: str, fix: str) -> CannotContinue:
-    """What is in the way of a new file."""
-    message = f"There is something already, and what it says might be lost: {paths}. Nothing was written."
+    """Return the error about a file that exists where a new one should be."""
+    message = f"There is something already, and its contents might be lost: {paths}. Nothing was written."
     return CannotContinue.because("XX902", "cannot-write", message, fix=fix)

@@ -1,6 +1,7 @@
-"""What an editor shows beside a key: what it is, how to write it, what leaving it out means, since when, what updates may do.
+"""The description of a key in an editor: what it is, how to write it, what leaving it out means, since when, and which
+updates are possible.
 
-Every fact stands on a line of its own in `description`. VS Code makes a paragraph of each line, others show them as they are;
+Every fact is a line of its own in `description`. VS Code makes a paragraph of each line, others show them as they are;
 `markdownDescription`, which only VS Code reads, would say the same twice.
 """
 
@@ -19,16 +20,17 @@ from reconciler.model.written import written
 Schema = dict[str, Any]
 
 LEFT_OUT, SINCE, UPDATES, WRITE = "Left out: ", "Since nats-server ", "Updates: ", "Write "
-"""How the lines begin."""
+"""The beginnings of the lines."""
 ANY = "any change"
 INSIDE = "as for the key around it"
-"""What updates may do to a key of an object inside a configuration."""
+"""How updates may change a key of an object inside a configuration."""
 
 _FORMATS = {"date-time": "2026-03-01T08:00:00Z, or with an offset such as +02:00", "date": "2026-12-31"}
 
 
 def explained(schema: Schema, said: Said, info: FieldInfo | None, family: str = "") -> Schema:
-    """A key's schema with its description, and its default where that is a plain value. Without `info`, the key is ours alone."""
+    """Return a key's schema with its description, and its default where that is a plain value. Without `info`, the key
+    belongs to this tool alone."""
     default = schema.get("default") if info is None else info.default
     plain = {} if default is None else {"default": default}
     return {"description": "\n".join(_lines({**schema, **plain}, said, info, family)), **schema, **plain}
@@ -47,7 +49,7 @@ def _lines(schema: Schema, said: Said, info: FieldInfo | None, family: str) -> I
 
 
 def ways_to_write(schema: Any) -> Iterator[str]:
-    """How values with a unit are written, wherever they stand in the value of a key."""
+    """Return how to write values with a unit, wherever they stand in the value of a key."""
     if isinstance(schema, list):
         for part in schema:
             yield from ways_to_write(part)

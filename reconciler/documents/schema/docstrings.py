@@ -27,8 +27,9 @@ class Said(NamedTuple):
 
 
 def described_fields() -> dict[str, dict[str, Said]]:
-    """By model and field; a field says what the model it was inherited from says."""
-    return {model.__name__: _inherited(model) for model in _models(Spec)}
+    """By model and field; a field says what the model it was inherited from says. Of two models of one name, ours counts."""
+    models = sorted(_models(Spec), key=lambda model: model.__module__.startswith("reconciler."))
+    return {model.__name__: _inherited(model) for model in models}
 
 
 def _models(base: type[Spec]) -> list[type[Spec]]:

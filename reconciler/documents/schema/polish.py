@@ -1,6 +1,7 @@
-"""Schemas as editors show them best: no generated titles, no null defaults, and no unions where one type says the same.
+"""Makes schemas as editors show them best: no generated titles, no null defaults, and no unions where one type says the
+same.
 
-Of a key whose value is a union, editors show what the parts say, and not what the key says.
+For a key whose value is a union, editors show what the parts say, and not what the key says.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from reconciler.documents.schema.descriptions import Schema
 
 NULL = {"type": "null"}
 _MAY_BE_EMPTY = "may be empty"
-"""Marks a reference beside which null may stand, until its definition says so."""
+"""Marks a reference that may be null, until its definition says so."""
 
 
 def polished(definitions: Mapping[str, Schema]) -> dict[str, Schema]:
-    """All definitions; one that something refers to as well as to nothing allows null by itself."""
+    """Return all polished definitions; one that is also referred to with null allows null itself."""
     plain = {name: _plain(definition) for name, definition in definitions.items()}
     empty = {_name(reference) for reference in _references(plain) if _MAY_BE_EMPTY in reference}
     own = {name: {**one, "type": ["object", "null"]} if name in empty else one for name, one in plain.items()}
@@ -43,7 +44,7 @@ def _is_noise(key: str, value: Any) -> bool:
 
 
 def _of_one_type(schema: Schema) -> Schema:
-    """Null stays where it stands for an empty mapping or list; elsewhere a value must stand."""
+    """Keep null where it means an empty mapping or list; elsewhere a value is required."""
     members = schema.get("anyOf", [])
     real = [member for member in members if member != NULL]
     rest = {key: value for key, value in schema.items() if key != "anyOf"}
@@ -80,7 +81,7 @@ def _name(reference: Schema) -> str:
 
 
 def _without_marks(schema: Any, empty: Collection[str]) -> Any:
-    """Whoever refers to one of these and takes no null says that it is a mapping."""
+    """Remove the marks: a reference without null to one of these says that it is a mapping."""
     if isinstance(schema, list):
         return [_without_marks(part, empty) for part in schema]
     if not isinstance(schema, dict):

@@ -20,7 +20,9 @@ from reconciler.model.topology import Allowance, Expect, Guard, Ignored, Move, R
 
 NO_KINDS = Registry(kinds=())
 _NAME = {"type": "string", "pattern": "^[^/]+$"}
-_FORMAT = f"""Version of this file format, which is {FORMAT}. Left out: an error, unless another file of the folder says it."""
+_FORMAT = (
+    f"Version of this file format, which is {FORMAT}. Left out: an error, unless another file of the folder says it."
+)
 _TOPOLOGY = """Name of this topology, the owner of what its files declare. Left out: an error, unless another file of the
 folder says it."""
 _EXPECT = """Where this topology belongs: plan and apply refuse to work anywhere else. Left out: any account will do."""
@@ -38,12 +40,12 @@ Left out: all drift is reported."""
 
 
 def topology_text(registry: Registry) -> str:
-    """The schema as `schemas/topology.schema.json` holds it."""
+    """Return the text of `schemas/topology.schema.json`."""
     return json.dumps(topology_schema(registry), indent=2, ensure_ascii=False) + "\n"
 
 
 def topology_schema(registry: Registry) -> Schema:
-    """What `schemas/topology.schema.json` holds. Nothing is required: a topology may spread over several files."""
+    """Return the contents of `schemas/topology.schema.json`. No key is required: a topology may span several files."""
     specs: list[type[Spec]] = [
         Expect,
         Allowance,
@@ -82,7 +84,8 @@ def topology_schema(registry: Registry) -> Schema:
 
 
 def spec_schema(spec: type[Spec]) -> Schema:
-    """Of a file that holds one thing of this kind. No title: editors would show it above every key."""
+    """Return the schema of a file that holds one object of this kind, without a title, which editors would show above
+    every key."""
     _, schema = models_json_schema([(spec, "validation")])
     definitions = _described(schema["$defs"])
     whole = definitions.pop(spec.__name__)
@@ -123,11 +126,11 @@ def _known(registry: Registry) -> dict[str, Mapping[str, FieldInfo]]:
 
 
 def _replaceable(info: FieldInfo, kind: Kind) -> FieldInfo:
-    """What no update does to it, a replacement does."""
+    """What no update changes, a replacement changes."""
     if not (info.updatability and kind.replace):
         return info
     noun = kind.name.rpartition("_")[2]
-    return replace(info, updatability=f"{info.updatability}; with consent the {noun} is made anew")
+    return replace(info, updatability=f"{info.updatability}; with consent the {noun} is recreated")
 
 
 def _inside(model: type[BaseModel], fields: Mapping[str, FieldInfo]) -> dict[str, Mapping[str, FieldInfo]]:
@@ -166,11 +169,11 @@ def _tagged(kinds: list[Kind], references: list[Schema]) -> Schema:
 
 
 def _resource(kind: Kind, schema: Schema, registry: Registry) -> Schema:
-    """A kind's spec with its tag before and its children's sections after its own keys."""
+    """A kind's spec, with its tag before and its children's sections after its own keys."""
     tag = kind.place.tag
     before = {tag[0]: _key(f"`{tag[1]}` for {kind.title.lower()}.", {"const": tag[1]})} if tag else {}
     properties = {**before, **schema.get("properties", {}), **_sections(kind.name, registry)}
     required = [*([tag[0]] if tag else []), *schema.get("required", [])]
-    # `temp:` with nothing below declares a resource that says nothing
+    # `temp:` with nothing below declares a resource with all defaults
     said_of_it = {"required": required} if required else {"type": ["object", "null"]}
     return {**schema, "properties": properties, **said_of_it}

@@ -45,9 +45,9 @@ class TargetSpec(Spec):
     user: str | None = None
     """Name of the user. Needs `password`. Left out: none."""
     password: Json = None
-    """Where the password is, never what it is: `env://NAME` or `file://PATH`. Left out: none."""
+    """A reference to the password, never the password itself: `env://NAME` or `file://PATH`. Left out: none."""
     token: Json = None
-    """Where the token is, never what it is: `env://NAME` or `file://PATH`. Left out: none."""
+    """A reference to the token, never the token itself: `env://NAME` or `file://PATH`. Left out: none."""
     tlscert: str | None = None
     """Path of the client's certificate. Left out: none."""
     tlskey: str | None = None
@@ -55,7 +55,7 @@ class TargetSpec(Spec):
     tlsca: str | None = None
     """Path of the certificate authority to trust. Left out: those of the machine."""
     tlsfirst: bool | None = None
-    """Do the TLS handshake before the server says anything. Left out: false."""
+    """Do the TLS handshake before the server's greeting. Left out: false."""
     js_domain: str | None = None
     """JetStream domain to work in. Left out: none."""
     js_api_prefix: str | None = None
@@ -69,10 +69,10 @@ class TargetSpec(Spec):
     parts: int | None = Field(default=None, ge=1, le=16)
     """How many tasks share the reading of a large account, 1 to 16. Left out: 1."""
     topology: str | tuple[str, ...] = ()
-    """Files and folders of the topology that the account is to hold, a path or a list of them. Left out: none; the
+    """Files and folders of the topology that the account should hold, a path or a list of them. Left out: none; the
     account is only read."""
     values: dict[str, str | int | float | bool] = Field(default_factory=dict)
-    """What `${name}` stands for in the topology. Left out: none."""
+    """Values of `${name}` in the topology. Left out: none."""
     labels: dict[str, str] = Field(default_factory=dict)
     """Key-value pairs to select targets by, to compare peers by, and to report by. Left out: none."""
 
@@ -85,8 +85,8 @@ class FleetSpec(Spec):
     fleet: str = Field(min_length=1)
     """Name of the fleet."""
     defaults: TargetSpec = Field(default_factory=TargetSpec)
-    """What holds for every target that does not say otherwise. Values and labels are added to those of the target.
-    Left out: nothing."""
+    """Settings for every target that does not have its own. Values and labels are added to those of the target. Left
+    out: nothing."""
     targets: dict[str, TargetSpec] = Field(min_length=1)
     """The accounts, each under its name."""
 
@@ -101,7 +101,7 @@ def load_fleet(path: Path) -> Fleet:
 
 
 def fleet_file_schema() -> Schema:
-    """What `schemas/fleet.schema.json` holds."""
+    """Return the contents of `schemas/fleet.schema.json`."""
     return spec_schema(FleetSpec)
 
 

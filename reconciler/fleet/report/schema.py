@@ -1,4 +1,5 @@
-"""The published shapes of what `fleet COMMAND --format json` prints, strict: one for each command, of the same parts."""
+"""The published schemas of what `fleet COMMAND --format json` prints, strict: one for each command, of the same
+parts."""
 
 from __future__ import annotations
 
@@ -52,18 +53,18 @@ OF_ITS_LABELS = LABELS | says("Labels of the target.")
 RUN_OF = {"run": TEXT | says("The run."), "day": DAY | says("Its day.")}
 TABLES: dict[str, str] = {
     "targets": "What each target holds.",
-    "drift": "What is not as it was last applied, on every target.",
+    "drift": "What differs from the last apply, on every target.",
     "trend": "Drift from run to run.",
-    "history": "Every stretch of time over which one thing was drifted.",
+    "history": "Every stretch of time over which one thing had drifted.",
     "repairs": "How often things drift, and how long until they are repaired.",
-    "outliers": "What is otherwise than at most of a target's peers.",
+    "outliers": "What differs from most of a target's peers.",
     "capacity": "How full streams are, and when they will be.",
     "skew": "How evenly each candidate spreads keys over partitions and members.",
     "falls": "How much falls on each partition.",
-    "moves": "What changes hands from one membership to the next.",
+    "moves": "What changes its owner from one membership to the next.",
     "pins": "Pins of consumers' clients that change hands.",
     "acks": "How long consumers take to acknowledge, by day.",
-    "actors": "Who did what, as audit events tell.",
+    "actors": "Who did what, according to audit events.",
 }
 """What each table holds."""
 
@@ -72,19 +73,19 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "drift": (TABLES["drift"], ("targets", "drift"), ()),
     "history": ("How drift and streams developed over the runs.", ("trend", "history", "repairs", "capacity"), ()),
     "outliers": (TABLES["outliers"], ("outliers",), ()),
-    "skew": ("How keys would fall on partitions and members.", ("skew", "falls", "moves"), ()),
-    "events": ("What servers told about themselves.", ("pins", "acks", "actors"), ("targets",)),
+    "skew": ("How drift and streams developed over the runs.", ("skew", "falls", "moves"), ()),
+    "events": ("What servers reported about themselves.", ("pins", "acks", "actors"), ("targets",)),
     "report": (
-        "All that is known about a fleet.",
+        "Everything that is known about a fleet.",
         ("targets", "trend", "history", "repairs", "outliers", "capacity"),
         ("drift", "skew", "falls", "moves", "pins", "acks", "actors"),
     ),
 }
-"""What each is about, the tables it always has, and those it has where they were made."""
+"""The subject of each, the tables it always has, and those it has where they were made."""
 
 
 def fleet_schema(command: str) -> str:
-    """The text of the schema of `fleet COMMAND --format json`. Raises KeyError for a command that is not in COMMANDS."""
+    """Return the schema of `fleet COMMAND --format json`. Raises KeyError for a command that is not in COMMANDS."""
     about, always, sometimes = COMMANDS[command]
     used = {_ITEMS[name]: _parts()[_ITEMS[name]] for name in (*always, *sometimes)}
     if "drift" in (*always, *sometimes):
@@ -111,9 +112,9 @@ def fleet_schema(command: str) -> str:
 def _head(command: str) -> dict[str, Schema]:
     return {
         "format": format_of(FORMAT),
-        "command": {"const": command} | says("The command that says so."),
+        "command": {"const": command} | says("The command that made this document."),
         "fleet": TEXT | says("Name of the fleet."),
-        "unread": TEXTS | says("Targets that could not be read, or not wholly."),
+        "unread": TEXTS | says("Targets that could not be read, or not completely."),
     }
 
 
@@ -122,7 +123,7 @@ def _around_tables() -> dict[str, Schema]:
     return {
         "run": TEXT | says("Name of the run."),
         "left_out": left_out | says("How many rows of a table are not in this document, by table."),
-        "silent": LABELS | says("Why a target told nothing new, by target."),
+        "silent": LABELS | says("Why a target reported nothing new, by target."),
     }
 
 
@@ -131,7 +132,7 @@ def _tables(names: Iterable[str]) -> dict[str, Schema]:
 
 
 def fleet_plan_schema() -> str:
-    """A plan in it is what `plan --format json` prints."""
+    """Return the schema of `fleet plan`; a plan in it is what `plan --format json` prints."""
     plan = {**json.loads(plan_schema()), "$id": "plan.schema.json"}
     problems = {"type": "array", "items": {"$ref": "plan.schema.json#/$defs/diagnostic"}}
     target = fixed(
@@ -140,13 +141,13 @@ def fleet_plan_schema() -> str:
         problems=problems | says("Why there is no plan, or what else is wrong."),
     )
     head = {name: key for name, key in _head("plan").items() if name != "unread"}
-    targets = {"type": "array", "items": target} | says("Every target that was asked about.")
+    targets = {"type": "array", "items": target} | says("Every target that was planned.")
     return schema_text(
         {
             "$schema": DRAFT,
             "$id": "fleet-plan.schema.json",
             "title": "reconciler fleet plan",
-            "description": "What would be done to each target, or why nobody can say.",
+            "description": "What would be done to each target, or why that is unknown.",
             **fixed({**head, "targets": targets}),
         }
     )
@@ -174,21 +175,21 @@ def _looked() -> dict[str, Schema]:
             consumers=COUNT | says("Its consumers."),
             messages=COUNT | says("Messages in its streams."),
             bytes=COUNT | says("Bytes in its streams."),
-            unknown=COUNT | says("How much of it nobody could read, though it answered."),
+            unknown=COUNT | says("How much of it could not be read, although it answered."),
         ),
         "strayed": fixed(
             {
                 "target": TARGET,
-                "standing": one_of_texts(*standings) | says("How the object, or the target, stands."),
+                "standing": one_of_texts(*standings) | says("The state of the object, or of the target."),
                 "drift": FLAG | says("True: it counts as drift."),
                 "fields": list_of("field") | says("Fields that differ."),
-                "verdicts": list_of("verdict") | says("What the rules say to making it as the file says."),
+                "verdicts": list_of("verdict") | says("How the rules judge setting it to the file's values."),
             },
             topology=TEXT | says("Name of the topology."),
             address=TEXT | says("The object. A missing key: it is about the target."),
-            team=TEXT | says("Label `team` of the resource, else of the target."),
+            team=TEXT | says("Label `team` of the resource, otherwise of the target."),
             reason=TEXT | says("Why, where the standing alone does not say it."),
-            ignored=TEXT | says("Why nobody minds, as `ignore_drift` says."),
+            ignored=TEXT | says("The reason of the `ignore_drift` entry that covers it."),
             place=TEXT | says("Where the file declares it: `streams/orders.yaml:12`."),
             error=TEXT | says("Why nothing could be compared."),
         ),
@@ -196,14 +197,14 @@ def _looked() -> dict[str, Schema]:
             {
                 "path": TEXT | says("The field, with dots and indexes."),
                 "class": one_of(FieldClass)
-                | says("Who moved it: the file (`config`), somebody outside (`drifted`), or `both`."),
+                | says("Who changed it: the file (`config`), somebody outside (`drifted`), or `both`."),
                 "drift": FLAG | says("True: it counts as drift."),
                 "unit": UNIT | says(UNITS),
             },
             applied=VALUE | says(f"The value that was last applied. {RAW}"),
             live=VALUE | says(f"The value that is live. {RAW}"),
             desired=VALUE | says(f"The value that the file says. {RAW}"),
-            ignored=TEXT | says("Why nobody minds, as `ignore_drift` says."),
+            ignored=TEXT | says("The reason of the `ignore_drift` entry that covers it."),
         ),
         "verdict": fixed({"code": CODE | says("The rule."), "message": TEXT | says("What it says.")}),
     }
@@ -220,10 +221,10 @@ def _run() -> Schema:
             "compared": COUNT | says("Topologies that were compared, each on its target."),
             "unreachable": COUNT | says("Those whose target did not answer."),
             "opened": COUNT | says("Things that had drifted since the run before."),
-            "closed": COUNT | says("Things that were no longer drifted."),
-            "open": COUNT | says("Things that were drifted after this run."),
+            "closed": COUNT | says("Things that no longer drift."),
+            "open": COUNT | says("Things that drift after this run."),
             "unseen": COUNT | says("Of these, what this run could not look at."),
-            "objects": COUNT | says("Objects in which something was drifted."),
+            "objects": COUNT | says("Objects in which something drifted."),
         },
         day=DAY | says("Its day."),
         at=TIME | says("When it began."),
@@ -237,16 +238,16 @@ def _episode() -> Schema:
             "target": TARGET,
             "topology": TEXT | says("Name of the topology."),
             "state": one_of_texts("open", "unseen", "closed", "watched")
-            | says("`unseen`: the newest run could not tell; `watched`: how long this topology has been looked at."),
+            | says("`unseen`: the newest run could not read it; `watched`: how long this topology has been looked at."),
         },
         address=TEXT | says("The object."),
         kind=TEXT | says("Its kind."),
-        team=TEXT | says("Label `team` of the resource, else of the target."),
+        team=TEXT | says("Label `team` of the resource, otherwise of the target."),
         path=TEXT | says("The field. A missing key: the object as a whole."),
         field=TEXT | says("The field without indexes."),
-        **{"class": TEXT | says("Who moved it.")},
-        standing=TEXT | says("How the object stood when it was last seen."),
-        clean=TIME | says("The look before, which found nothing."),
+        **{"class": TEXT | says("Who changed it.")},
+        standing=TEXT | says("The state of the object when it was last seen."),
+        clean=TIME | says("The look before, which did not find it."),
         opened=TIME | says("The first look that found it."),
         last_seen=TIME | says("The last look that found it."),
         closed=TIME | says("The first look that no longer found it."),
@@ -261,20 +262,21 @@ def _episode() -> Schema:
         live=VALUE | says(f"The value that is live. {RAW}"),
         desired=VALUE | says(f"The value that the file says. {RAW}"),
         applied=VALUE | says(f"The value that was last applied. {RAW}"),
-        codes=TEXTS | says("Rules that object to making it as the file says."),
-        digest={"type": "integer"} | says("Of all looks that went into this."),
+        codes=TEXTS | says("Rules that object to setting it to the file's value."),
+        digest={"type": "integer"} | says("A digest of all looks that went into this."),
     )
 
 
 def _repairs() -> Schema:
     return fixed(
         {
-            "dimension": one_of_texts("all", "target", "kind", "field", "team") | says("From which side."),
+            "dimension": one_of_texts("all", "target", "kind", "field", "team")
+            | says("The side from which this counts."),
             "episodes": COUNT | says("How often something drifted."),
-            "open": COUNT | says("What is still drifted."),
-            "unseen": COUNT | says("What the newest run could not tell."),
-            "repaired": COUNT | says("What was repaired."),
-            "came_back": COUNT | says("What had been repaired before."),
+            "open": COUNT | says("How much still drifts."),
+            "unseen": COUNT | says("How much the newest run could not read."),
+            "repaired": COUNT | says("How much was repaired."),
+            "came_back": COUNT | says("How much came back after a repair."),
         },
         value=TEXT | says("Which target, kind, field or team."),
         mean_seconds=NATURAL | says("How long it took on average."),
@@ -294,8 +296,8 @@ def _outlier() -> Schema:
             "peers": TEXT | says("Labels that its peers share: `env=prod, role=orders`."),
             "target": TARGET,
             "address": TEXT | says("The object."),
-            "what": one_of_texts("differs", "missing", "extra") | says("In which way it is otherwise."),
-            "holders": COUNT | says("How many peers are as usual."),
+            "what": one_of_texts("differs", "missing", "extra") | says("How it differs."),
+            "holders": COUNT | says("How many peers have the usual value."),
             "among": COUNT | says("How many peers could be looked at."),
         },
         labels=OF_ITS_LABELS,
@@ -319,9 +321,9 @@ def _capacity() -> Schema:
         storage=TEXT | says("Where they are stored."),
         replicas=COUNT | says("How many copies there are."),
         when_full=one_of_texts("old", "new") | says("`old`: the oldest go; `new`: publishes are refused."),
-        records=COUNT | says("Bytes beside the payload, at least."),
+        records=COUNT | says("Bytes besides the payload, at least."),
         record_cost=NATURAL | says("Of these, per message."),
-        looks=COUNT | says("Looks that growth was seen in."),
+        looks=COUNT | says("How many looks show the growth."),
         since=TIME | says("The first of them."),
         messages_per_day=NUMBER | says("How many messages it grows by."),
         bytes_per_day=NUMBER | says("How many bytes it grows by."),
@@ -359,7 +361,7 @@ def _candidate() -> Schema:
         of=one_of_texts("subjects", "messages") | says("What is counted."),
         total=COUNT | says("All of it."),
         missed=COUNT | says("What no filter matches."),
-        unowned=COUNT | says("What falls on partitions that nobody owns."),
+        unowned=COUNT | says("What falls on partitions without an owner."),
         mean=NATURAL | says("The mean of partitions or members."),
         largest=COUNT | says("The most that one of them gets."),
         where=TEXT | says("The partition or member that gets most."),
@@ -387,7 +389,7 @@ def _move() -> Schema:
         before=TEXT | says("The membership before."),
         after=TEXT | says("The membership after."),
         manner=one_of_texts("declared", "fewest") | says("`fewest`: with mappings that move the least."),
-        partitions_moved=COUNT | says("Partitions that get another owner."),
+        partitions_moved=COUNT | says("Partitions that change their owner."),
         subjects_moved=COUNT | says("Their subjects."),
         messages_moved=COUNT | says("Their messages."),
         **SHAPE,
@@ -411,11 +413,11 @@ def _pin() -> Schema:
         until=TIME | says("The last event."),
         pinned_id=TEXT | says("Id of the client that is pinned now."),
         switches=COUNT | says("How often another client was pinned."),
-        unpinned=COUNT | says("How often nobody was."),
+        unpinned=COUNT | says("How often no client was pinned."),
         by_admin=COUNT | says("How often somebody ended the pin."),
         by_timeout=COUNT | says("How often the client fell silent."),
         most_switches=COUNT | says("The most switches in a short time."),
-        unpinned_seconds=NATURAL | says("How long nobody was pinned."),
+        unpinned_seconds=NATURAL | says("How long no client was pinned."),
         longest_unpinned_seconds=NATURAL | says("The longest of these times."),
     )
 
@@ -431,7 +433,7 @@ def _acks() -> Schema:
         redelivered=COUNT | says("Those that came after a redelivery."),
         most_deliveries=COUNT | says("The most deliveries of one message."),
         naks=COUNT | says("Messages that clients refused for now."),
-        terminated=COUNT | says("Messages that clients refused for good."),
+        terminated=COUNT | says("Messages that clients refused for ever."),
         given_up=COUNT | says("Messages that reached `max_deliver`."),
     )
 
@@ -441,7 +443,7 @@ def _deed() -> Schema:
         {"target": TARGET, "deed": TEXT | says("What was done.")},
         at=TIME | says("When."),
         day=DAY | says("On which day."),
-        client=TEXT | says("The name that the client gave itself, else its language and version."),
+        client=TEXT | says("The name that the client gave itself, otherwise its language and version."),
         user=TEXT | says("Name of the user."),
         account=TEXT | says("The account of the user."),
         host=TEXT | says("The address that it came from."),

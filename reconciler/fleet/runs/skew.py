@@ -30,7 +30,7 @@ class Keys:
 def skew(look: FleetRun, keys: Keys, candidates: Candidates) -> FleetFindings:
     """Read the subjects once, keep the counts, and add everything else up from them."""
     choices = counted(len(candidates.choices) * len(candidates.partitions), "candidate")
-    look.say(f"Counting for {choices} how keys spread …")
+    look.say(f"Counting how keys spread for {choices} …")
     fallen = look.whole("falls", falling.falls(_subjects(look, keys), candidates))
     loads = look.whole("loads", falling.loads(fallen, falling.owned(look.spark, candidates)))
     even = look.whole("skew", falling.skew(fallen, loads))

@@ -34,7 +34,7 @@ from reconciler.report.codec.schema_parts import (
 from reconciler.server.wire.attribution import Attribution
 
 FORMAT = 1
-CODES: Schema = {"type": "array", "items": TEXT} | says("Rules that object to making it as the file says.")
+CODES: Schema = {"type": "array", "items": TEXT} | says("Rules that object to setting it to the file's value.")
 
 
 def drift_json(drift: Drift) -> str:
@@ -124,9 +124,9 @@ def drift_schema() -> str:
 def _schema() -> Schema:
     said = {
         "exit_code": {"enum": [0, 1, 3]} | says("The exit code of the command."),
-        "summary": fixed(_counts()) | says("How many objects stand how."),
-        "coverage": ref("coverage") | says("How much of what is live anybody declares."),
-        "items": list_of("item") | says("Every object that does not stand as declared, by address."),
+        "summary": fixed(_counts()) | says("The number of objects in each state."),
+        "coverage": ref("coverage") | says("How many live objects are declared."),
+        "items": list_of("item") | says("Every object that differs from its declaration, by address."),
     }
     accepted = list_of("accepted") | says("What `--accept` wrote into the files.")
     return published(
@@ -141,19 +141,19 @@ def _schema() -> Schema:
 
 
 STANDINGS: dict[Standing, str] = {
-    Standing.UNKNOWN: "Nobody could read what is live.",
+    Standing.UNKNOWN: "Their live state could not be read.",
     Standing.FOREIGN: "Another topology or repository applied them last.",
-    Standing.MISSING: "Declared and applied, and no longer live.",
-    Standing.RECREATED: "Deleted and made anew by somebody else.",
+    Standing.MISSING: "Declared and applied, but no longer live.",
+    Standing.RECREATED: "Deleted and recreated by somebody else.",
     Standing.CHANGED: "Changed by somebody else.",
-    Standing.PENDING: "Changed by the file alone: what an apply would do.",
-    Standing.ORPHANED: "Remembered and live, and no longer declared.",
+    Standing.PENDING: "Changed only by the file: an apply would make this change.",
+    Standing.ORPHANED: "Recorded and live, but no longer declared.",
 }
 
 
 def _counts() -> dict[str, Schema]:
     others = {
-        "ignored": "Drift that `ignore_drift` overlooks.",
+        "ignored": "Drift that an `ignore_drift` entry covers.",
         "in_sync": "Live as declared and as applied.",
         "drifted_fields": "Fields that drifted, of all objects.",
     }
@@ -165,7 +165,7 @@ def _parts() -> dict[str, Schema]:
     percent = {"type": "integer", "minimum": 0, "maximum": 100}
     span, by = (
         ref("span") | says("Where the file declares it."),
-        ref("by") | says("Who did it, as far as audit events tell."),
+        ref("by") | says("Who did it, as far as audit events show."),
     )
     applied_by = fixed(
         {"topology": TEXT | says("The owner.")},
@@ -175,21 +175,21 @@ def _parts() -> dict[str, Schema]:
     return {
         "coverage": fixed(
             {
-                "percent": percent | says("The share of what is live that somebody declares, rounded down."),
+                "percent": percent | says("The percentage of live objects that are declared, rounded down."),
                 "here": COUNT | says("Objects that this topology declares."),
                 "elsewhere": COUNT | says("Objects that other topologies applied."),
-                "extras": {"type": "array", "items": ADDRESS} | says("Objects that nobody declares."),
+                "extras": {"type": "array", "items": ADDRESS} | says("Objects that no topology declares."),
             }
         ),
         "item": fixed(
             {
                 "address": ADDRESS | says("The object."),
-                "standing": one_of(Standing) | says("How it stands, by the worst thing about it."),
+                "standing": one_of(Standing) | says("The state of the object, worst first."),
                 "drift": FLAG | says("True: it counts as drift."),
                 "fields": list_of("field") | says("Fields that differ."),
             },
             reason=TEXT | says("Why, where the standing alone does not say it."),
-            ignored=TEXT | says("Why nobody minds, as `ignore_drift` says."),
+            ignored=TEXT | says("The reason of the `ignore_drift` entry that covers it."),
             span=span,
             by=by,
             codes=CODES,
@@ -203,7 +203,7 @@ def _parts() -> dict[str, Schema]:
             },
             span=ref("span") | says("The place in the file."),
         ),
-        "by": {"oneOf": [_actor(), fixed({"unknown": TEXT | says("Why nobody can tell.")})]},
+        "by": {"oneOf": [_actor(), fixed({"unknown": TEXT | says("Why the author is unknown.")})]},
     }
 
 
@@ -213,7 +213,8 @@ def _field(by: Schema) -> Schema:
             "path": TEXT | says("The field, with dots and indexes."),
             "class": one_of(FieldClass)
             | says(
-                "Who moved it since it was last applied: the file (`config`), somebody outside (`drifted`), or `both`."
+                "Who changed it since it was last applied: the file (`config`), somebody outside "
+                "(`drifted`), or `both`."
             ),
             "drift": FLAG | says("True: it counts as drift."),
             "unit": UNIT | says(UNITS),
@@ -221,7 +222,7 @@ def _field(by: Schema) -> Schema:
         applied=VALUE | says(f"The value that was last applied. {RAW}"),
         live=VALUE | says(f"The value that is live. {RAW}"),
         desired=VALUE | says(f"The value that the file says. {RAW}"),
-        ignored=TEXT | says("Why nobody minds, as `ignore_drift` says."),
+        ignored=TEXT | says("The reason of the `ignore_drift` entry that covers it."),
         by=by,
         codes=CODES,
         **INFO,
@@ -234,7 +235,7 @@ def _actor() -> Schema:
             "at": TEXT | says("When, by the server's clock."),
             "request": TEXT | says("The API subject of the request."),
         },
-        client=TEXT | says("The name that the client gave itself, else its language and version."),
+        client=TEXT | says("The name that the client gave itself, otherwise its language and version."),
         user=TEXT | says("Name of the user."),
         account=TEXT | says("The account of the user."),
         host=TEXT | says("The address that it came from."),

@@ -98,7 +98,7 @@ async def exported_folder(
 
 
 def apart(sections: Mapping[str, Json]) -> dict[str, dict[str, Json]]:
-    """A file for each name in each section, in a folder for the section."""
+    """Write a file for each name in each section, in a folder for the section."""
     parts: dict[str, dict[str, Json]] = {}
     for section, entries in sections.items():
         stems = file_names(entries)
@@ -109,7 +109,7 @@ def apart(sections: Mapping[str, Json]) -> dict[str, dict[str, Json]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportedAccount:
-    """What was read, and which part of it is wanted."""
+    """What was read of an account, and which part of it to export."""
 
     writer: Writer
     chosen: tuple[Address, ...]
@@ -131,7 +131,7 @@ async def _account(
 def account(
     snapshot: Snapshot, registry: Registry, only: Sequence[str] = (), exclude: Sequence[str] = (), *, unowned: str = ""
 ) -> ExportedAccount:
-    """What of a snapshot can be exported under these patterns, and what has to be left out."""
+    """Return what of a snapshot can be exported under these patterns, and what has to be left out."""
     records = remembered.read(snapshot, REGISTRY).records
     protected = {address: {"protect": True} for address, record in records.items() if record.protected}
     writer = Writer(snapshot, registry, protected, known=[one for one in records if registry.of(one).backing])

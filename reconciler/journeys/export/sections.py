@@ -36,7 +36,8 @@ class Writer:
         return sorted(address for address, found in self.live.items() if self._is_sayable(address, found))
 
     def _is_sayable(self, address: Address, found: Resource) -> bool:
-        """Can a file declare it? Not if it is broken, or a record left behind by a deleted stream. A bucket's stream counts."""
+        """Can a file declare it? Not if it is broken, or a record left behind by a deleted stream. The stream of a
+        bucket counts."""
         above = parent_of(address, self._registry)
         stands_on = self._registry.backed_by(above.name) if above else [address]
         return not found.state.get("broken") and any(one in self.live for one in stands_on)

@@ -1,4 +1,4 @@
-"""The published shape of what `groups … --format json` prints, strict: a definition for each command."""
+"""The published schema of what `groups … --format json` prints, strict: a definition for each command."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from reconciler.report.codec.schema_parts import (
 )
 
 NUMBERS: Schema = {"type": "array", "items": {"type": "integer"}}
-"""Partitions, which a record broken by hand may name below 0 too."""
+"""Numbers of partitions; a record broken by hand may name some below 0."""
 EACH: Schema = {"type": "array", "items": COUNT}
-"""By partition."""
+"""Indexed by partition."""
 OWNERS: Schema = {"type": "array", "items": {"type": ["string", "null"]}}
-"""By partition; null: nobody."""
+"""Indexed by partition; null: no owner."""
 
 FORMAT = format_of(1)
 COMMANDS = ("list", "show", "active", "where", "skew", "doctor", "plan-members", "migrate")
 
 
 def groups_schema() -> str:
-    """The JSON schema of what every `groups` command prints as JSON, as text."""
+    """Return the JSON schema of what every `groups` command prints as JSON, as text."""
     return schema_text(
         {
             "$schema": DRAFT,
             "title": "reconciler groups",
-            "description": "What `reconciler groups COMMAND --format json` prints; #/$defs/COMMAND is that of one command.",
+            "description": "What `reconciler groups COMMAND --format json` prints; #/$defs/COMMAND describes one command.",
             "anyOf": [ref(command) for command in COMMANDS],
             "$defs": {**_documents(), **_items(), **_small(), **_borrowed()},
         }
@@ -59,7 +59,7 @@ def _documents() -> dict[str, Schema]:
         "doctor": fixed(
             {
                 "format": FORMAT,
-                "examined": COUNT | says("How many groups were looked at."),
+                "examined": COUNT | says("How many groups were examined."),
                 "diagnostics": list_of("diagnostic") | says("What is wrong with them, and what to do."),
             }
         ),
@@ -73,9 +73,8 @@ def _preview() -> Schema:
         {
             "format": FORMAT,
             "address": ADDRESS | says("The group."),
-            "membership": CONFIG
-            | says("The members or mappings that were asked about, as they would stand in the file."),
-            "partitions_moved": COUNT | says("How many partitions would get another owner."),
+            "membership": CONFIG | says("The members or mappings in question, as they would stand in the file."),
+            "partitions_moved": COUNT | says("How many partitions would change their owner."),
         },
         partitions_moved_with_mappings=COUNT | says("How many it would be with `--mappings`."),
         offline={"const": True} | says("True: no server was asked."),
@@ -84,7 +83,7 @@ def _preview() -> Schema:
 
 
 def _document(required: Schema) -> Schema:
-    unread = list_of("diagnostic") | says("What could not be read, so that the answer may lack something.")
+    unread = list_of("diagnostic") | says("What could not be read, so that the answer may be incomplete.")
     return fixed({"format": FORMAT, **required}, diagnostics=unread)
 
 
@@ -94,7 +93,7 @@ def _items() -> dict[str, Schema]:
         "group": _group(),
         "members": fixed(
             {"address": ADDRESS | says("The group."), "members": list_of("member") | says("Its members.")},
-            unread=TEXT | says("Why nobody can say what is live."),
+            unread=TEXT | says("Why the live state is unknown."),
             broken=TEXT | says("What is wrong with its record."),
         ),
         "place": _place(),
@@ -117,46 +116,48 @@ def _state() -> dict[str, Schema]:
     return {
         "broken": TEXT | says("What is wrong with its record."),
         "legacy": TEXTS | says("Earlier forms that its record is written in."),
-        "unread": TEXT | says("Why nobody can say what is live."),
+        "unread": TEXT | says("Why the live state is unknown."),
         "partitions": COUNT | says("How many partitions it has."),
-        "surplus": TEXTS | says("Members beyond the number of partitions, who have nothing to do."),
+        "surplus": TEXTS | says("Members beyond the number of partitions, which get no messages."),
         "queue": ref("queue") | says("The work queue of an elastic group."),
     }
 
 
 def _waiting() -> dict[str, Schema]:
     return {
-        "queued": EACH | says("Messages that wait, by partition."),
-        "outside": COUNTS | says("Messages that are in no partition, by what their subjects begin with."),
+        "queued": EACH | says("Queued messages, by partition."),
+        "outside": COUNTS | says("Messages that are in no partition, by the beginning of their subjects."),
     }
 
 
 def _group() -> Schema:
     written_by = fixed(
-        {}, record=TEXT | says("Which tool wrote the record."), queue=TEXT | says("Which tool made the work queue.")
+        {},
+        record=TEXT | says("The tool that wrote the record."),
+        queue=TEXT | says("The tool that created the work queue."),
     )
     return fixed(
         {
             **_who(),
             "pattern": list_of("pattern") | says("How subjects are partitioned."),
-            "written_by": written_by | says("By which tools it was made, as far as that shows."),
+            "written_by": written_by | says("The tools that created it, as far as that shows."),
         },
         **_state(),
         **_waiting(),
         members=list_of("member") | says("Its members."),
         filters=TEXTS | says("Subjects that members consume."),
         record=CONFIG | says("The record, as it is stored."),
-        text=TEXT | says("The record as it is stored, where it cannot be understood."),
-        owners=OWNERS | says("The owner of each partition; null: nobody."),
-        unassigned=NUMBERS | says("Partitions that nobody owns."),
-        stalled=NUMBERS | says("Partitions in which messages wait and nobody works."),
+        text=TEXT | says("The record as it is stored, where it cannot be read."),
+        owners=OWNERS | says("The owner of each partition; null: no owner."),
+        unassigned=NUMBERS | says("Partitions without an owner."),
+        stalled=NUMBERS | says("Partitions with queued messages but without a client."),
     )
 
 
 def _place() -> Schema:
     return fixed(
         {
-            "key": TEXT | says("The key that was asked about."),
+            "key": TEXT | says("The key in question."),
             "hashed": TEXT | says("The text that decides."),
             "partition": COUNT | says("The partition, from 0."),
             "partitions": COUNT | says("How many there are."),
@@ -164,7 +165,7 @@ def _place() -> Schema:
         },
         wildcards=NUMBERS | says("The `*` of the filter that decide, from 1. A missing key: the whole subject."),
         address=ADDRESS | says("The group."),
-        queued=COUNT | says("Messages that wait in the partition."),
+        queued=COUNT | says("Messages queued in the partition."),
         member=ref("member") | says("The member that owns the partition."),
     )
 
@@ -174,23 +175,23 @@ def _spread() -> Schema:
         {
             "address": ADDRESS | says("The group."),
             "partitions": COUNT | says("How many partitions it has."),
-            "owners": OWNERS | says("The owner of each partition; null: nobody."),
+            "owners": OWNERS | says("The owner of each partition; null: no owner."),
         },
         **_waiting(),
-        queued_subjects=EACH | says("Distinct subjects that wait, by partition."),
+        queued_subjects=EACH | says("Distinct subjects that are queued, by partition."),
         stored=EACH | says("Messages that the stream holds, by partition."),
         stored_subjects=EACH | says("Distinct subjects that the stream holds, by partition."),
     )
 
 
 def _migration() -> Schema:
-    obstacle = fixed({"why": TEXT | says("What is in the way."), "fix": TEXT | says("What to do about it.")})
+    obstacle = fixed({"why": TEXT | says("What prevents the migration."), "fix": TEXT | says("What to do about it.")})
     return fixed(
         {
             "address": ADDRESS | says("The group."),
             "before": TEXT | says("Its record, as it is stored."),
             "after": TEXT | says("Its record in today's form."),
-            "notes": TEXTS | says("What changes, and what follows from it."),
+            "notes": TEXTS | says("What changes, and the consequences."),
         },
         obstacles={"type": "array", "items": obstacle} | says("Why it is not written."),
     )
@@ -199,13 +200,13 @@ def _migration() -> Schema:
 def _small() -> dict[str, Schema]:
     return {
         "queue": fixed(
-            {"stream": TEXT | says("The stream that it is.")},
-            missing=FLAG | says("True: there is none."),
+            {"stream": TEXT | says("The stream of the queue.")},
+            missing=FLAG | says("True: the stream does not exist."),
             messages=COUNT | says("Messages in it."),
             bytes=COUNT | says("Bytes in it."),
             consumers=COUNT | says("Its consumers."),
             lag=COUNT | says("Messages of the stream that it has not taken in yet."),
-            resuming=COUNT | says("Sequence of the stream from which it was made to go on."),
+            resuming=COUNT | says("Sequence of the stream at which it was created to resume."),
         ),
         "pattern": fixed(
             {"filter": TEXT | says("Subjects."), "partitions": COUNT | says("How many partitions they fall on.")},
@@ -228,12 +229,12 @@ def _member() -> Schema:
         since=TEXT | says("Since when that client is pinned."),
         pinned_for=COUNT | says("For how long, in nanoseconds."),
         waiting=COUNT | says("Pull requests that wait on its consumer."),
-        in_flight=COUNT | says("Messages that were delivered and not acknowledged yet."),
+        in_flight=COUNT | says("Messages that were delivered but not acknowledged yet."),
         pending=COUNT | says("Messages that its consumer has still to deliver."),
-        queued=COUNT | says("Messages that wait in its partitions."),
+        queued=COUNT | says("Messages queued in its partitions."),
     )
 
 
 def _borrowed() -> dict[str, Schema]:
-    """A change has the form it has in a plan."""
+    """Reuse the form that a change has in a plan."""
     return {name: shape for name, shape in (places() | changes()).items() if name != "target"}

@@ -32,7 +32,7 @@ from reconciler.testbed.recreate import recreate
 from reconciler.testbed.stage import Cast, Stage, stage
 
 Program = Callable[[str], Path]
-"""Version → the nats-server to run."""
+"""Maps a version to the nats-server to run."""
 Tell = Callable[[str], None]
 T = TypeVar("T")
 CLUSTER = 3
@@ -45,8 +45,8 @@ def rehearse(
     topology: Topology, live: Snapshot, options: RunOptions, program: Program, then: str | None,
     tell: Tell = lambda _: None,
 ) -> Rehearsal:  # fmt: skip
-    """On the account's own version; `then` names one that starts on the same stores afterwards; `tell` hears what is being
-    done."""
+    """Rehearse on the account's own version. `then` names a version that starts on the same stores afterwards, and
+    `tell` hears what is being done."""
     version = str(live.target.version)
     cast = cast_for(topology, live)
     found = program(version)
@@ -114,7 +114,7 @@ def _on(built: Stage, work: Callable[[JetStream], Awaitable[T]]) -> T:
 async def _act(
     js: JetStream, topology: Topology, live: Snapshot, options: RunOptions, tell: Tell
 ) -> tuple[Plan, Finished, list[Missing], Snapshot]:
-    tell(f"making what the account holds ({counted(len(live.streams), 'stream')}), without its messages …")
+    tell(f"recreating what the account holds ({counted(len(live.streams), 'stream')}), without its messages …")
     missing = await recreate(js, live)
     made = await planned(topology, await seen(js), js, options)
     tell(f"carrying the plan out there ({counted(len(made.plan.steps), 'step')}) …")
@@ -123,7 +123,7 @@ async def _act(
 
 
 async def seen(js: JetStream) -> Snapshot:
-    """What the stage holds; what is silent for a while is not gone."""
+    """Read what the stage holds, and wait for what does not answer yet."""
     with Pauses(PATIENCE, "for throw-away servers that have just started to answer for each stream") as pauses:
         while (found := await observe(js)).unknown and await pauses.rest():
             pass

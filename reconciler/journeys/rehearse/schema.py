@@ -1,4 +1,5 @@
-"""The published shape of what `rehearse --format json` prints: its plan and its outcome are those of `plan` and `apply`."""
+"""The published schema of what `rehearse --format json` prints: its plan and outcome are those of `plan` and
+`apply`."""
 
 from __future__ import annotations
 
@@ -28,26 +29,27 @@ from reconciler.report.codec.schema_parts import (
 
 
 def rehearsal_schema() -> str:
-    """The JSON schema of what `rehearse --format json` prints, as text."""
-    missing = fixed({"what": TEXT | says("What could not be made again."), "why": TEXT | says("Why.")})
+    """Return the JSON schema of what `rehearse --format json` prints, as text."""
+    missing = fixed({"what": TEXT | says("What could not be recreated."), "why": TEXT | says("Why.")})
     said = {
         "format": format_of(FORMAT),
-        "version": VERSION | says("The nats-server that was rehearsed on."),
+        "version": VERSION | says("The nats-server version of the rehearsal."),
         "nodes": COUNT | says("How many servers there were."),
         "fine": FLAG | says("True: everything that was tried did what the plan foretold."),
         "plan": _own("plan", plan_schema()) | says("The plan, as it was made on the throw-away servers."),
-        "outcome": _own("apply", outcome_schema()) | says("What carrying it out did."),
+        "outcome": _own("apply", outcome_schema()) | says("The outcome of carrying it out."),
         "left": _all(CHANGE) | says("What a second plan would still change."),
-        "missing": _all(missing) | says("What could not be made again on the throw-away servers."),
-        "refused": _all(ADDRESS) | says("Changes that were not tried, since they are refused."),
-        "lacking": _all(ADDRESS) | says("Changes whose rehearsal says nothing, since what they are about was missing."),
+        "missing": _all(missing) | says("What could not be recreated on the throw-away servers."),
+        "refused": _all(ADDRESS) | says("Changes that were not tried, because they are refused."),
+        "lacking": _all(ADDRESS)
+        | says("Changes whose rehearsal shows nothing, because something they need was missing."),
     }
     return schema_text(
         {
             "$schema": DRAFT,
             "$id": "rehearse.schema.json",
             "title": "reconciler rehearse",
-            "description": "What carrying a plan out on throw-away servers showed.",
+            "description": "What happened when the plan was carried out on throw-away servers.",
             **fixed(
                 said,
                 restarted=_restarted() | says("What another version made of the same stores (`--server-version`)."),
@@ -81,10 +83,10 @@ def _probe() -> Schema:
         {
             "address": ADDRESS | says("The object."),
             "operation": TEXT | says("What clients did."),
-            "side": one_of(Side) | says("Whose experience it is."),
-            "before": TEXT | says("What they got without the changes."),
-            "after": TEXT | says("What they got with them."),
-            "foresight": one_of(Foresight) | says("Whether the plan speaks of it."),
+            "side": one_of(Side) | says("Which clients experience it."),
+            "before": TEXT | says("Their result without the changes."),
+            "after": TEXT | says("Their result with the changes."),
+            "foresight": one_of(Foresight) | says("Whether the plan foretells it."),
             "codes": _all(TEXT) | says("Rules that foretold it."),
             "reason": TEXT | says("Why it is harmless, where it is."),
         }
@@ -96,17 +98,17 @@ def _probe() -> Schema:
             "message": TEXT | says("What it foretells."),
         }
     )
-    unplayed = fixed({"what": TEXT | says("What was not played."), "why": TEXT | says("Why.")})
+    unplayed = fixed({"what": TEXT | says("What was not tried."), "why": TEXT | says("Why.")})
     return fixed(
         {
-            "foretold": FLAG | says("True: the plan speaks of everything that takes something from clients."),
-            "operations": COUNT | says("How many operations were tried, before and after each."),
+            "foretold": FLAG | says("True: the plan foretells everything that takes something from clients."),
+            "operations": COUNT | says("How many operations were tried, without and with the changes each."),
             "objects": _all(ADDRESS) | says("The objects that they were tried on."),
-            "messages": COUNT | says("How many messages were made up for each stream."),
+            "messages": COUNT | says("How many messages were invented for each stream."),
             "consented": _all(ADDRESS) | says("Changes that were carried out as if somebody had consented."),
             "felt": _all(felt) | says("Every operation that differs."),
-            "unshown": _all(unshown) | says("What the plan foretells and so short a play does not show."),
-            "unplayed": _all(unplayed) | says("What was not played."),
+            "unshown": _all(unshown) | says("What the plan foretells but so short a run does not show."),
+            "unplayed": _all(unplayed) | says("What was not tried."),
         }
     )
 
@@ -116,5 +118,5 @@ def _all(items: Schema) -> Schema:
 
 
 def _own(name: str, text: str) -> Schema:
-    """Another schema as it is published, under its own name, so that what it refers to stays its own."""
+    """Include another published schema under its own name, so that its references stay its own."""
     return {**json.loads(text), "$id": f"{name}.schema.json"}

@@ -179,12 +179,8 @@ def _renamed(before: Resources, after: Resources) -> Iterator[Diagnostic]:
             entry = f"moved: [{{from: {same[0].address}, to: {address}, reason: …}}]"
             yield Diagnostic(
                 severity=Severity.WARNING, code="RV102", name="renamed", address=str(address),
-                message=(
-                        f"has the settings of {same[0].address}, which is gone: this creates a new object, and the "
-                        "old one stays"
-                    ),
-                span=now.where(""), fix=(
-                        f"if it is meant to be the same one: {entry}; a plan then says how to copy what no server "
-                        "renames"
-                    ),
+                message=f"has the settings of {same[0].address}, which is gone: this creates a new object, and the "
+                "old one stays",
+                span=now.where(""),
+                fix=f"if it is meant to be the same one: {entry}; a plan then says how to copy what no server renames",
             )  # fmt: skip

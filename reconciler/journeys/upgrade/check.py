@@ -145,10 +145,8 @@ def _offline(live: Mapping[Address, Resource], after: Version) -> Iterator[Upgra
             )
             yield UpgradeFinding(
                 fate=Fate.OFFLINE, address=str(address), path=young[0], message=message,
-                fix=(
-                        "go back only to a version that knows the field; the messages are there again after the "
-                        "next upgrade"
-                    ),
+                fix="go back only to a version that knows the field; the messages are there again after the "
+                "next upgrade",
             )  # fmt: skip
 
 

@@ -63,9 +63,8 @@ def _full(moved: MovedField, limit: str) -> Iterator[Finding]:
     if not most:
         return
     of, limited = _in_words(limit, most)
-    every = (
-        "every publish" if not limit_after(moved, "max_msgs_per_subject") else "every publish that replaces no message"
-    )
+    replaces = limit_after(moved, "max_msgs_per_subject") and not moved.change.becomes("discard_new_per_subject")
+    every = "every publish that replaces no message" if replaces else "every publish"
     if stored < most:
         yield note(f"once {limited} {verb(most, 'are')} stored, the server refuses {every}")
         return

@@ -1,4 +1,4 @@
-"""The published shape of what `apply --format json` prints, strict: every step under exactly one heading."""
+"""The published schema of what `apply --format json` prints, strict: every step under exactly one heading."""
 
 from __future__ import annotations
 
@@ -26,18 +26,19 @@ from reconciler.report.codec.schema_parts import (
 
 
 def outcome_schema() -> str:
-    """The text of `apply.schema.json`."""
+    """Return the text of `apply.schema.json`."""
     said = {
         "format": format_of(FORMAT),
         "topology": TEXT | says("Name of the topology."),
         "exit_code": COUNT | says("The exit code of the command."),
-        "as_wanted": {"type": "array", "items": ADDRESS} | says("What a saved plan had nothing left to do for."),
+        "as_wanted": {"type": "array", "items": ADDRESS}
+        | says("Addresses for which a saved plan had nothing left to do."),
         "done": list_of("step") | says("Steps that were carried out and verified."),
         "failed": list_of("failed") | says("Steps that were not carried out, or had another result than predicted."),
-        "in_doubt": list_of("in_doubt") | says("Steps that were sent, and nobody knows whether they happened."),
+        "in_doubt": list_of("in_doubt") | says("Steps that were sent, but it is unknown whether they happened."),
         "skipped": list_of("skipped") | says("Steps that were not begun, because one before them did not succeed."),
-        "not_started": list_of("step") | says("Steps whose turn had not come when the run was stopped."),
-        "warnings": list_of("diagnostic") | says("What went wrong beside the steps."),
+        "not_started": list_of("step") | says("Steps that were not due yet when the run was stopped."),
+        "warnings": list_of("diagnostic") | says("Problems that are about no step."),
     }
     stopped = TEXT | says("Why the run ended early. A missing key: it ran to its end.")
     whole = published(

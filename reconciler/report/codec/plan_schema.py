@@ -1,4 +1,4 @@
-"""The published shape of a plan's JSON, strict: JSON Schema 2020-12, hand-written because it is a contract."""
+"""The published schema of a plan's JSON, strict: JSON Schema 2020-12, hand-written because it is a contract."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ REASON, UNTIL = TEXT | says("Why, as the file says it."), TEXT | says("The last 
 
 
 def plan_schema() -> str:
-    """The text of `plan.schema.json`, which also describes plans saved with `--out`."""
+    """Return the text of `plan.schema.json`, which also describes plans saved with `--out`."""
     return schema_text(_plan())
 
 
@@ -52,18 +52,18 @@ def _plan() -> Schema:
         | says("How many resources there are of each action; a refused change counts as refused only."),
         "changes": list_of("change") | says("Every resource that is not merely kept, by address."),
         "steps": list_of("step") | says("What an apply would send, in an order that servers accept."),
-        "unmanaged": ADDRESSES | says("What is live, and neither declared nor remembered by this topology."),
+        "unmanaged": ADDRESSES | says("What is live, but neither declared nor owned by this topology."),
         "hidden": COUNT | says("Changes that `--only` and `--exclude` leave out."),
     }
     fingerprint = {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"} | says(
-        "Of all the rest, to notice edits and damage."
+        "A digest of all the rest, to notice edits and damage."
     )
     return published(
         "reconciler plan",
-        "What would be done to one account, what was judged about it, and the steps that would run.",
+        "The changes to make in one account, how they were judged, and the steps that would run.",
         fixed(
             {**one_account(FORMAT), **said},
-            saved=ref("saved") | says("What `apply` needs beside the plan; only in plans saved with `--out`."),
+            saved=ref("saved") | says("What `apply` needs besides the plan; only in plans saved with `--out`."),
             fingerprint=fingerprint,
         ),
         {**places(), **changes(), "step": _step(), "saved": _saved()},
@@ -73,33 +73,34 @@ def _plan() -> Schema:
 def _summary() -> Schema:
     return fixed(
         {
-            "create": COUNT | says("To be made."),
+            "create": COUNT | says("To be created."),
             "update": COUNT | says("To be changed in place."),
-            "replace": COUNT | says("To be deleted and made anew where they stand."),
+            "replace": COUNT | says("To be deleted and recreated with their position."),
             "delete": COUNT | says("To be deleted."),
-            "adopt": COUNT | says("Live as declared, and to be remembered from now on."),
+            "adopt": COUNT | says("Live as declared, and to be recorded as owned."),
             "keep": COUNT | says("As declared, with nothing to do."),
-            "orphan": COUNT | says("Remembered and live, but no longer declared; they are kept."),
-            "unknown": COUNT | says("Nobody could read what is live; nothing is done."),
-            "refused": COUNT | says("Refused, whatever the change was to be."),
+            "orphan": COUNT | says("Owned and live, but no longer declared; they are kept."),
+            "unknown": COUNT | says("Their live state could not be read; nothing is done."),
+            "refused": COUNT | says("Refused, whatever the change is."),
         },
         forget=COUNT | says("No longer managed; the objects stay."),
-        absent=COUNT | says("Neither live nor wanted, such as what `removed:` names and nobody finds."),
+        absent=COUNT | says("Neither live nor wanted, for example an entry in `removed:` whose object is gone."),
     )
 
 
 def findings_schema() -> str:
-    """Of what has no plan, no drift and no outcome to show: a check of files, or a command that could not do its work."""
+    """Return the schema of reports without a plan, drift or outcome: a check of files, or a command that could not
+    work."""
     whole = published(
         "reconciler findings",
-        "What `validate` found, or why another command could not do its work; that is exit code 1, 64 or 130.",
+        "What `validate` found, or why another command could not work; the exit code is then 1, 64 or 130.",
         fixed(
             {
                 "format": format_of(FORMAT),
-                "command": TEXT | says("The command that says so, as `plan` or `groups list`."),
+                "command": TEXT | says("The command that made this document, such as `plan` or `groups list`."),
                 "diagnostics": list_of("diagnostic") | says("What was found, in reading order."),
             },
-            topology=TEXT | says("The topology it is about, where the files got as far as to say it."),
+            topology=TEXT | says("The topology in question, where the files could be read that far."),
         ),
         {name: places()[name] for name in ("diagnostic", "span")},
     )
@@ -107,12 +108,12 @@ def findings_schema() -> str:
 
 
 def reports_schema() -> str:
-    """Of several topologies: what is said of one, for each of them."""
+    """Return the schema of reports about several topologies: one report for each."""
     each = [{"$ref": f"{name}.schema.json"} for name in ("plan", "drift", "apply", "findings")]
     reports = {"type": "array", "minItems": 1, "items": {"anyOf": each}}
     whole = published(
         "reconciler reports",
-        "What a command says that takes several topologies: a document for each, by the contract that one alone has.",
+        "The report of a command about several topologies: a document for each, by the contract that it has alone.",
         fixed({
             "format": format_of(FORMAT),
             "reports": reports | says("One document for each topology, in the order in which they were worked on."),
@@ -123,27 +124,27 @@ def reports_schema() -> str:
 
 
 def one_account(format_: int) -> Schema:
-    """What every look at an account by the files of a topology says."""
+    """What every report about an account and the files of a topology contains."""
     return {
         "format": format_of(format_),
         "topology": TEXT | says("Name of the topology."),
         "target": ref("target") | says("The account and the servers that answered."),
-        "diagnostics": list_of("diagnostic") | says("What was found beside the verdicts."),
+        "diagnostics": list_of("diagnostic") | says("Findings besides the verdicts."),
         "read": COUNTS | says("How many objects of each kind were read."),
         "ledger_known": FLAG
-        | says("False: bucket `reconciler` could not be read, so nobody knows what was applied last."),
+        | says("False: bucket `reconciler` could not be read, so it is unknown what was applied last."),
     }
 
 
 def places() -> dict[str, Schema]:
-    """Where a plan was made, and what was said where."""
+    """Where a plan was made, and what was found there."""
     return {
         "target": fixed(
             {
                 "version": VERSION | says("The lowest version of nats-server among those that answered."),
                 "level": COUNT | says("JetStream API level of the server."),
-                "limits": CONFIG | says("Limits of the account, as the server tells them."),
-                "usage": CONFIG | says("What the account uses, as the server tells it."),
+                "limits": CONFIG | says("Limits of the account, as the server reports them."),
+                "usage": CONFIG | says("What the account uses, as the server reports it."),
             },
             account=TEXT | says("Name or public key of the account."),
             user=TEXT | says("Name of the user; never in a saved plan."),
@@ -157,7 +158,7 @@ def places() -> dict[str, Schema]:
                 "line": POSITION | says("First line, from 1."),
                 "column": POSITION | says("First column, from 1, in characters."),
                 "end_line": POSITION | says("Last line."),
-                "end_column": POSITION | says("Column behind the last character."),
+                "end_column": POSITION | says("Column after the last character."),
             }
         ),
         "diagnostic": fixed(
@@ -175,21 +176,21 @@ def places() -> dict[str, Schema]:
 
 
 def changes() -> dict[str, Schema]:
-    """What would be done to one resource."""
+    """The change of one resource."""
     return {
         "change": fixed(
             {
                 "address": ADDRESS | says("The resource."),
-                "action": one_of(Action) | says("What becomes of it."),
+                "action": one_of(Action) | says("What happens to it."),
                 "fields": list_of("field") | says("Fields that differ."),
-                "verdicts": list_of("verdict") | says("What the rules say of it."),
+                "verdicts": list_of("verdict") | says("How the rules judge it."),
                 "consequences": list_of("consequence") | says("What it does to messages and clients."),
             },
             span=ref("span") | says("Where the file declares it."),
             reason=TEXT | says("Why, where the action alone does not say it."),
-            adopts=FLAG | says("True: it is live, and an apply makes it this topology's."),
+            adopts=FLAG | says("True: it is live, and an apply makes this topology its owner."),
             blocked_by=ADDRESS | says("A blocked resource that it depends on."),
-            record=ref("record") | says("What is remembered of it once this is applied."),
+            record=ref("record") | says("The record of it once this is applied."),
         ),
         "field": _field(),
         "verdict": _verdict(),
@@ -209,13 +210,13 @@ def _field() -> Schema:
         {
             "path": TEXT | says("The field, with dots and indexes: `sources[1].filter_subject`."),
             "class": one_of(FieldClass)
-            | says("Who moved it since it was last applied: the file (`config`), somebody outside (`drifted`), or `both`; "
-                   "`plain` where nothing is remembered."),
+            | says("Who changed it since it was last applied: the file (`config`), somebody outside (`drifted`), "
+                   "or `both`; `plain` where there is no record."),
             "unit": UNIT | says(UNITS),
         },
         live=VALUE | says(f"The value that is live. {RAW}"),
         desired=VALUE | says(f"The value that is wanted. {RAW}"),
-        ordered=FLAG | says("False: the order of the list means nothing."),
+        ordered=FLAG | says("False: the order of the list has no meaning."),
         nested_unordered=TEXTS | says("Paths of such lists inside the value."),
         filled=TEXT | says("Where the wanted value comes from, if the file leaves it out: `default`, `from consumer_limits`."),
         **INFO,
@@ -224,15 +225,15 @@ def _field() -> Schema:
 
 def _verdict() -> Schema:
     other = fixed(
-        {"address": ADDRESS | says("What feels it.")},
-        owner=TEXT | says("The topology that applied it. A missing key: none that is known."),
+        {"address": ADDRESS | says("The object that the change affects.")},
+        owner=TEXT | says("The topology that applied it. A missing key: none is known."),
     )
     return fixed(
         {
             "code": CODE | says("The rule, for `reconciler explain`."),
             "name": TEXT | says("The rule's name."),
             "outcome": one_of(Outcome) | says("What it means for the change, best first."),
-            "message": TEXT | says("What the rule saw, in a sentence."),
+            "message": TEXT | says("What the rule found, in a sentence."),
             "address": ADDRESS | says("The resource."),
             "reaction": one_of_texts(*(one.name.lower() for one in Reaction))
             | says("What the server itself would do about it."),
@@ -245,7 +246,7 @@ def _verdict() -> Schema:
         consented=TEXT | says("The reason that somebody gave for allowing it."),
         quantities=COUNTS | says("What was counted, or how much it is at most."),
         bounds=AMOUNTS | says("Of the quantities, those that were not counted, between two bounds."),
-        others={"type": "array", "items": other} | says("What feels it and is not of this topology."),
+        others={"type": "array", "items": other} | says("Affected objects that do not belong to this topology."),
     )
 
 
@@ -253,7 +254,7 @@ def _record() -> Schema:
     return fixed(
         {
             "topology": TEXT | says("The owner."),
-            "fields": CONFIG | says("What is managed, as applied; a field missing here had its default."),
+            "fields": CONFIG | says("The managed fields, as applied; a field missing here had its default."),
             "revision": COUNT | says("Revision of the entry in bucket `reconciler`; 0: there is none yet."),
         },
         source=TEXT | says("The repository that it came from."),
@@ -263,8 +264,8 @@ def _record() -> Schema:
         left=TEXTS | says("Paths that the file left unmanaged."),
         protected=FLAG | says("True: it was applied with `protect: true`."),
         knows=TEXT | says("The newest minor of nats-server that the writing tool knew."),
-        start=CONFIG | says("Where a replacement had to begin, whatever the file says."),
-        seen=CONFIG | says("Which object it was, and how far it had come."),
+        start=CONFIG | says("Where a replacement had to start, whatever the file says."),
+        seen=CONFIG | says("Which object it was, and its position."),
     )
 
 
@@ -274,15 +275,15 @@ def _step() -> Schema:
         {
             "id": TEXT | says("Unique in its plan."),
             "call": one_of(Call) | says("The request; a `gate` only looks and waits."),
-            "on": TEXTS | says("What it is done to: a stream, a stream and a consumer, or a bucket and a key."),
-            "address": ADDRESS | says("The resource that it serves."),
+            "on": TEXTS | says("The object: a stream, a stream and a consumer, or a bucket and a key."),
+            "address": ADDRESS | says("The resource that needs it."),
         },
         body=CONFIG | says("What is sent, or what a gate waits for."),
         set=CONFIG | says("Fields that an update writes, in the server's names and raw values."),
         unset=TEXTS | says("Fields that an update leaves out, which gives them the server's default."),
         value=TEXT | says("Text of the entry that is written."),
         revision=COUNT | says("Revision of the entry to expect; 0: the key must not exist."),
-        before=CONFIG | says("What must still be live, or this step and all behind it are left out."),
+        before=CONFIG | says("What must still be live, or this step and all after it are left out."),
         level=COUNT | says("JetStream API level that the server must have."),
         bind=one_of(Bind) | says("The function that makes a value of this step's answer, for later steps."),
         uses=uses | says("Where such values belong, with the step that makes each."),
@@ -293,7 +294,7 @@ def _step() -> Schema:
 
 
 def _saved() -> Schema:
-    """What a plan kept for later has beside the plan itself: both or neither of `saved` and `fingerprint`."""
+    """What a saved plan holds besides the plan itself: both or neither of `saved` and `fingerprint`."""
     return fixed(
         {
             "made_by": TEXT | says("Version of the tool that saved it."),
@@ -332,7 +333,11 @@ def _declared() -> Schema:
         reason=REASON, until=UNTIL,
     )  # fmt: skip
     guard = fixed(
-        {"kind": TEXT | says("The kind."), "upto": COUNT | says("So many of them may go."), "reason": REASON},
+        {
+            "kind": TEXT | says("The kind."),
+            "upto": COUNT | says("How many of them may be deleted or replaced."),
+            "reason": REASON,
+        },
         until=UNTIL,
     )
     consent = fixed(
@@ -371,11 +376,11 @@ def _place() -> Schema:
         domain=TEXT | says("JetStream domain."),
         cluster=TEXT | says("Name of the cluster; empty for a single server."),
         id=TEXT | says("The random id in bucket `reconciler`."),
-        server=TEXT | says("Id of the server that answered, which it has until it is started again."),
+        server=TEXT | says("Id of the server that answered; it changes when the server restarts."),
         at=TEXT | says("When this was seen, by the server's clock."),
         bucket=TEXT | says("When bucket `reconciler` was created."),
-        reached={"type": "integer"} | says("How often bucket `reconciler` was ever written."),
-        streams=CONFIG | says("The oldest streams, with when they were created."),
+        reached={"type": "integer"} | says("How many writes bucket `reconciler` has ever taken."),
+        streams=CONFIG | says("The oldest streams with their creation times."),
     )
 
 

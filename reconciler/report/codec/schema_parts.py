@@ -1,4 +1,4 @@
-"""What our published JSON Schemas are made of: strict objects, and the kinds of values that all of them hold."""
+"""The parts of the published JSON Schemas: strict objects, and the types of values that all of them use."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ UNIT: Schema = {"enum": list(get_args(Unit))}
 
 
 def says(description: str) -> Schema:
-    """What a key means, to be joined to the schema of its values: `COUNT | says("…")`."""
+    """Return the meaning of a key, to be joined to the schema of its values: `COUNT | says("…")`."""
     return {"description": description}
 
 
 _AMOUNT: dict[str, Schema] = {
-    "least": COUNT | says("So much at least."),
-    "about": COUNT | says("A guess between the bounds."),
-    "most": COUNT | says("So much at most."),
+    "least": COUNT | says("At least this much."),
+    "about": COUNT | says("An estimate between the bounds."),
+    "most": COUNT | says("At most this much."),
 }
 AMOUNTS: Schema = {
     "type": "object",
@@ -42,31 +42,31 @@ AMOUNTS: Schema = {
         "additionalProperties": False,
     },
 }
-"""Numbers that were not counted, in bounds."""
+"""Bounds of numbers that were not counted exactly."""
 INFO: dict[str, Schema] = {
-    "default": VALUE | says("The value that stands for a missing one, where it is a fixed one."),
+    "default": VALUE | says("The fixed value that a missing one means, if there is one."),
     "left_out": TEXT | says("What a missing value means, in words: `no limit`."),
     "units": {"type": "object", "additionalProperties": UNIT} | says("Units of the fields inside this one, by name."),
 }
-"""What helps to read values of a field, beside its unit: what absence means, and the units inside."""
+"""What helps to read values of a field besides its unit: the meaning of absence, and the units inside."""
 RAW = "Raw: durations in nanoseconds, sizes in bytes. A missing key: absent."
-UNITS = "How the values are to be read: durations are nanoseconds, sizes are bytes."
+UNITS = "How to read the values: durations are nanoseconds, sizes are bytes."
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def published(title: str, description: str, body: Schema, parts: Schema) -> Schema:
-    """The schema of a whole document; `parts` are what it refers to."""
+    """Return the schema of a whole document; `parts` are the definitions it refers to."""
     return {"$schema": DRAFT, "title": title, "description": description, **body, "$defs": parts}
 
 
 def schema_text(schema: Schema) -> str:
-    """A schema as it is published: indented JSON that ends in a newline."""
+    """Return a schema as it is published: indented JSON that ends in a newline."""
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def fixed(required: Schema, **optional: Schema) -> Schema:
-    """An object with these keys and no others; those in `required` must be there."""
+    """An object with these keys and no others; those in `required` must be present."""
     return {
         "type": "object",
         "properties": {**required, **optional},
@@ -76,8 +76,8 @@ def fixed(required: Schema, **optional: Schema) -> Schema:
 
 
 def format_of(number: int) -> Schema:
-    """The key that says by which version of its contract a document is written."""
-    return {"const": number} | says("Version of this contract. A number that you do not know: stop reading.")
+    """The key that names the version of the document's contract."""
+    return {"const": number} | says("Version of this contract. If you do not know the number, stop reading.")
 
 
 def ref(name: str) -> Schema:

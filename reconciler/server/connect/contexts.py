@@ -45,7 +45,7 @@ def config_home(environ: Mapping[str, str]) -> Path:
 
 
 def home(environ: Mapping[str, str]) -> Path:
-    """The user's home folder: `$HOME` where it is set, else as the operating system knows it."""
+    """Return the user's home folder: `$HOME` where it is set, otherwise as the operating system knows it."""
     if found := environ.get("HOME"):
         return Path(found)
     try:

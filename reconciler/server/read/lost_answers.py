@@ -37,7 +37,8 @@ def is_unknown(said: Answer | Put) -> bool:
 async def written(
     js: JetStream, send: Callable[[], Awaitable[Answer]], look: Callable[[], Awaitable[T | None]]
 ) -> Answer | T:
-    """The answer; or, where none came, what `look` finds. None: nothing was done yet, so it is sent again."""
+    """Return the answer or, where none came, what `look` finds. None: nothing was done yet, so the write is sent
+    again."""
     with Pauses(js.patience) as pauses:
         while True:
             said = await send()
@@ -58,8 +59,8 @@ async def put(
     headers: Mapping[str, str] | None = None,
     whoever: bool = False,
 ) -> Put:
-    """As `JetStream.put_entry`, with what is there now as the answer where none came. `whoever`: the same is as good
-    when somebody else wrote it."""
+    """Write as `JetStream.put_entry` does, with the present entry as the answer where none came. With `whoever`, the
+    same value counts even when somebody else wrote it."""
     perhaps_ours = whoever
     with Pauses(js.patience) as pauses:
         while True:

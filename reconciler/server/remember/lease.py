@@ -311,10 +311,8 @@ def unavailable(why: Unavailable) -> Diagnostic:
     """Return the warning LE201 for an apply that goes on without a lease, and how to get one next time."""
     return Diagnostic(
         severity=Severity.WARNING, code="LE201", name="no-lease", fix=why.fix,
-        message=(
-                "applied without a lease, so others may have applied at the same time, and without a journal: "
-                f"{why.why}"
-            ),
+        message="applied without a lease, so others may have applied at the same time, and without a journal: "
+        f"{why.why}",
     )  # fmt: skip
 
 

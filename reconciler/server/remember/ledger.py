@@ -84,7 +84,7 @@ async def _made(js: JetStream, config: Mapping[str, Json]) -> Answer:
 
 
 async def _identify(js: JetStream) -> Diagnostic | None:
-    """The id; whoever comes first decides it. In a cluster the new bucket may take a moment to listen."""
+    """Write the id; the first writer decides it. In a cluster the new bucket may need a moment until it listens."""
     with Pauses(js.patience, f"for bucket {BUCKET}, which was just made, to take its first entry") as pauses:
         while isinstance(said := await _put_id(js), Refusal | NoAnswer):
             if not (passes(said) and await pauses.rest()):

@@ -73,7 +73,7 @@ def _is_fed(seen: Mapping[str, Any]) -> bool:
 
 
 async def settle(run: RunContext, step: Step) -> Result:
-    """Updates as soon as a message is stored; where none is to come, or none comes in time, that is left to a later run."""
+    """Update as soon as a message is stored; where none is to come, or none comes in time, a later run does it."""
     with waiting(f"for {step.on[0]} to store a message of {step.body['from']}", step.body["timeout"] / 1e9):
         return await _settle(run, step)
 

@@ -1,4 +1,4 @@
-"""The battery: everything that clients do with a scene, in an order in which one operation spoils none of the others."""
+"""The battery: everything that clients do with a scene, in an order in which no operation spoils another."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SETTLED = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Battery:
-    """Which operations are tried."""
+    """The operations to try."""
 
     plain: tuple[Publish, ...] = PLAIN
     bucket: tuple[Publish, ...] = BUCKET
@@ -47,12 +47,12 @@ class Battery:
     fresh: tuple[tuple[str, Body], ...] = FRESH
     passes: float = PASSES
     reads: bool = True
-    """By consumers that were there before; without, each message comes again once, to whoever looks after a while."""
+    """By consumers that existed before; otherwise each message comes again once, to whoever looks after a while."""
     deletes: bool = True
     contends: bool = True
 
     def publishes(self, stream: str) -> tuple[Publish, ...]:
-        """What publishers try on this stream; buckets and object stores have publishes of their own."""
+        """Return what publishers try on this stream; buckets and object stores have publishes of their own."""
         return self.bucket if stream.startswith("KV_") else self.store if stream.startswith("OBJ_") else self.plain
 
 
@@ -62,7 +62,7 @@ STANDARD = Battery()
 async def record(
     client: Client, scene: Scene, battery: Battery = STANDARD, waits: Waits = MappingProxyType({})
 ) -> Record:
-    """What clients of a scene that was built experience; nothing of the scene is worth anything afterwards."""
+    """Record what clients of a built scene experience; the scene is used up afterwards."""
     notes = Notes()
     await _look(client, notes, scene, "at first")
     await _read(client, notes, scene, battery, waits)
@@ -80,7 +80,7 @@ async def record(
 async def experience(
     client: Client, scene: Scene, changes: Iterable[Change] = (), battery: Battery = STANDARD
 ) -> Record:
-    """Builds a scene, changes it and records what its clients experience then. Raises Unmade where the server refuses."""
+    """Build a scene, change it and record what its clients experience then. Raises Unmade where the server refuses."""
     await build(client, scene)
     async with waiting(client, scene) as waits:
         for endpoint, body in changes:
@@ -146,5 +146,5 @@ async def _after_a_while(client: Client, notes: Notes, scene: Scene, battery: Ba
 
 
 def _named(scene: Scene, stream: str) -> str:
-    """Where there is only one stream to publish to, nobody need name it."""
+    """With only one stream to publish to, its name is left out."""
     return stream if len(scene.subjects) > 1 else ""

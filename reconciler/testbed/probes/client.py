@@ -1,4 +1,4 @@
-"""A client that publishes, pulls, subscribes and asks, and says in words what it experienced."""
+"""A client that publishes, pulls, subscribes and asks, and describes in words what it experienced."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from reconciler.testbed.probes.record import ranges
 PATIENCE = 1.5
 """Seconds that an answer may take."""
 AT_ONCE = 0.6
-"""Seconds after which a pull that does not wait counts as unanswered, as it is on some versions while too much is in flight."""
+"""Seconds after which a pull that does not wait counts as unanswered, as it is on some versions while too much is in
+flight."""
 QUIET = 0.12
 """Seconds without a message after which a subscriber has got everything."""
 LONGEST_QUIET = 0.25
@@ -38,31 +39,33 @@ class Delivery:
 
     @property
     def bare(self) -> list[Msg]:
-        """Those that came without their payload."""
+        """Return the messages that came without their payload."""
         return [one for one in self.messages if "Nats-Msg-Size" in (one.headers or {})]
 
     @property
     def counted(self) -> str:
-        """Without saying which: what is published meanwhile may be gone again before it is delivered."""
+        """Return the number without saying which: what is published meanwhile may be gone again before it is
+        delivered."""
         parts = [f"{len(self.messages)} messages", *(["headers only"] if self.bare else [])]
         return ", ".join([*parts, *([self.status] if self.status else [])])
 
     @property
     def any(self) -> str:
-        """Whether anything came, with or without payload; what kept it away, where nothing did."""
+        """Say whether anything came, with or without payload, and what prevented it where nothing did."""
         if not self.messages:
             return self.counted
         return "messages, headers only" if self.bare else "messages"
 
     @property
     def brought(self) -> str:
-        """And whether any of it had been delivered before."""
+        """Say also whether any of it had been delivered before."""
         again = any(one.metadata.num_delivered > 1 for one in self.messages)
         return f"{self.counted}, some of them again" if again else self.counted
 
     @property
     def end(self) -> str:
-        """Up to which message: which ones before it, depends on the moment where others wait and the stream trims."""
+        """Say up to which message: which ones before it depends on the moment where others wait and the stream
+        trims."""
         if not self.messages:
             return f"0 messages {self.status}".strip()
         return f"messages up to {sequence(self.messages[-1])}{', headers only' if self.bare else ''}"
@@ -76,39 +79,39 @@ class Delivery:
 
 
 def sequence(message: Msg) -> int:
-    """Where the message stands in its stream, whatever its number in the consumer."""
+    """Return the sequence of the message in its stream, whatever its number in the consumer."""
     return int(message.metadata.sequence.stream)
 
 
 class Client:
-    """One connection to a scratch account. On a busy machine it waits so many times as long for everything."""
+    """One connection to a scratch account. On a busy machine every wait is this many times as long."""
 
     def __init__(self, nc: Connection, times: float = 1.0) -> None:
         self.nc, self._times = nc, times
         self._patience, self._at_once, self._quiet = times * PATIENCE, times * AT_ONCE, times * QUIET
         self._pins: dict[tuple[str, str, Json], str] = {}
-        """What the server gave this client to show that it is the one that a group is pinned to."""
+        """What the server gave this client to show that a group is pinned to it."""
         self.held: dict[tuple[str, str], list[Msg]] = {}
         """What it got of a consumer and has neither acknowledged nor refused."""
 
     @cached_property
     def standby(self) -> Client:
-        """Another client for the same groups, which holds no pin of this one."""
+        """Return another client for the same groups, which does not share the pins of this one."""
         return Client(self.nc, self._times)
 
     async def ask(self, endpoint: str, body: Mapping[str, Json] | None = None) -> Mapping[str, Json] | str:
-        """The API's answer, or in words why there is none."""
+        """Return the API's answer, or in words why there is none."""
         payload = b"" if body is None else json.dumps(body).encode()
         reply = await self._request(f"$JS.API.{endpoint}", payload)
         return reply if isinstance(reply, str) else _answer(reply)
 
     async def publish(self, subject: str, payload: bytes = b"", headers: Mapping[str, str] | None = None) -> str:
-        """What came of it: `stored in ORDERS`, `refused 10071`, or why there is no answer."""
+        """Publish, and return the result: `stored in ORDERS`, `refused 10071`, or why there is no answer."""
         reply = await self._request(subject, payload, headers)
         return reply if isinstance(reply, str) else _stored(reply)
 
     async def publish_fast(self, subject: str, payload: bytes = b"", headers: Mapping[str, str] | None = None) -> str:
-        """A fast batch of one message, which its reply subject makes it."""
+        """Publish a fast batch of one message, which its reply subject makes it."""
         async with self._inbox(f"{self.nc.new_inbox()}.probe.10.ok.1.2.$FI") as (inbox, arrived):
             await self.nc.publish(subject, payload, reply=inbox, headers=dict(headers) if headers else None)
             message = await _next(arrived, self._patience)
@@ -117,7 +120,7 @@ class Client:
         return NO_LISTENER if "Status" in (message.headers or {}) else _stored(message)
 
     async def get(self, subject: str, body: Mapping[str, Json] | None = None) -> str:
-        """A direct get: how many messages came, and which status."""
+        """Get directly, and return how many messages came, and which status."""
         payload = b"" if body is None else json.dumps(body).encode()
         found: list[str] = []
         async with self._inbox() as (inbox, arrived):
@@ -132,9 +135,9 @@ class Client:
         return f"messages {' '.join(found)}" if found else (status or NO_ANSWER)
 
     async def pull(self, stream: str, consumer: str, asked: Mapping[str, Json]) -> Delivery:
-        """Everything one pull request brings until a message comes a second time: what nobody acknowledges may do so for ever.
-        What it leaves waiting ends with its inbox. A client that is pinned shows its pin unless it gives an id itself, and asks
-        again without one that the server has forgotten."""
+        """Return everything that one pull request brings until a message comes a second time: unacknowledged ones may
+        come again forever. A waiting request ends with its inbox. A pinned client shows its pin unless it gives an id
+        itself, and asks again without one that the server has forgotten."""
         delivery, place, seen = Delivery(), (stream, consumer, asked.get("group")), set[int]()
         request = {"id": self._pins[place], **asked} if place in self._pins else asked
         expires = request.get("expires", 0) / 1e9
@@ -159,7 +162,7 @@ class Client:
 
     @contextlib.asynccontextmanager
     async def waiting(self, stream: str, consumer: str, request: Mapping[str, Json]) -> AsyncIterator[Delivery]:
-        """What one pull request brings meanwhile."""
+        """Return what one pull request brings meanwhile."""
         delivery, pin = Delivery(), self._pins.get((stream, consumer, request.get("group")))
 
         async def arrived(message: Msg) -> None:
@@ -179,7 +182,7 @@ class Client:
             await subscription.unsubscribe()
 
     async def subscribe(self, subject: str, queue: str = "") -> Delivery:
-        """What a subscriber gets until it is quiet: what nobody acknowledges may come again for ever."""
+        """Return what a subscriber gets until it is quiet: unacknowledged messages may come again forever."""
         delivery, quiet = Delivery(), min(self._quiet, LONGEST_QUIET)
         given_up = asyncio.get_running_loop().time() + self._patience
         async with self._inbox(subject, queue) as (_, arrived):
@@ -192,7 +195,7 @@ class Client:
 
     @contextlib.asynccontextmanager
     async def listening(self, subject: str) -> AsyncIterator[list[Msg]]:
-        """Collects what is published there meanwhile."""
+        """Collect what is published there meanwhile."""
         found: list[Msg] = []
         async with self._inbox(subject) as (_, arrived):
             yield found
@@ -200,7 +203,8 @@ class Client:
                 found.append(message)
 
     async def answer(self, message: Msg, kind: bytes) -> str:
-        """Sends an acknowledgement of this kind: `taken` if the server confirms it, else why there is no answer."""
+        """Send an acknowledgement of this kind, and return `taken` if the server confirms it, or why there is no
+        answer."""
         reply = await self._request(message.reply, kind, within=self._patience / 5)
         return reply if isinstance(reply, str) else "taken"
 

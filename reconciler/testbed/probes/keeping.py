@@ -1,4 +1,4 @@
-"""What is stored and for how long, and what gets, deletions and purges of it experience."""
+"""What is stored and for how long, and the experience of gets, deletions and purges."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ GETS: Gets = (
 
 
 TIMES = 12
-"""How often a get is tried of which several streams may answer, so that each of them does."""
+"""How often a get is tried that several streams may answer, so that each of them does."""
 
 
 async def stored(client: Client, notes: Notes, stream: str, body: Body, when: str, *given: str) -> None:
-    """How many messages of which subject; a copy is on a side of its own."""
+    """Record how many messages of which subject are stored; a copy is on a side of its own."""
     info = await client.ask(f"STREAM.INFO.{stream}", {"subjects_filter": ">"})
     side = Side.COPIES if body.get("mirror") or body.get("sources") else Side.STORED
     notes.add(f"stored {when} in {stream}", side, info if isinstance(info, str) else _state(info["state"]), *given)
 
 
 async def getting(client: Client, notes: Notes, stream: str, subject: str, gets: Gets, *, answers: int = 1) -> None:
-    """So many streams may answer, any of them each time."""
+    """Try gets that this many streams may answer, any of them each time."""
     given = f"stored at first in {stream}"
     for words, endpoint, body in gets:
         asked = {key: subject if value == FIRST else value for key, value in body.items()} if body else None
@@ -46,12 +46,12 @@ async def getting(client: Client, notes: Notes, stream: str, subject: str, gets:
 
 
 def _any_of(found: Iterable[str]) -> str:
-    """What brought something first."""
+    """The first result that brought something."""
     return " or ".join(sorted(set(found), key=lambda one: (one.startswith(FAILS), one)))
 
 
 async def deleting(client: Client, notes: Notes, stream: str, subject: str) -> None:
-    """Whatever is there: a purge of nothing is allowed or refused all the same."""
+    """Try deletions, whatever is there: a purge of nothing is allowed or refused all the same."""
     info = await client.ask(f"STREAM.INFO.{stream}")
     last = 1 if isinstance(info, str) else info["state"]["last_seq"]
     for words, endpoint, body in (

@@ -1,4 +1,5 @@
-"""What publishers try: plain and large messages, ids, expectations, lifetimes, rollups, counters, schedules and batches."""
+"""What publishers try: plain and large messages, ids, expectations, lifetimes, rollups, counters, schedules and
+batches."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from reconciler.testbed.probes.record import Notes
 
 SPARE = "{spare}"
 NUMBER = "Probe"
-"""Header that tells which publish a stored message came from."""
+"""The header that tells which publish a stored message came from."""
 UNANSWERED = "stored without an answer"
 LARGE = 2_000
 """Bytes of a large message."""
@@ -32,7 +33,7 @@ class Publish:
     is_late: bool = False
     """After the time that the battery lets pass."""
     is_fast: bool = False
-    """As a fast batch, which servers before 2.14 take for a message like any other."""
+    """As a fast batch, which servers before 2.14 take for an ordinary message."""
 
 
 PLAIN = (
@@ -81,8 +82,8 @@ async def publishing(
     *,
     into: str = "",
 ) -> None:
-    """In this order, since one connection keeps it; a publisher does not wait for the answer to the message before. `into` is
-    said where there are several streams to publish to."""
+    """Publish in this order, because one connection keeps it; a publisher does not wait for the answer to the message
+    before. `into` is named where there are several streams to publish to."""
     chosen = [one for one in operations if one.is_late is is_late]
     sent = [(f"publish {one.name}", one, {FIRST: subjects[0], SPARE: subjects[-1]}) for one in chosen]
     for subject in () if is_late else subjects:

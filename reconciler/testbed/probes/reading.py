@@ -1,5 +1,5 @@
-"""What readers try: pulls of every size and patience, priority groups, subscriptions, acknowledgements, and waiting for messages
-to come again."""
+"""What readers try: pulls of every size and patience, priority groups, subscriptions, acknowledgements, and waiting for
+redelivery."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reconciler.testbed.probes.scene import Body, Scene
 MS, HOUR = 1_000_000, 3_600_000_000_000
 AT_ONCE: Mapping[str, Json] = {"no_wait": True}
 GROUP = "{group}"
-"""The group that clients of a consumer know; of one without groups, any."""
+"""The group that clients of a consumer know; for one without groups, any."""
 Pulls = tuple[tuple[str, Mapping[str, Json]], ...]
 PULLS: Pulls = (
     ("one", {"batch": 1, **AT_ONCE}),
@@ -36,7 +36,7 @@ PULLS: Pulls = (
     ("1000", {"batch": 1000, **AT_ONCE}),
 )
 ANSWERS = {"one": b"+ACK", "one of at most 1 MiB": b"+TERM", "one for a group": b"+ACK"}
-"""How a reader answers the first message of a pull; what it does not answer stays in flight."""
+"""How a reader answers the first message of a pull; an unanswered one stays in flight."""
 FAILS_ON = ("one within 100 ms", "one within an hour", "one of low priority")
 """Pulls whose message a reader refuses."""
 NAKS = 4
@@ -47,7 +47,7 @@ FRESH: tuple[tuple[str, Body], ...] = (
     ("with many in flight", {"ack_policy": "explicit", "max_ack_pending": 5000}),
     ("kept for ten minutes", {"ack_policy": "explicit", "inactive_threshold": 600_000 * MS}),
 )
-"""Readers that somebody starts anew."""
+"""Readers that somebody starts again."""
 
 
 FIRST, STANDBY = "", " as a standby"
@@ -62,7 +62,7 @@ Waits = Mapping[str, Delivery]
 
 
 async def reading(client: Client, notes: Notes, stream: str, name: str, body: Body, pulls: Pulls, waits: Waits) -> None:
-    """By a consumer that was there before; `waits`: what those get who wait on it already."""
+    """Read by a consumer that existed before; `waits` says what clients get that already wait on it."""
     about = f"by {stream}/{name}"
     if "deliver_subject" in body:
         await _subscribing(client, notes, about, body)
@@ -90,7 +90,7 @@ CONTESTS: Contests = {
 
 @contextlib.asynccontextmanager
 async def waiting(client: Client, scene: Scene) -> AsyncIterator[Waits]:
-    """What clients get that wait meanwhile, each for the group that its consumer has at first."""
+    """Record what clients get that wait meanwhile, each for the group that its consumer has at first."""
     async with contextlib.AsyncExitStack() as stack:
         found: dict[str, Delivery] = {}
         for stream, name in scene.waits:
@@ -105,7 +105,7 @@ async def waiting(client: Client, scene: Scene) -> AsyncIterator[Waits]:
 
 @contextlib.asynccontextmanager
 async def contending(client: Client, scene: Scene, contests: Contests) -> AsyncIterator[Waits]:
-    """What two clients get that wait for the same group meanwhile, as the policy has it that they know."""
+    """Record what two clients get that wait for the same group meanwhile, by the policy that they know."""
     async with contextlib.AsyncExitStack() as stack:
         found: dict[str, Delivery] = {}
         for (stream, name), body in scene.consumers.items():
@@ -119,8 +119,8 @@ async def contending(client: Client, scene: Scene, contests: Contests) -> AsyncI
 async def later(
     client: Client, notes: Notes, stream: str, name: str, body: Body, *, waited: bool, follows: bool
 ) -> None:
-    """What comes again after some time, also where others `waited` for the same meanwhile; and what was published, where it
-    `follows` that it is still there."""
+    """Record what is redelivered after some time, also where others `waited` for the same meanwhile; and what was
+    published, where it `follows` that it still exists."""
     about = f"by {stream}/{name}"
     if "deliver_subject" in body:
         found = await client.subscribe(str(body["deliver_subject"]), str(body.get("deliver_group", "")))
@@ -138,7 +138,7 @@ async def later(
 
 
 async def position(client: Client, notes: Notes, stream: str, name: str, when: str, *given: str) -> None:
-    """Notes how far a consumer has come, or why the server does not say."""
+    """Note how far a consumer has come, or why the server does not say."""
     info = await client.ask(f"CONSUMER.INFO.{stream}.{name}")
     notes.add(
         f"position {when} of {stream}/{name}",
@@ -149,8 +149,8 @@ async def position(client: Client, notes: Notes, stream: str, name: str, when: s
 
 
 async def starting(client: Client, notes: Notes, stream: str, readers: Iterable[tuple[str, Body]] = FRESH) -> None:
-    """By consumers that are created for it and deleted again, each under a name of its own: one may still be there when the
-    next is created."""
+    """Read by consumers that are created for it and deleted again. Each has its own name, because the previous one may
+    still exist."""
     for number, (words, config) in enumerate(readers):
         name = f"probe-{number}"
         body = {"stream_name": stream, "config": {"name": name, **config}}
@@ -202,7 +202,7 @@ async def _refusing(
 
 
 async def _handing_back(client: Client, notes: Notes, stream: str, name: str, body: Body, waits: Waits) -> None:
-    """What was in flight all the time is refused, and comes again to whoever waits, or asks next."""
+    """Messages in flight all the time are refused, and come again to whoever waits, or asks next."""
     for message in client.held.get((stream, name), [])[:1]:
         answer = await client.answer(message, b"-NAK")
         if "deliver_subject" in body:
@@ -223,8 +223,8 @@ def _is_again(one: Msg, message: Msg) -> bool:
 
 
 def _position(info: Mapping[str, Any]) -> str:
-    """Of last_per_subject without what is to come: server 2.11 counts that anew at any update, and only once of each subject,
-    though it goes on to deliver every message."""
+    """For last_per_subject, leave out what is to come: server 2.11 counts that again at any update, and only once of
+    each subject, though it goes on to deliver every message."""
     waiting = "" if info["config"].get("deliver_policy") == "last_per_subject" else f"{info['num_pending']} to come, "
     return (
         f"{waiting}{info['num_ack_pending']} in flight, "

@@ -9,7 +9,7 @@ from reconciler.changes.effect import Side
 
 NOT_TRIED = "not tried"
 FAILS = ("refused", "no answer", "nothing listens", "0 messages", "400", "404", "408", "409", "503")
-"""How the experience of an operation begins that brought nothing."""
+"""Beginnings of the experience of an operation that had no result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,8 @@ class RecordLine:
     side: Side
     experience: str
     given: tuple[str, ...] = ()
-    """Beginnings of the names of operations that decide this one: where one of them differs, a difference here only follows."""
+    """Beginnings of the names of operations that decide this one: where one of them differs, a difference here only
+    follows."""
 
 
 Record = Mapping[str, RecordLine]
@@ -28,7 +29,7 @@ Record = Mapping[str, RecordLine]
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """An operation that clients experience otherwise after a change than before it."""
+    """An operation that clients experience differently after a change."""
 
     operation: str
     side: Side
@@ -48,29 +49,29 @@ class Notes:
     lines: dict[str, RecordLine] = field(default_factory=dict)
 
     def add(self, operation: str, side: Side, experience: str, *given: str) -> None:
-        """Notes one experience. `given`: beginnings of the names of operations that decide this one."""
+        """Note one experience. `given`: beginnings of the names of operations that decide this one."""
         self.lines[operation] = RecordLine(side, experience, given)
 
 
 def differences(before: Record, after: Record) -> tuple[Difference, ...]:
-    """What differs, in the order of the battery."""
+    """Return the differences, in the order of the battery."""
     names = list(dict.fromkeys([*before, *after]))
     differing = [name for name in names if _experience(before, name) != _experience(after, name)]
     return tuple(_difference(before, after, name, differing) for name in differing)
 
 
 def sides(found: Iterable[Difference]) -> frozenset[Side]:
-    """The sides on which any of these differences is felt."""
+    """Return the sides on which any of these differences is felt."""
     return frozenset(one.side for one in found)
 
 
 def is_relief(one: Difference) -> bool:
-    """What failed before fails otherwise now, or not at all; or payloads come that were withheld."""
+    """Did something that failed before fail differently now, or not at all; or do withheld payloads come?"""
     return one.before.startswith(FAILS) or one.before == f"{one.after}, headers only"
 
 
 def ranges(numbers: Iterable[int]) -> str:
-    """`1-3 7 9-10`, in the order in which they came."""
+    """Return `1-3 7 9-10`, in the order in which they came."""
     return " ".join(f"{first}-{last}" if last > first else str(first) for first, last in _runs(numbers))
 
 

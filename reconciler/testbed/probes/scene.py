@@ -1,4 +1,4 @@
-"""A scene: streams and consumers with messages in them, some of which are in flight, as the operations of a battery find them."""
+"""A scene: streams and consumers with messages, some of them in flight, as the operations of a battery find them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Change = tuple[str, Body]
 PULLED, ACKNOWLEDGED = 5, 2
 """Of each consumer's messages, before anything changes."""
 BEGINS = 10
-"""Messages that are there when readers begin, unless a scene says how many; a subscriber gets all of these."""
+"""Messages that exist when readers begin, unless a scene says how many; a subscriber gets all of these."""
 SETTLES = 120
-"""Looks at most until no message is under way to a copy."""
+"""The most looks until no message is under way to a copy."""
 NEVER = -1
 """How long ago a copy heard from an origin that has not answered yet."""
 
@@ -31,24 +31,25 @@ class Unmade(Exception):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
     streams: Mapping[str, Body]
-    """Configurations by name, in the order in which they are made."""
+    """Configurations by name, in the order in which they are created."""
     consumers: Mapping[tuple[str, str], Body] = field(default_factory=dict)
     messages: tuple[tuple[str, int], ...] = ()
     """Subject and size of each."""
     subjects: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Where publishers of a stream publish; the last one holds nothing that has to stay."""
+    """Where publishers of a stream publish; messages of the last subject need not stay."""
     waits: tuple[tuple[str, str], ...] = ()
     """Pull consumers whose clients have got everything, and wait for more while something changes."""
     since: tuple[Change, ...] = ()
-    """What was changed after all of it was made, and before any client came."""
+    """Changes made after the creation, and before any client came."""
     listen: tuple[str, ...] = ()
     """Subjects to which the server itself publishes."""
     begins: int = BEGINS
-    """Of the messages, those that are there when readers begin."""
+    """Of the messages, those that exist when readers begin."""
 
     @property
     def gets(self) -> Mapping[str, str]:
-        """Streams that clients get messages from directly, with a subject of each: a copy holds what its origin does."""
+        """Return the streams that clients get messages from directly, with a subject of each: a copy holds what its
+        origin does."""
         found = {stream: subjects[0] for stream, subjects in self.subjects.items()}
         for stream, body in self.streams.items():
             for origin in _origins(body):
@@ -56,12 +57,12 @@ class Scene:
         return found
 
     def answers(self, stream: str) -> int:
-        """How many streams may answer direct gets of this one: itself, and its mirrors."""
+        """Return how many streams may answer direct gets of this one: itself, and its mirrors."""
         mirrors = [name for name, body in self.streams.items() if stream in _origins({"mirror": body.get("mirror")})]
         return 1 + len(mirrors)
 
     def trims(self, stream: str) -> bool:
-        """Does it soon remove what is published, so that what waiting clients get of it depends on the moment?"""
+        """Does it soon remove what is published, so that what waiting clients get depends on the moment?"""
         body = self.streams[stream]
         return body.get("discard") != "new" and any(0 < (body.get(limit) or 0) < most for limit, most in _SOON.items())
 
@@ -75,13 +76,13 @@ def _origins(body: Body) -> Iterator[str]:
 
 
 async def build(client: Client, scene: Scene) -> None:
-    """Raises Unmade."""
+    """Build the scene. Raises Unmade where the server refuses a part."""
     await make(client, scene)
     await begin(client, scene)
 
 
 async def make(client: Client, scene: Scene) -> None:
-    """Before any client comes. Raises Unmade."""
+    """Create its objects, before any client comes. Raises Unmade where the server refuses one."""
     for name, body in scene.streams.items():
         made(await client.ask(f"STREAM.CREATE.{name}", {"name": name, **body}))
     for (stream, name), body in scene.consumers.items():
@@ -91,7 +92,7 @@ async def make(client: Client, scene: Scene) -> None:
 
 
 async def begin(client: Client, scene: Scene) -> None:
-    """Clients come to streams and consumers that are there: messages are stored, and some of them read."""
+    """Let clients come to existing streams and consumers: messages are stored, and some of them read."""
     await _fill(client, scene, 0, scene.begins)
     await _short_lives(scene)
     for (stream, name), body in scene.consumers.items():
@@ -103,8 +104,8 @@ async def begin(client: Client, scene: Scene) -> None:
 
 
 async def _short_lives(scene: Scene) -> None:
-    """What is stored for less than a second is gone before clients come, and what is in flight or pinned for less is free before
-    they wait for it, so that nobody's haste decides who gets it."""
+    """Let short lives end: what is stored for less than a second is gone before clients come, and what is in flight or
+    pinned for less is free before they wait for it, so that timing does not decide who gets it."""
     times = [body.get("max_age") for body in scene.streams.values()]
     times += [scene.consumers[one].get(name) for one in scene.waits for name in ("ack_wait", "priority_timeout")]
     ages = [int(time or 0) / 1e9 for time in times]
@@ -113,14 +114,14 @@ async def _short_lives(scene: Scene) -> None:
 
 
 def consumer_request(stream: str, name: str, body: Body, action: str) -> tuple[str, dict[str, Json]]:
-    """Endpoint and body for a durable consumer; `action` is `create` or `update`."""
+    """Return endpoint and body for a durable consumer; `action` is `create` or `update`."""
     config = {"durable_name": name, "name": name, **body}
     return f"CONSUMER.CREATE.{stream}.{name}", {"stream_name": stream, "action": action, "config": config}
 
 
 async def settled(client: Client, streams: Iterable[str], seen: Callable[[], object] = lambda: None) -> None:
-    """Waits until three looks in a row find the same, also at what was `seen` meanwhile, and every copy has heard from its
-    origins."""
+    """Wait until three looks in a row find the same, also at what was `seen` meanwhile, and every copy has heard from
+    its origins."""
     looks: list[object] = []
     for _ in range(SETTLES):
         infos = [await client.ask(f"STREAM.INFO.{name}") for name in streams]
@@ -138,8 +139,8 @@ def _is_late(info: Mapping[str, Json] | str) -> bool:
 
 
 async def _fill(client: Client, scene: Scene, start: int, end: int) -> None:
-    """One stream after the other, so that what copies several of them holds the same each time. Counters are counted up:
-    they take nothing else."""
+    """Fill one stream after the other, so that a copy of several streams holds the same each time. Counters are counted
+    up: they accept nothing else."""
     home = {subject: stream for stream, subjects in scene.subjects.items() for subject in subjects}
     counting = {stream for stream, body in scene.streams.items() if body.get("allow_msg_counter")}
     before = None
@@ -182,6 +183,6 @@ def _position(info: Mapping[str, Json] | str) -> object:
 
 
 def made(answer: Mapping[str, Json] | str) -> None:
-    """Raises Unmade with the words of `Client.ask` where the server did not do it."""
+    """Check the answer. Raises Unmade with the words of `Client.ask` where the server did not do it."""
     if isinstance(answer, str):
         raise Unmade(answer)
