@@ -136,7 +136,7 @@ class Kind:
     consequences: Callable[[Change, View], Iterable[Consequence]] = lambda _change, _view: ()
     """What the change does to messages and clients, in quantities."""
     adrift: Callable[[Change, View], Iterable[FieldChange]] = lambda _change, _view: ()
-    """What of the live one is no longer as it was made, though no apply changes it."""
+    """Parts of the live object that are no longer as they were created, and that no apply changes."""
     replace: Callable[[Change, View], Replacement] | None = None
     """How a change that replaces is carried out; None if no rule of the kind ever allows one."""
     starts: tuple[str, ...] = ()

@@ -68,7 +68,7 @@ def queue_differs(change: Change, view: View) -> Found:
 
 
 def adrift(change: Change, view: View) -> Iterator[FieldChange]:
-    """A queue that somebody edited: nothing is applied to it, and it is as nobody makes it."""
+    """A queue that somebody edited: apply changes nothing in it, although no implementation creates a queue like this."""
     info, live = recreate.queue(change, view), change.live
     if info is None or live is None or live.state["broken"] or live.state["legacy"] or QUEUE in live.config:
         return
