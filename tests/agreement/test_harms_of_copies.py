@@ -405,7 +405,7 @@ def test_what_a_member_works_on_comes_to_the_new_owner_as_well(account: Account,
 
     came = talk(account, work)
     assert came == ["200", "200"]
-    return f"One message, not yet acknowledged when its partition changes hands, is delivered {len(came)} times: to either member."
+    return f"One message, not yet acknowledged when its partition changes hands, is delivered {len(came)} times: once to each member."
 
 
 @shows("EG310")

@@ -225,8 +225,8 @@ def test_subscribers_of_what_was_published_again_hear_nothing(account: Account, 
 
     before, after = talk(account, work)
     assert (before, after) == (1, 1)
-    how = "Republished elsewhere" if then else "Republished no more"
-    return f"{how}: of a message before and one after the change, a subscriber hears {after}."
+    how = "With another destination" if then else "Without republish"
+    return f"{how}, a subscriber hears {after} of 2 messages: the one before the change."
 
 
 @shows("ST608")

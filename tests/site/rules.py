@@ -30,9 +30,9 @@ ENTRIES = (r"\b(?:allow|moved): \[.*\]", r"--allow \S+=[^\s;,]+", r"\bremoved: \
 """How a consent may be offered in the words of a rule, the most exact first."""
 WHY_NOT = {
     Reaction.REFUSES: "the server itself refuses it.",
-    Reaction.INERT: "the server says ok and does nothing, so that the files would go on saying what is not so.",
-    Reaction.DROPS: "the server says ok and drops it, so that the files would go on saying what is not so.",
-    Reaction.DOOMS: "the server says ok, and loses the object at its next restart or upgrade.",
+    Reaction.INERT: "the server answers ok and changes nothing, so the files and the server would differ for ever.",
+    Reaction.DROPS: "the server answers ok and drops it, so the files and the server would differ for ever.",
+    Reaction.DOOMS: "the server answers ok and loses the object at its next restart or upgrade.",
 }
 DONE = (Action.CREATE, Action.UPDATE, Action.DELETE, Action.REPLACE)
 
@@ -101,11 +101,11 @@ def rule_page(rule: Rule) -> str:
 
 def other_page(code: str, one: Page, chapter: str) -> str:
     """The page of a code that no rule gives."""
-    of_files = "It is about files alone: nothing is sent to a server, so nothing was measured."
+    of_files = "This code is about files alone: reconciler sends nothing to a server, so there is nothing to measure."
     why = (
         of_files
         if chapter == "Files"
-        else "It judges no change that could be sent to a server, so nothing was measured."
+        else "This code judges no change that a server could answer, so there is nothing to measure."
     )
     parts = [
         f"# {code} {one.name}",
@@ -120,7 +120,7 @@ def other_page(code: str, one: Page, chapter: str) -> str:
 
 def _example(one: Example) -> Iterator[str]:
     if one.before:
-        yield "What is live, written as a file:"
+        yield "The live objects, written as a file:"
         yield _block("yaml", one.before)
     yield f"`{FILE}`{' now' if one.before else ''}:"
     yield _block("yaml", one.after)
@@ -132,28 +132,30 @@ def _consent(one: Example) -> Iterator[str]:
     """How to consent, or why that is of no use."""
     verdict = one.verdict
     if verdict.outcome is Outcome.WARNS:
-        yield "This is a warning: it stops nothing, so there is nothing to consent to."
+        yield "This is a warning: it stops no plan and takes no consent."
     elif verdict.consentable:
-        yield f"To let it happen, consent to this very change{_place(one)}:"
-        yield _entry(one)
+        entry = _entry(one)
+        how = "add this option" if entry.startswith("--") else f"write this entry at `{one.change.address}` in the file"
+        yield f"To allow this change, {how}:"
+        yield _block(_language(entry), entry)
     elif other := consented_example(one.code):
-        yield f"No consent permits it in the example above. In another case (“{other.case['case']}”) this does:"
-        yield _entry(other)
+        entry = _entry(other)
+        yield f"No consent permits the change of the example. In another case (“{other.case['case']}”) this entry does:"
+        yield _block(_language(entry), entry)
     else:
         yield f"No consent permits it: {WHY_NOT.get(verdict.reaction) or _reason(verdict)}"
 
 
-def _place(one: Example) -> str:
-    return f" at `{one.change.address}` in the file" if one.change.action is not Action.DELETE else ""
-
-
 def _entry(one: Example) -> str:
-    """The exact entry that the plan offers."""
-    said = consent_entry(one.verdict, one.change)
-    if not lacks_consent(one.verdict):
-        offered = (re.search(pattern, one.verdict.fix or "") for pattern in ENTRIES)
-        said = next((found.group() for found in offered if found), said)
-    return _block("sh" if said.startswith("--") else "yaml", said)
+    """The exact entry or option that the plan offers."""
+    if lacks_consent(one.verdict):
+        return consent_entry(one.verdict, one.change)
+    offered = (re.search(pattern, one.verdict.fix or "") for pattern in ENTRIES)
+    return next((found.group() for found in offered if found), consent_entry(one.verdict, one.change))
+
+
+def _language(entry: str) -> str:
+    return "text" if entry.startswith("--") else "yaml"
 
 
 def _reason(verdict: Verdict) -> str:
@@ -169,15 +171,18 @@ def _servers(code: str) -> list[str]:
     if own or harms:
         said += [_table(own, harms)]
     if changes:
-        said += ["Other changes that it is about:" if own or harms else "Changes that it is about:", _changes(changes)]
+        said += [
+            "Other changes that this code is about:" if own or harms else "Changes that this code is about:",
+            _changes(changes),
+        ]
     return said
 
 
 def _measured_on() -> str:
     *most, last = versions().values()
     return (
-        f"Measured on {measured()['measured']} with nats-server {', '.join(most)} and {last}, a single server each. What is asked for is "
-        "sent as if no rule stood against it."
+        f"Measured on {measured()['measured']} with nats-server {', '.join(most)} and {last}, a single server each. Each got "
+        "the change as if reconciler had no rule against it."
     )
 
 
@@ -196,8 +201,10 @@ def _table(own: Answers, harms: Mapping[str, Sequence[str]]) -> str:
         rows.append((patch, answer or ("–" if own else ""), "the same" if felt and felt == before else felt))
         before = felt
     missing = own and len(own) < len(versions())
-    lines = table(("nats-server", "the change of the example", "what is lost, or felt"), rows)
-    return "\n".join([*lines, *(["", "–: the example cannot be made on that version."] if missing else [])])
+    lines = table(("nats-server", "its answer to the example", "loss or effect"), rows)
+    return "\n".join(
+        [*lines, *(["", "–: this version cannot hold the live objects of the example."] if missing else [])]
+    )
 
 
 def _answer(said: Mapping[str, Any]) -> str:
@@ -207,7 +214,7 @@ def _answer(said: Mapping[str, Any]) -> str:
     words += f", and drops {_listed(said['dropped'])}" if "dropped" in said else ""
     if "lost" in said:
         lost = "; ".join(map(_loss, said["lost"]))
-        words += f"; after a restart {lost}" if lost else f"; no loss was seen at {said['restarts']} restarts"
+        words += f"; after a restart {lost}" if lost else f"; no loss seen in {said['restarts']} restarts"
     if "lost_after_upgrade" in said:
         words += f"; after an upgrade to the next version {'; '.join(map(_loss, said['lost_after_upgrade']))}"
     return words
@@ -249,7 +256,7 @@ def _change(said: Mapping[str, Any]) -> str:
     else:
         words = f"{what} is made: {_code(said['says'])}"
     beside = [f"{'consumer' if '/' in name else 'stream'} {name} {_code(body)}" for name, body in live.items()]
-    heard = [f"while somebody listens on {', '.join(said['listens'])}"] if "listens" in said else []
+    heard = [f"while a client listens on {', '.join(said['listens'])}"] if "listens" in said else []
     account = [f"in an account with {_code(said['account'])}"] if "account" in said else []
     return "; ".join([words, *([f"beside {', '.join(beside)}"] if beside else []), *heard, *account])
 
@@ -272,12 +279,12 @@ def _unmeasured(one: Example) -> str:
     """Why there is no table."""
     twin = f"ST{one.code[2:]}"
     if one.code[:2] in ("KV", "OB") and of_code(twin):
-        return f"The server knows the stream below alone: {_link(twin)} says what was measured there."
+        return f"The server knows only the stream of the bucket: {_link(twin)} says what was measured there."
     if one.change.action not in DONE:
-        return "Nothing is sent to a server for this, so nothing was measured."
+        return "Reconciler sends nothing to the server in this case, so there is nothing to measure."
     if "cluster" in one.case:
-        return "It takes a cluster, and the servers that are measured stand alone."
-    return "No single request says this change, so nothing was measured."
+        return "This needs a cluster, and the measured servers are single ones."
+    return "No single request to a server makes this change, so there is nothing to measure."
 
 
 def _link(code: str) -> str:
