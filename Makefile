@@ -148,10 +148,12 @@ bench-fleet: setup  ## the same for the fleet at its full size, which takes minu
 curve: setup  ## what every command costs an object among 6,000 and among 60,000: it may not grow
 	@$(BIN)/python -m tests.bench.curve
 
-schemas: $(VENV)/.dev  ## write schemas/ anew, with the reference of all rules, and the words that shells complete
+schemas: $(VENV)/.dev  ## write schemas/ anew, and the words that shells complete
 	@$(BIN)/reconciler schema --write schemas
-	@$(BIN)/reconciler explain --all --format markdown > schemas/rules.md
 	@$(BIN)/python -m reconciler.cli.completing.table > reconciler/cli/completing/words.json
+
+measured: setup  ## what servers of every version do with what rules flag, written into docs/reference/rules/measured.json
+	@$(BIN)/python -m tests.agreement.measured
 
 docs: $(VENV)/.docs  ## the site, in .cache/site
 	@$(BIN)/zensical build --clean --strict
@@ -165,4 +167,4 @@ clean:  ## forget environments, caches and embedded servers
 format: $(VENV)/.test  ## put every file into form
 	@$(BIN)/ruff check -q --fix . && $(BIN)/ruff format -q .
 
-.PHONY: help setup demo demo-fleet lint check test test-versions interop convergence drill faults power faithful truth probes sabotage mutation story action dist image package agreement bench bench-fleet curve format schemas docs pages clean
+.PHONY: help setup demo demo-fleet lint check test test-versions interop convergence drill faults power faithful truth probes sabotage mutation story action dist image package agreement bench bench-fleet curve format schemas measured docs pages clean

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
-from reconciler.changes.diff import Change, Consequence
+from reconciler.changes.diff import Change, Consequence, FieldChange
 from reconciler.changes.renaming import Recipe, copied
 from reconciler.changes.rule import Rule
 from reconciler.changes.stages import Opening, Tie
@@ -135,6 +135,8 @@ class Kind:
     """Reads that depend on the change, and on the answers to earlier ones in `View.facts`."""
     consequences: Callable[[Change, View], Iterable[Consequence]] = lambda _change, _view: ()
     """What the change does to messages and clients, in quantities."""
+    adrift: Callable[[Change, View], Iterable[FieldChange]] = lambda _change, _view: ()
+    """What of the live one is no longer as it was made, though no apply changes it."""
     replace: Callable[[Change, View], Replacement] | None = None
     """How a change that replaces is carried out; None if no rule of the kind ever allows one."""
     starts: tuple[str, ...] = ()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from reconciler.changes.diff import Change
+from reconciler.changes.diff import Change, FieldChange
 from reconciler.changes.renaming import Recipe
 from reconciler.changes.verdict import Other
 from reconciler.model.diagnostic import Diagnostic
@@ -30,6 +30,8 @@ class AboutKind(Protocol):
     def as_stream(self) -> Callable[[Resource], Config]: ...
     @property
     def recipe(self) -> Recipe: ...
+    @property
+    def adrift(self) -> Callable[[Change, View], Iterable[FieldChange]]: ...
     def stream(self, address: Address) -> str | None: ...
     def records(self, address: Address) -> str | None: ...
 

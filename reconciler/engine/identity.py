@@ -169,7 +169,7 @@ def stands(info: Mapping[str, Json]) -> Mapping[str, Json]:
 
 def recreated(step: Step, then: Seen, now: Seen, version: Version) -> str | None:
     """The object of this step that was deleted and recreated since: created at another time, and its state went
-    backwards. A bucket of reconciler's own is told by its id."""
+    backwards. Reconciler's own bucket is recognised by its id."""
     for on in _objects(step):
         name = "/".join(on)
         was, is_ = then.get(name), now.get(name)

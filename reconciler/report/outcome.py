@@ -190,12 +190,15 @@ def _counts(finished: Finished) -> str:
 
 
 def _half_made(finished: Finished, paper: Paper) -> list[str]:
-    """Find resources of which some steps were carried out and others not; the next apply completes them."""
+    """Find resources of which some steps were carried out and others not; the next apply completes them.
+
+    Members that do not return are for their owners to start: nothing is left to write.
+    """
     done = {one.step.address for one in finished.done}
     open_: dict[str, list[Step]] = {}
     unfinished: tuple[Settled, ...] = (*finished.failed, *finished.skipped, *finished.not_started)
     for one in unfinished:
-        if one.step.address in done:
+        if one.step.address in done and one.step.call is not Call.GATE_MEMBERS_BACK:
             open_.setdefault(one.step.address, []).append(one.step)
     if not open_:
         return ["Nothing is half-made."] if not finished.in_doubt else []

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from reconciler.model.diagnostic import Severity, SourceSpan
+from reconciler.model.site import rule_page
 from reconciler.report.codec.json import json_text
 from reconciler.report.document.document import Document, ReportedFinding, findings
 from reconciler.report.document.headline import heading
@@ -68,6 +69,7 @@ def _rule(one: ReportedFinding, document: Document) -> Data:
         "name": _pascal(one.name),
         "shortDescription": {"text": _cut(paragraphs[0])},
         "fullDescription": {"text": paragraphs[0]},
+        "helpUri": rule_page(one.code),
         "help": {"text": page, "markdown": page},
         "defaultConfiguration": {"level": _LEVELS[one.severity]},
         "properties": {"tags": ["nats", "jetstream", one.name], "precision": "very-high"},

@@ -77,6 +77,7 @@ class Case:
         lines = [
             f"live {'/'.join(o.on)}: {json.dumps(o.body)}" + (f" + {o.messages}" * bool(o.messages)) for o in self.live
         ]
+        lines += [f"somebody listens on {', '.join(self.listens)}"] if self.listens else []
         what = "removes" if self.removes else "edits" if self.edits else "says"
         return "\n".join(
             [*lines, f"{what} {self.at}: {json.dumps(self.body)}" + f" (room {self.room})" * (self.room != SHARED)]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
 import nats
 from nats.aio.client import Client
@@ -18,23 +20,61 @@ from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.plan.plan import plan
 from reconciler.model.run_options import RunOptions
 from reconciler.server.wire.api import JetStream, Refusal
+from tests.agreement.data import of_code
+from tests.support.accounts import Account
 from tests.support.jetstream import done
 from tests.support.servers import NatsServer
 from tests.support.topologies import read
 
-F = TypeVar("F", bound=Callable[..., None])
-SHOWN: dict[str, str] = {}
-"""Rule code → the test that shows its harm."""
+ROOT = Path(__file__).parents[2]
+RECORDED = "RECONCILER_MEASURED"
+"""Names a file, where `make measured` runs the tests: what they see is written there, instead of being compared."""
+SHOWN: dict[str, set[str]] = {}
+"""Rule code → the tests that show its harm, as pytest calls them."""
 
 
-def shows(*codes: str) -> Callable[[F], F]:
-    """This test shows on a real server what these rules protect from."""
+class Harm(NamedTuple):
+    """What a test saw a server do, in a sentence that holds the numbers it saw."""
 
-    def mark(test: F) -> F:
-        SHOWN.update(dict.fromkeys(codes, f"{test.__module__}.{test.__name__}"))
-        return test
+    codes: tuple[str, ...]
+    minor: str
+    words: str
+
+
+def shows(*codes: str) -> Callable[[Callable[..., str]], Callable[..., None]]:
+    """This test shows on a real server what these rules protect from, and answers with what it saw. The pages of these rules
+    say just that (`make measured`)."""
+
+    def mark(test: Callable[..., str]) -> Callable[..., None]:
+        for code in codes:
+            SHOWN.setdefault(code, set()).add(f"{Path(test.__code__.co_filename).relative_to(ROOT)}::{test.__name__}")
+
+        @functools.wraps(test)
+        def run(**arguments: Any) -> None:
+            _judged(Harm(codes, _minor(**arguments), test(**arguments)))
+
+        return run
 
     return mark
+
+
+def _judged(harm: Harm) -> None:
+    if file := os.environ.get(RECORDED):
+        with Path(file).open("a", encoding="utf-8") as lines:
+            lines.write(json.dumps(harm) + "\n")
+    else:
+        assert harm.words in written(harm), f"`make measured` writes down what was seen: {harm.words}"
+
+
+def _minor(account: Account | None = None, minor: str | None = None, **_others: object) -> str:
+    found = minor or (account and account.minor)
+    assert found, "say by a parameter on which version this is shown"
+    return found
+
+
+def written(harm: Harm) -> set[str]:
+    """What the pages say that this version does, where they say it for every one of the codes."""
+    return set[str].intersection(*({*of_code(code).get("harms", {}).get(harm.minor, ())} for code in harm.codes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +170,17 @@ async def carried_out(js: JetStream, folder: Path, text: str, *allow: str) -> No
     assert not made.plan.blocked, made.plan.blocked
     finished = [event async for event in apply(made, js) if isinstance(event, Finished)]
     assert not finished[0].failed, finished[0].failed
+
+
+def as_text(fields: Mapping[str, Any]) -> str:
+    """`max_msgs: 1, sources: [{name: Q}]`, as a file says it."""
+    return ", ".join(f"{name}: {_value(value)}" for name, value in fields.items())
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"{{{as_text(value)}}}"
+    return f"[{', '.join(map(_value, value))}]" if isinstance(value, list) else str(value)
 
 
 def status(message: Msg | None) -> str:

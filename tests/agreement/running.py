@@ -19,7 +19,7 @@ from tests.agreement.case import Case, Live
 from tests.agreement.ours import Ours, compared, judged, restricted
 from tests.agreement.rooms import Ground, seated
 from tests.agreement.row import S
-from tests.agreement.sending import held, send, unlike
+from tests.agreement.sending import dropped, held, send, unlike
 
 _numbers = itertools.count()
 
@@ -31,6 +31,8 @@ class Outcome:
     drawn: Case
     case: Case
     """The same under names of its own."""
+    prefix: str
+    """What those names begin with."""
     unborn: str = ""
     """Why what should be live before could not be made: not a case at all."""
     ours: Ours | None = None
@@ -38,8 +40,14 @@ class Outcome:
     """None: there was nothing to send."""
     surprises: tuple[str, ...] = ()
     """What is not as predicted after an answer of ok."""
+    made_without: tuple[str, ...] = ()
+    """Fields of what is live before that the server left out without a word."""
+    dropped: tuple[str, ...] = ()
+    """Fields that were sent, and that no echo shows."""
     lost: tuple[str, ...] | None = None
     """What was gone after a restart; None: not looked at."""
+    around: tuple[Snapshot, Snapshot] | None = None
+    """What there was before that restart, and after it."""
 
     @property
     def refused(self) -> bool:
@@ -72,13 +80,15 @@ async def _sitting(ground: Ground, sitting: Mapping[str, Sequence[Case]], *, res
         after = dict(zip(rooms, await asyncio.gather(*(observe(js) for js in rooms.values())), strict=True))
         for name, outcomes in found.items():
             for one in outcomes:
-                one.lost = tuple(_lost(restricted(before[name], one.case), restricted(after[name], one.case)))
-    await asyncio.gather(*(_clean(js) for js in rooms.values()))
+                one.around = restricted(before[name], one.case), restricted(after[name], one.case)
+                one.lost = tuple(_lost(*one.around))
+    await asyncio.gather(*(clean(js) for js in rooms.values()))
     return [outcome for outcomes in found.values() for outcome in outcomes]
 
 
 async def _room(js: JetStream, cases: Sequence[Case], folder: Path) -> list[Outcome]:
-    outcomes = [Outcome(drawn=case, case=case.named(f"c{next(_numbers)}")) for case in cases]
+    prefixes = [f"c{next(_numbers)}" for _ in cases]
+    outcomes = [Outcome(drawn=one, case=one.named(own), prefix=own) for one, own in zip(cases, prefixes, strict=True)]
     listeners = [await js.pipeline.nc.subscribe(subject) for one in outcomes for subject in one.case.listens]
     await asyncio.gather(*(_make(js, one) for one in outcomes))
     alive = [one for one in outcomes if not one.unborn]
@@ -89,7 +99,7 @@ async def _room(js: JetStream, cases: Sequence[Case], folder: Path) -> list[Outc
     foreseen = [said for one, said in zip(alive, answers, strict=True) if one.ours and not one.ours.blocks]
     after = await _shown(js, lambda seen: not any(said.unlisted(seen) for said in foreseen))
     for one, said in zip(alive, answers, strict=True):
-        one.answer = said.answer
+        one.answer, one.dropped = said.answer, tuple(said.dropped)
         if one.ours and not one.ours.blocks:
             one.surprises = (*said.surprises, *said.unlisted(after))
     for listener in listeners:
@@ -110,15 +120,17 @@ async def _shown(js: JetStream, is_shown: Callable[[Snapshot], bool]) -> Snapsho
 
 async def _make(js: JetStream, one: Outcome) -> None:
     for wanted in one.case.live:
-        said = await _create(js, wanted)
+        said = await create(js, wanted)
         if isinstance(said, Refusal | NoAnswer):
             one.unborn = f"{'/'.join(wanted.on)}: {said}"
             return
+        one.made_without = (*one.made_without, *dropped(wanted.body, said["config"]))
         for subject in wanted.messages:
             await js.pipeline.request(subject, b"x", within=2)
 
 
-async def _create(js: JetStream, wanted: Live) -> Answer:
+async def create(js: JetStream, wanted: Live) -> Answer:
+    """Makes a stream or a consumer over the raw API; what is sealed is sealed afterwards."""
     name = wanted.on[-1]
     if len(wanted.on) == 1:
         config = {**wanted.body, "name": name}
@@ -142,22 +154,34 @@ async def _judge(js: JetStream, one: Outcome, snapshot: Snapshot, folder: Path) 
 
 def _lost(before: Snapshot, after: Snapshot) -> list[str]:
     """What is gone, or otherwise, after a restart."""
-    lost = []
+    found = []
     for name, info in before.streams.items():
         if name not in after.streams:
-            lost.append(f"stream {name} is gone")
+            found.append(f"stream {name} is gone")
         elif _meant(info["config"]) != _meant(after.streams[name]["config"]):
-            lost.append(f"stream {name} is otherwise: {unlike(info['config'], after.streams[name]['config'])}")
+            found.append(f"stream {name} is otherwise: {unlike(info['config'], after.streams[name]['config'])}")
     for stream, own in before.consumers.items():
         there = after.consumers.get(stream, {})
         for name, info in own.items():
             if info["config"].get("mem_storage") or 0 < info["config"].get("inactive_threshold", 0) <= 60 * S:
                 continue  # kept nowhere but in memory, or so idle meanwhile that it goes
             if name not in there:
-                lost.append(f"consumer {stream}/{name} is gone")
+                found.append(f"consumer {stream}/{name} is gone")
             elif _bound(info["config"]) != _bound(there[name]["config"]):
-                lost.append(f"consumer {stream}/{name} is otherwise: {unlike(info['config'], there[name]['config'])}")
-    return lost
+                found.append(f"consumer {stream}/{name} is otherwise: {unlike(info['config'], there[name]['config'])}")
+    return found
+
+
+def missing(before: Snapshot, after: Snapshot) -> list[str]:
+    """What is gone, or otherwise, after a restart: also what is kept in memory alone."""
+    found = [f"stream {name} is gone" for name in before.streams if name not in after.streams]
+    found += [
+        f"consumer {stream}/{name} is gone"
+        for stream, own in before.consumers.items()
+        for name in own
+        if name not in after.consumers.get(stream, {})
+    ]
+    return sorted({*found, *_lost(before, after)})
 
 
 def _meant(config: Config) -> Config:
@@ -172,6 +196,6 @@ def _bound(config: Config) -> Config:
     return {name: value for name, value in found.items() if name != "max_ack_pending" or "ack_policy" in found}
 
 
-async def _clean(js: JetStream) -> None:
+async def clean(js: JetStream) -> None:
     said = await observe(js, consumers_of=())
     await asyncio.gather(*(js.write(f"STREAM.DELETE.{name}") for name in said.streams))

@@ -13,7 +13,7 @@ from reconciler.kinds.stream_config import stream_config
 from reconciler.model.resource import Config
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.model.wire.steps import Call, Step
-from reconciler.server.run.handling import RunContext
+from reconciler.server.run.handling import RunContext, Succeeded
 from reconciler.server.run.steps import carry_out
 from reconciler.server.wire.api import Answer, JetStream
 from tests.agreement.ours import Ours, Request, request_for
@@ -22,6 +22,8 @@ PLAIN = {
     Call.STREAM_DELETE: "STREAM.DELETE", Call.CONSUMER_DELETE: "CONSUMER.DELETE",
     Call.CONSUMER_PAUSE: "CONSUMER.PAUSE", Call.CONSUMER_UNPIN: "CONSUMER.UNPIN",
 }  # fmt: skip
+ENTRIES = (Call.ENTRY_PUT, Call.ENTRY_DELETE)
+"""No requests of the JetStream API, so our own handlers carry them out."""
 CREATES, UPDATES = (Call.STREAM_CREATE, Call.CONSUMER_CREATE), (Call.STREAM_UPDATE, Call.CONSUMER_UPDATE)
 
 
@@ -35,6 +37,8 @@ class Sent:
     """Echoes that are not as foretold."""
     echoes: dict[tuple[str, ...], Config | None] = field(default_factory=dict)
     """The last echo of each object; None: deleted."""
+    dropped: list[str] = field(default_factory=list)
+    """Fields that were sent, and that no echo shows."""
 
     def unlisted(self, after: Snapshot) -> list[str]:
         """What the LIST shows otherwise than the echoes."""
@@ -55,14 +59,17 @@ async def send(js: JetStream, ours: Ours, before: Snapshot) -> Sent:
     if ours.request:
         found.answer = await js.write(ours.request.endpoint, ours.request.body)
         return found
+    running = RunContext(js, foretold, lambda _step, _words: None)
     for step in ours.steps:
-        if step.call.value.startswith("gate."):
-            await carry_out(RunContext(js, foretold, lambda _step, _words: None), step)
-            continue
         live = await _live(js, step)
         config = _config(step, live)
         request = _request(step, config)
         if request is None:
+            result = await carry_out(running, step)
+            if not isinstance(result, Succeeded):
+                break
+            if step.call in ENTRIES:
+                found.answer = result.echo
             continue
         found.answer = said = await js.write(request.endpoint, request.body)
         if not isinstance(said, Mapping):
@@ -70,6 +77,7 @@ async def send(js: JetStream, ours: Ours, before: Snapshot) -> Sent:
         if step.call in CREATES + UPDATES:
             found.surprises += [f"echo: {words}" for words in foretold.wrong(step, config, live, said["config"])]
             found.echoes[step.on] = said["config"]
+            found.dropped += dropped(config, said["config"])
         elif step.call in (Call.STREAM_DELETE, Call.CONSUMER_DELETE):
             found.echoes[step.on] = None
         else:
@@ -92,12 +100,30 @@ def _config(step: Step, live: Config | None) -> Config:
 
 
 def _request(step: Step, config: Config) -> Request | None:
-    """Entries of buckets are no requests of the JetStream API."""
+    """None for what our own handlers carry out: entries of buckets, gates, what is only read."""
     if step.call in CREATES + UPDATES:
         return request_for(step.on, config, "create" if step.call in CREATES else "update")
     if step.call in PLAIN:
         return Request(endpoint=f"{PLAIN[step.call]}.{'.'.join(step.on)}", body=step.body or None)
     return None
+
+
+def dropped(sent: Config, echo: Config) -> list[str]:
+    """Fields that the server does not know, and left out without a word: `sources[0].consumer`."""
+    found = []
+    for name, value in sent.items():
+        held = echo.get(name)
+        if value and name not in echo:
+            found.append(name)
+        elif isinstance(value, Mapping) and isinstance(held, Mapping):
+            found += [f"{name}.{below}" for below in dropped(value, held)]
+        elif isinstance(value, list) and isinstance(held, list) and len(value) == len(held):
+            pairs = enumerate(zip(value, held, strict=True))
+            maps = [
+                (n, one, other) for n, (one, other) in pairs if isinstance(one, Mapping) and isinstance(other, Mapping)
+            ]
+            found += [f"{name}[{n}].{below}" for n, one, other in maps for below in dropped(one, other)]
+    return sorted(found)
 
 
 def held(snapshot: Snapshot, on: tuple[str, ...]) -> Config | None:

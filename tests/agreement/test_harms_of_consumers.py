@@ -26,7 +26,7 @@ async def _pinned_by_a_client_that_left(js: JetStream, **config: object) -> None
 @shows("CO121")
 @on_every_version
 @pytest.mark.parametrize("policy", ["overflow", "none"])
-def test_an_old_pin_starves_the_clients_of_a_new_policy(account: Account, policy: str) -> None:
+def test_an_old_pin_starves_the_clients_of_a_new_policy(account: Account, policy: str) -> str:
     async def work(js: JetStream) -> str:
         await _pinned_by_a_client_that_left(js)
         groups = {"priority_groups": ["a"]} if policy != "none" else {"priority_groups": None}
@@ -34,11 +34,12 @@ def test_an_old_pin_starves_the_clients_of_a_new_policy(account: Account, policy
         return status(await pull(js.pipeline.nc, "S", "c", within=1, **({"group": "a"} if policy != "none" else {})))
 
     assert talk(account, work) in ("408", "nothing")
+    return f"From pinned_client to {policy}: a pull gets nothing within 1 s, though messages wait. The old pin stands."
 
 
 @shows("CO122")
 @on_every_version
-def test_an_old_pin_starves_the_clients_of_a_new_group(account: Account) -> None:
+def test_an_old_pin_starves_the_clients_of_a_new_group(account: Account) -> str:
     async def work(js: JetStream) -> tuple[str, str]:
         await _pinned_by_a_client_that_left(js)
         await change_consumer(js, "S", "c", priority_groups=["b"])
@@ -47,16 +48,21 @@ def test_an_old_pin_starves_the_clients_of_a_new_group(account: Account) -> None
 
     old, new = talk(account, work)
     assert old == "400" and new in ("408", "nothing")
+    return (
+        f"A pull for the old group is refused (status {old}); one for the new group gets nothing within 1 s, though messages wait. "
+        "The old pin stands."
+    )
 
 
 @shows("CO123")
 @on_every_version
-def test_a_client_pinned_in_one_group_starves_the_others(account: Account) -> None:
+def test_a_client_pinned_in_one_group_starves_the_others(account: Account) -> str:
     async def work(js: JetStream) -> str:
         await _pinned_by_a_client_that_left(js, priority_groups=["a", "b"])
         return status(await pull(js.pipeline.nc, "S", "c", within=1, group="b"))
 
     assert talk(account, work) in ("408", "nothing")
+    return "While a client is pinned in group a, a pull for group b gets nothing within 1 s, though messages wait."
 
 
 @on_every_version
@@ -72,7 +78,7 @@ def test_without_a_pin_one_consumer_serves_several_groups(account: Account) -> N
 
 @shows("CO131")
 @on_every_version
-def test_an_ephemeral_made_durable_still_vanishes_when_idle(account: Account) -> None:
+def test_an_ephemeral_made_durable_still_vanishes_when_idle(account: Account) -> str:
     async def work(js: JetStream) -> bool:
         await make_stream(js, "S", subjects=["s"])
         ephemeral = {"name": "c", "ack_policy": "explicit", "inactive_threshold": 3_000_000_000}
@@ -81,12 +87,13 @@ def test_an_ephemeral_made_durable_still_vanishes_when_idle(account: Account) ->
         return await gone(js, "CONSUMER.INFO.S.c")
 
     assert talk(account, work)
+    return "Given a durable name by an update, the ephemeral consumer is gone all the same once it was idle for 3 s."
 
 
 @shows("CO312")
 @on_every_version
 @pytest.mark.parametrize(("policy", "comes"), [("all", 3), ("new", 0)])
-def test_a_consumer_made_again_starts_over_or_skips(account: Account, policy: str, comes: int) -> None:
+def test_a_consumer_made_again_starts_over_or_skips(account: Account, policy: str, comes: int) -> str:
     """Of three messages it had processed one."""
 
     async def work(js: JetStream) -> int:
@@ -101,12 +108,16 @@ def test_a_consumer_made_again_starts_over_or_skips(account: Account, policy: st
         await make_consumer(js, "S", "c", deliver_policy=policy)
         return int(done(await js.read("CONSUMER.INFO.S.c"))["num_pending"])
 
-    assert talk(account, work) == comes
+    pending = talk(account, work)
+    assert pending == comes
+    return (
+        f"deliver_policy: {policy}, 1 of 3 messages processed before: made again, it has {pending} messages to deliver."
+    )
 
 
 @shows("CO310")
 @on_every_version
-def test_what_only_a_removed_consumer_wanted_goes_with_it(account: Account) -> None:
+def test_what_only_a_removed_consumer_wanted_goes_with_it(account: Account) -> str:
     async def work(js: JetStream) -> tuple[int, int]:
         await make_stream(js, "S", subjects=["s"], retention="interest")
         await make_consumer(js, "S", "c")
@@ -115,22 +126,27 @@ def test_what_only_a_removed_consumer_wanted_goes_with_it(account: Account) -> N
         done(await js.write("CONSUMER.DELETE.S.c"))
         return before, await count(js, "S")
 
-    assert talk(account, work) == (2, 0)
+    before, left = talk(account, work)
+    assert (before, left) == (2, 0)
+    return (
+        f"The stream held {before} messages that only this consumer had still to process; it holds {left} afterwards."
+    )
 
 
 @shows("CO401")
 @pytest.mark.parametrize("account", ["2.11"], indirect=True)
-def test_an_old_server_drops_options_it_does_not_know(account: Account) -> None:
+def test_an_old_server_drops_options_it_does_not_know(account: Account) -> str:
     async def work(js: JetStream) -> object:
         await make_stream(js, "S", subjects=["s"])
         return (await make_consumer(js, "S", "c", option_of_the_future=True))["config"].get("option_of_the_future")
 
     assert talk(account, work) is None
+    return "The consumer is made, without the option that this version does not know."
 
 
 @shows("CO111")
 @pytest.mark.parametrize("minor", ["2.11", "2.12"])
-def test_a_consumer_taken_out_of_memory_is_gone_at_the_restart(minor: str) -> None:
+def test_a_consumer_taken_out_of_memory_is_gone_at_the_restart(minor: str) -> str:
     with running(minor) as server:
 
         async def update(js: JetStream) -> None:
@@ -144,11 +160,12 @@ def test_a_consumer_taken_out_of_memory_is_gone_at_the_restart(minor: str) -> No
         talk(Alone(server), update)
         server.restart()
         assert talk(Alone(server), look) == (True, False)
+    return "Taken out of memory by an update, the consumer is gone after a restart; its stream is there."
 
 
 @shows("CO562")
 @on_every_version
-def test_limits_of_pull_requests_do_not_limit_what_is_pushed(account: Account) -> None:
+def test_limits_of_pull_requests_do_not_limit_what_is_pushed(account: Account) -> str:
     async def work(js: JetStream) -> list[bytes]:
         heard = await js.pipeline.nc.subscribe("heard")
         await make_stream(js, "S", subjects=["s"])
@@ -157,36 +174,42 @@ def test_limits_of_pull_requests_do_not_limit_what_is_pushed(account: Account) -
         await make_consumer(js, "S", "c", deliver_subject="heard", **limits)
         return [(await heard.next_msg(timeout=20)).data for _ in range(2)]
 
-    assert talk(account, work) == [b"x", b"x"]
+    came = talk(account, work)
+    assert came == [b"x", b"x"]
+    return f"Under max_batch: 1, max_bytes: 1 and max_expires: 1ms a push consumer delivers {len(came)} messages all the same."
 
 
 @shows("CO562")
 @on_every_version
-def test_a_queue_group_keeps_nobody_from_pulling(account: Account) -> None:
+def test_a_queue_group_keeps_nobody_from_pulling(account: Account) -> str:
     async def work(js: JetStream) -> str:
         await make_stream(js, "S", subjects=["s"])
         await publish(js, "s")
         await make_consumer(js, "S", "c", deliver_group="workers")
         return status(await pull(js.pipeline.nc, "S", "c"))
 
-    assert talk(account, work) == "200"
+    said = talk(account, work)
+    assert said == "200"
+    return f"A client outside of deliver_group pulls a message all the same (status {said})."
 
 
 @shows("CO574")
 @on_every_version
-def test_a_timeout_pins_nobody_where_the_policy_does_not(account: Account) -> None:
+def test_a_timeout_pins_nobody_where_the_policy_does_not(account: Account) -> str:
     async def work(js: JetStream) -> list[str]:
         await make_stream(js, "S", subjects=["s"])
         await publish(js, "s", "s")
         await make_consumer(js, "S", "c", **{**PINNED, "priority_policy": "overflow"})
         return [status(await pull(js.pipeline.nc, "S", "c", group="a")) for _client in range(2)]
 
-    assert talk(account, work) == ["200", "200"]
+    said = talk(account, work)
+    assert said == ["200", "200"]
+    return f"With policy overflow and a priority_timeout, {len(said)} clients get a message each: none is pinned."
 
 
 @shows("ST556")
 @pytest.mark.parametrize("minor", MINORS)
-def test_a_limit_of_the_stream_costs_a_push_consumer_at_the_restart(minor: str) -> None:
+def test_a_limit_of_the_stream_costs_a_push_consumer_at_the_restart(minor: str) -> str:
     with running(minor) as server:
 
         async def update(js: JetStream) -> None:
@@ -200,3 +223,4 @@ def test_a_limit_of_the_stream_costs_a_push_consumer_at_the_restart(minor: str) 
         talk(Alone(server), update)
         server.restart()
         assert talk(Alone(server), look) == (True, False)
+    return "After a restart the push consumer without acknowledgements is gone; its stream is there."

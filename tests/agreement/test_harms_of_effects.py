@@ -11,8 +11,21 @@ from typing import Any
 import pytest
 
 from reconciler.journeys.plan.plan import plan
+from reconciler.report.words.values import counted
 from reconciler.server.wire.api import JetStream, NoAnswer, Silence
-from tests.agreement.harm import Alone, change, change_consumer, count, gone, publish, pull, refused, shows, status
+from tests.agreement.harm import (
+    Alone,
+    as_text,
+    change,
+    change_consumer,
+    count,
+    gone,
+    publish,
+    pull,
+    refused,
+    shows,
+    status,
+)
 from tests.support.accounts import Account, Pool
 from tests.support.binaries import MINORS
 from tests.support.jetstream import done, make_consumer, make_stream, talk
@@ -36,7 +49,7 @@ async def direct(js: JetStream, stream: str) -> object:
 
 @shows("ST601", "KV601", "OB601")
 @on_every_version
-def test_publishes_are_refused_until_as_many_messages_are_gone_as_said(account: Account) -> None:
+def test_publishes_are_refused_until_as_many_messages_are_gone_as_said(account: Account) -> str:
     async def work(js: JetStream) -> list[int]:
         await make_stream(js, "S", subjects=["s"], discard="new")
         await publish(js, *["s"] * 30)
@@ -48,7 +61,12 @@ def test_publishes_are_refused_until_as_many_messages_are_gone_as_said(account: 
             said.append(await send(js, "s"))
         return said
 
-    assert talk(account, work) == [10077, 10077, 0]
+    full, still, then = talk(account, work)
+    assert (full, still, then) == (10077, 10077, 0)
+    return (
+        f"max_msgs: 10 over 30 messages, discard: new: publishes are refused (err_code {full}) until 21 messages are gone; with 20 "
+        f"gone they still are."
+    )
 
 
 @on_every_version
@@ -85,7 +103,7 @@ def test_a_full_stream_takes_what_replaces_a_message_of_its_subject(account: Acc
 
 @shows("ST602")
 @on_every_version
-def test_publishers_get_no_answer(account: Account) -> None:
+def test_publishers_get_no_answer(account: Account) -> str:
     async def work(js: JetStream) -> tuple[object, int]:
         await make_stream(js, "S", subjects=["s"])
         await change(js, "S", no_ack=True)
@@ -93,11 +111,12 @@ def test_publishers_get_no_answer(account: Account) -> None:
 
     said, stored = talk(account, work)
     assert isinstance(said, NoAnswer) and said.why is not Silence.NO_RESPONDERS and stored == 1
+    return f"A publisher gets no answer within 1 s; {counted(stored, 'message')} is stored."
 
 
 @shows("ST603")
 @on_every_version
-def test_what_nobody_has_processed_is_removed_by_what_comes(account: Account) -> None:
+def test_what_nobody_has_processed_is_removed_by_what_comes(account: Account) -> str:
     async def work(js: JetStream) -> tuple[int, int, int]:
         await make_stream(js, "S", subjects=["s"], discard="new", retention="workqueue")
         await publish(js, *["s"] * 10)
@@ -108,12 +127,17 @@ def test_what_nobody_has_processed_is_removed_by_what_comes(account: Account) ->
         await publish(js, "s")
         return before, after, done(await js.read("STREAM.INFO.S"))["state"]["first_seq"]
 
-    assert talk(account, work) == (10, 7, 5)
+    before, after, first = talk(account, work)
+    assert (before, after, first) == (10, 7, 5)
+    return (
+        f"A work queue of max_msgs: 7 held {before} messages. With discard: old it holds {after} at once, and after the next publish "
+        f"it begins at sequence {first}."
+    )
 
 
 @shows("ST604")
 @on_every_version
-def test_a_repeated_id_is_stored_twice(account: Account) -> None:
+def test_a_repeated_id_is_stored_twice(account: Account) -> str:
     async def work(js: JetStream) -> int:
         await make_stream(js, "S", subjects=["s"])
         await send(js, "s", **{"Nats-Msg-Id": "one"})
@@ -128,12 +152,16 @@ def test_a_repeated_id_is_stored_twice(account: Account) -> None:
             stored = await count(js, "S")
         return stored
 
-    assert talk(account, work) == 2
+    stored = talk(account, work)
+    assert stored == 2
+    return (
+        f"A message sent again with the same Nats-Msg-Id, after the shorter window, is stored again: {stored} in all."
+    )
 
 
 @shows("ST605", "KV605", "OB605")
 @on_every_version
-def test_direct_gets_have_no_responders(account: Account) -> None:
+def test_direct_gets_have_no_responders(account: Account) -> str:
     async def work(js: JetStream) -> list[object]:
         await make_stream(js, "S", subjects=["s"], allow_direct=True)
         await publish(js, "s")
@@ -144,11 +172,12 @@ def test_direct_gets_have_no_responders(account: Account) -> None:
     before, after = talk(account, work)
     assert not isinstance(before, NoAnswer)
     assert isinstance(after, NoAnswer) and after.why is Silence.NO_RESPONDERS
+    return f"A direct get that was answered before is not any more: {after.why}."
 
 
 @shows("ST606")
 @on_every_version
-def test_rollups_are_refused(account: Account) -> None:
+def test_rollups_are_refused(account: Account) -> str:
     async def work(js: JetStream) -> list[int]:
         await make_stream(js, "S", subjects=["s"], allow_rollup_hdrs=True)
         said = [await send(js, "s", **{"Nats-Rollup": "all"})]
@@ -157,6 +186,7 @@ def test_rollups_are_refused(account: Account) -> None:
 
     before, after = talk(account, work)
     assert before == 0 and after
+    return f"A publish with Nats-Rollup that was stored before is refused (err_code {after})."
 
 
 @pytest.mark.parametrize("minor", [minor for minor in MINORS if minor != "2.11"])
@@ -175,7 +205,7 @@ def test_atomic_batches_are_refused(pool: Pool, minor: str) -> None:
 @shows("ST607", "KV607")
 @on_every_version
 @pytest.mark.parametrize("then", [None, {"src": ">", "dest": "elsewhere.>"}])
-def test_subscribers_of_what_was_published_again_hear_nothing(account: Account, then: Any) -> None:
+def test_subscribers_of_what_was_published_again_hear_nothing(account: Account, then: Any) -> str:
     async def work(js: JetStream) -> list[int]:
         heard: list[str] = []
         nc = js.pipeline.nc
@@ -193,12 +223,15 @@ def test_subscribers_of_what_was_published_again_hear_nothing(account: Account, 
             numbers.append(len(heard))
         return numbers
 
-    assert talk(account, work) == [1, 1]
+    before, after = talk(account, work)
+    assert (before, after) == (1, 1)
+    how = "Republished elsewhere" if then else "Republished no more"
+    return f"{how}: of a message before and one after the change, a subscriber hears {after}."
 
 
 @shows("ST608")
 @on_every_version
-def test_new_messages_are_stored_under_other_subjects(account: Account) -> None:
+def test_new_messages_are_stored_under_other_subjects(account: Account) -> str:
     async def work(js: JetStream) -> dict[str, int]:
         await make_stream(js, "S", subjects=["s"])
         await publish(js, "s")
@@ -206,7 +239,9 @@ def test_new_messages_are_stored_under_other_subjects(account: Account) -> None:
         await publish(js, "s")
         return dict(done(await js.read("STREAM.INFO.S", {"subjects_filter": ">"}))["state"]["subjects"])
 
-    assert talk(account, work) == {"s": 1, "t": 1}
+    stored = talk(account, work)
+    assert stored == {"s": 1, "t": 1}
+    return f"Two messages are published on s, one before the change and one after: {stored['s']} lies under s, {stored['t']} under t."
 
 
 @on_every_version
@@ -222,7 +257,7 @@ def test_subjects_that_refuse_what_is_new_are_trimmed_all_the_same(account: Acco
 
 @shows("ST609")
 @pytest.mark.parametrize("minor", [minor for minor in MINORS if minor != "2.11"])
-def test_clients_can_make_no_other_consumer(pool: Pool, minor: str) -> None:
+def test_clients_can_make_no_other_consumer(pool: Pool, minor: str) -> str:
     async def work(js: JetStream) -> list[int]:
         await make_stream(js, "S", subjects=["s"])
         await make_consumer(js, "S", "c", max_ack_pending=5)
@@ -236,7 +271,12 @@ def test_clients_can_make_no_other_consumer(pool: Pool, minor: str) -> None:
         await change(js, "S", max_consumers=2, consumer_limits={"max_ack_pending": 10})
         return [*said, await refused(js, "CONSUMER.CREATE.S.d", body)]
 
-    assert talk(pool.account(minor), work) == [10026, 10121]
+    many, large = talk(pool.account(minor), work)
+    assert (many, large) == (10026, 10121)
+    return (
+        f"Clients cannot make another consumer under max_consumers: 1 (err_code {many}), nor one of max_ack_pending: 50 under "
+        f"consumer_limits of 10 (err_code {large})."
+    )
 
 
 async def in_flight(js: JetStream, number: int, **config: Any) -> None:
@@ -250,7 +290,7 @@ async def in_flight(js: JetStream, number: int, **config: Any) -> None:
 
 @shows("CO601")
 @on_every_version
-def test_messages_come_without_their_payload(account: Account) -> None:
+def test_messages_come_without_their_payload(account: Account) -> str:
     async def work(js: JetStream) -> bytes:
         await make_stream(js, "S", subjects=["s"])
         await publish(js, "s")
@@ -260,7 +300,9 @@ def test_messages_come_without_their_payload(account: Account) -> None:
         assert message is not None
         return message.data
 
-    assert talk(account, work) == b""
+    payload = talk(account, work)
+    assert payload == b""
+    return f"A message stored with 1 byte is delivered with {len(payload)}."
 
 
 @shows("CO602")
@@ -273,7 +315,7 @@ def test_messages_come_without_their_payload(account: Account) -> None:
         ({"max_bytes": 100}, {"max_bytes": 1000}),
     ],
 )
-def test_pulls_that_ask_for_more_are_refused(account: Account, limit: dict[str, int], asked: dict[str, int]) -> None:
+def test_pulls_that_ask_for_more_are_refused(account: Account, limit: dict[str, int], asked: dict[str, int]) -> str:
     async def work(js: JetStream) -> str:
         await make_stream(js, "S", subjects=["s"])
         await publish(js, "s")
@@ -281,12 +323,14 @@ def test_pulls_that_ask_for_more_are_refused(account: Account, limit: dict[str, 
         await change_consumer(js, "S", "c", **limit)
         return status(await pull(js.pipeline.nc, "S", "c", **{"expires": 500_000_000, **asked}))
 
-    assert talk(account, work) == "409"
+    said = talk(account, work)
+    assert said == "409"
+    return f"{as_text(limit)}: a pull with {as_text(asked)} is refused (status {said})."
 
 
 @shows("CO603")
 @on_every_version
-def test_what_was_delivered_so_often_is_never_delivered_again_and_stays(account: Account) -> None:
+def test_what_was_delivered_so_often_is_never_delivered_again_and_stays(account: Account) -> str:
     async def work(js: JetStream) -> tuple[str, int, int]:
         await in_flight(js, 3, ack_wait=500_000_000)
         await change_consumer(js, "S", "c", max_deliver=1)
@@ -296,34 +340,38 @@ def test_what_was_delivered_so_often_is_never_delivered_again_and_stays(account:
 
     said, stored, another = talk(account, work)
     assert said in ("408", "nothing") and (stored, another) == (4, 200)
+    return f"max_deliver: 1 under 3 messages in flight: none comes again, and all {stored - 1} stay in the work queue."
 
 
 @shows("CO604")
 @on_every_version
 @pytest.mark.parametrize("flying", [0, 1])
-def test_an_idle_durable_is_gone_with_its_position(account: Account, flying: int) -> None:
+def test_an_idle_durable_is_gone_with_its_position(account: Account, flying: int) -> str:
     async def work(js: JetStream) -> bool:
         await in_flight(js, flying, ack_wait=1_000_000_000)
         await change_consumer(js, "S", "c", inactive_threshold=500_000_000)
         return await gone(js, "CONSUMER.INFO.S.c")
 
     assert talk(account, work)
+    return f"inactive_threshold: 500ms, {counted(flying, 'message')} in flight: the durable consumer is gone once it was idle so long."
 
 
 @shows("CO605")
 @on_every_version
-def test_everything_in_flight_is_delivered_again(account: Account) -> None:
+def test_everything_in_flight_is_delivered_again(account: Account) -> str:
     async def work(js: JetStream) -> list[str]:
         await in_flight(js, 3, ack_wait=60_000_000_000)
         await change_consumer(js, "S", "c", ack_wait=100_000_000)
         return [status(await pull(js.pipeline.nc, "S", "c", within=10)) for _ in range(3)]
 
-    assert talk(account, work) == ["200"] * 3
+    came = talk(account, work)
+    assert came == ["200"] * 3
+    return f"ack_wait from 60s to 100ms: the {len(came)} messages in flight are delivered again."
 
 
 @shows("CO606")
 @on_every_version
-def test_nothing_is_delivered_until_as_many_are_acknowledged_as_said(account: Account) -> None:
+def test_nothing_is_delivered_until_as_many_are_acknowledged_as_said(account: Account) -> str:
     async def work(js: JetStream) -> list[str]:
         nc = js.pipeline.nc
         await make_stream(js, "S", subjects=["s"])
@@ -339,12 +387,14 @@ def test_nothing_is_delivered_until_as_many_are_acknowledged_as_said(account: Ac
             said.append("200" if answer == "200" else "none")
         return said
 
-    assert talk(account, work) == ["none", "none", "none", "200"]
+    came = talk(account, work)
+    assert came == ["none", "none", "none", "200"]
+    return f"max_ack_pending: 2 under 4 messages in flight: nothing is delivered until {came.index('200')} are acknowledged."
 
 
 @shows("CO607")
 @pytest.mark.parametrize("minor", MINORS)
-def test_after_a_restart_clients_of_the_old_queue_group_hear_nothing(minor: str) -> None:
+def test_after_a_restart_clients_of_the_old_queue_group_hear_nothing(minor: str) -> str:
     """Group before, and after."""
     turns = {"A": ("", "workers"), "B": ("workers", "others"), "C": ("workers", ""), "D": ("workers", "workers")}
 
@@ -375,13 +425,18 @@ def test_after_a_restart_clients_of_the_old_queue_group_hear_nothing(minor: str)
         account = Alone(server)
         talk(account, change_them)
         server.restart()
-        assert talk(account, listen) == "D"
+        heard = talk(account, listen)
+    assert heard == "D"
+    return (
+        f"After a restart, of {len(turns)} push consumers whose clients stay in their queue group, {len(heard)} is heard: the one "
+        "whose deliver_group did not change."
+    )
 
 
 @shows("CO607")
 @on_every_version
 @pytest.mark.parametrize(("most", "comes"), [(-1, [1, 2, 1, 2]), (1, [1, 2])])
-def test_what_is_in_flight_comes_again_at_the_new_subject(account: Account, most: int, comes: list[int]) -> None:
+def test_what_is_in_flight_comes_again_at_the_new_subject(account: Account, most: int, comes: list[int]) -> str:
     """Unless it was delivered as often as it may be."""
 
     async def work(js: JetStream) -> list[int]:
@@ -401,12 +456,14 @@ def test_what_is_in_flight_comes_again_at_the_new_subject(account: Account, most
         heard += [arrived.get_nowait() for _ in range(arrived.qsize())]
         return [one.metadata.sequence.stream for one in heard]
 
-    assert talk(account, work) == comes
+    came = talk(account, work)
+    assert came == comes
+    return f"max_deliver: {most}, 2 messages in flight: {len(came) - 2} of them come again at the new subject."
 
 
 @shows("CO608")
 @on_every_version
-def test_messages_come_more_slowly(account: Account) -> None:
+def test_messages_come_more_slowly(account: Account) -> str:
     async def work(js: JetStream) -> int:
         nc, heard = js.pipeline.nc, []
 
@@ -423,6 +480,7 @@ def test_messages_come_more_slowly(account: Account) -> None:
         return len(heard)
 
     assert talk(account, work) < 4
+    return "rate_limit_bps: 1000: of 4 messages of 600 kB, not all come within a second."
 
 
 @on_every_version

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from reconciler.journeys.plan.plan import plan
+from reconciler.report.words.values import counted
 from reconciler.server.wire.api import JetStream, NoAnswer, Refusal, Silence
 from tests.agreement.harm import change, count, publish, refused, shows
 from tests.support.accounts import Account
@@ -38,7 +39,7 @@ async def joined(js: JetStream, group: str, **members: list[str]) -> tuple[str, 
 
 @shows("XX554")
 @on_every_version
-def test_partitions_beyond_the_members_are_read_by_nobody(account: Account) -> None:
+def test_partitions_beyond_the_members_are_read_by_nobody(account: Account) -> str:
     async def work(js: JetStream) -> tuple[int, int]:
         await make_stream(js, "O", **partitioned(3))
         durables = await joined(js, "g", a=["0.>"], b=["1.>"])
@@ -47,23 +48,26 @@ def test_partitions_beyond_the_members_are_read_by_nobody(account: Account) -> N
 
     stored, read = talk(account, work)
     assert read < stored == len(KEYS)
+    return f"3 partitions, 2 members: of {stored} messages, {stored - read} lie where no member reads."
 
 
 @shows("XX555")
 @on_every_version
-def test_a_subject_beside_the_transform_reaches_no_member(account: Account) -> None:
+def test_a_subject_beside_the_transform_reaches_no_member(account: Account) -> str:
     async def work(js: JetStream) -> tuple[int, int]:
         await make_stream(js, "O", **{**partitioned(2), "subjects": ["o.*", "beside"]})
         durables = await joined(js, "g", a=["0.>"], b=["1.>"])
         await publish(js, "beside")
         return await count(js, "O"), await pending(js, "O", *durables)
 
-    assert talk(account, work) == (1, 0)
+    stored, waiting = talk(account, work)
+    assert (stored, waiting) == (1, 0)
+    return f"Of {counted(stored, 'message')} on a subject that the transform leaves out, {waiting} reach a member."
 
 
 @shows("XX556")
 @on_every_version
-def test_a_key_lies_in_two_partitions_after_the_transform_has_changed(account: Account) -> None:
+def test_a_key_lies_in_two_partitions_after_the_transform_has_changed(account: Account) -> str:
     async def work(js: JetStream) -> set[str]:
         await make_stream(js, "O", **partitioned(2))
         await publish(js, *KEYS)
@@ -72,30 +76,37 @@ def test_a_key_lies_in_two_partitions_after_the_transform_has_changed(account: A
         info = done(await js.read("STREAM.INFO.O", {"subjects_filter": ">"}))
         return set(info["state"]["subjects"])
 
-    assert len(talk(account, work)) > len(KEYS)
+    subjects = talk(account, work)
+    assert len(subjects) > len(KEYS)
+    twice = len(subjects) - len(KEYS)
+    return f"From 2 partitions to 5: {twice} of {len(KEYS)} keys lie in two partitions, which two members may read."
 
 
 @shows("XX552")
 @on_every_version
-def test_members_of_two_groups_cannot_share_one_durable(account: Account) -> None:
+def test_members_of_two_groups_cannot_share_one_durable(account: Account) -> str:
     async def work(js: JetStream) -> int:
         await make_stream(js, "O", **partitioned(2))
         await joined(js, "a", **{"b-c": ["0.>"]})
         config = {"durable_name": "a-b-c", "ack_policy": "explicit", "filter_subjects": ["1.>"]}
         return await refused(js, "CONSUMER.CREATE.O.a-b-c", {"stream_name": "O", "action": "create", "config": config})
 
-    assert talk(account, work) == 10148
+    code = talk(account, work)
+    assert code == 10148
+    return f"The member of the second group cannot make its consumer (err_code {code})."
 
 
 @shows("SG544")
 @on_every_version
-def test_a_member_with_overlapping_filters_cannot_join(account: Account) -> None:
+def test_a_member_with_overlapping_filters_cannot_join(account: Account) -> str:
     async def work(js: JetStream) -> int:
         await make_stream(js, "O", **partitioned(2))
         config = {"durable_name": "g-a", "ack_policy": "explicit", "filter_subjects": ["0.o.*", "0.o.>"]}
         return await refused(js, "CONSUMER.CREATE.O.g-a", {"stream_name": "O", "action": "create", "config": config})
 
-    assert talk(account, work) == 10138
+    code = talk(account, work)
+    assert code == 10138
+    return f"The record is written; a member cannot make its consumer (err_code {code})."
 
 
 BUCKET = "elastic-consumer-groups"

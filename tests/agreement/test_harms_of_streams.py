@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from reconciler.report.words.values import counted
 from reconciler.server.wire.api import JetStream, NoAnswer, Silence
-from tests.agreement.harm import Alone, change, count, is_there, publish, pull, refused, shows
+from tests.agreement.harm import Alone, as_text, change, count, is_there, publish, pull, refused, shows
 from tests.support.accounts import Account, Pool
 from tests.support.binaries import MINORS
 from tests.support.jetstream import done, make_consumer, make_stream, talk
@@ -15,45 +16,51 @@ from tests.support.versions import on_every_version
 
 @shows("ST107")
 @on_every_version
-def test_a_first_sequence_written_later_means_nothing(account: Account) -> None:
+def test_a_first_sequence_written_later_means_nothing(account: Account) -> str:
     async def work(js: JetStream) -> tuple[int, int]:
         await make_stream(js, "S", subjects=["s"])
         await publish(js, "s")
         echo = await change(js, "S", first_seq=100)
         return echo["config"]["first_seq"], await publish(js, "s")
 
-    assert talk(account, work) == (100, 2)
+    echoed, sequence = talk(account, work)
+    assert (echoed, sequence) == (100, 2)
+    return f"The server answers with first_seq: {echoed}; the next message gets sequence {sequence} all the same."
 
 
 @shows("ST206", "KV206", "OB206")
 @on_every_version
 @pytest.mark.parametrize("field", ["sealed", "deny_delete", "deny_purge"])
-def test_there_is_no_way_back(account: Account, field: str) -> None:
+def test_there_is_no_way_back(account: Account, field: str) -> str:
     async def work(js: JetStream) -> int:
         await make_stream(js, "S", subjects=["s"])
         config = (await change(js, "S", **{field: True}))["config"]
         return await refused(js, "STREAM.UPDATE.S", {**config, field: False})
 
-    assert talk(account, work) == 10052
+    code = talk(account, work)
+    assert code == 10052
+    return f"Once {field} is true, the update back to false is refused (err_code {code})."
 
 
 @shows("ST301", "KV301", "OB301")
 @on_every_version
 @pytest.mark.parametrize("limit", [{"max_msgs": 1}, {"max_msgs_per_subject": 1}, {"max_bytes": 60}])
-def test_a_lower_limit_removes_messages(account: Account, limit: dict[str, int]) -> None:
-    async def work(js: JetStream) -> int:
+def test_a_lower_limit_removes_messages(account: Account, limit: dict[str, int]) -> str:
+    async def work(js: JetStream) -> tuple[int, int]:
         await make_stream(js, "S", subjects=["s"])
         await publish(js, "s", "s", "s")
         await change(js, "S", **limit)
-        await publish(js, "s")  # before 2.14 a limit per subject waits for the subject's next message
-        return await count(js, "S")
+        last = await publish(js, "s")  # before 2.14 a limit per subject waits for the subject's next message
+        return last, await count(js, "S")
 
-    assert talk(account, work) == 1
+    published, left = talk(account, work)
+    assert (published, left) == (4, 1)
+    return f"{as_text(limit)}: of {counted(published, 'message')} on one subject, {published - left} are deleted."
 
 
 @shows("ST557")
 @pytest.mark.parametrize("minor", [minor for minor in MINORS if minor != "2.11"])
-def test_a_consumer_beyond_a_lowered_limit_cannot_be_made_again(pool: Pool, minor: str) -> None:
+def test_a_consumer_beyond_a_lowered_limit_cannot_be_made_again(pool: Pool, minor: str) -> str:
     async def work(js: JetStream) -> tuple[int, int]:
         await make_stream(js, "S", subjects=["s"])
         for name in ("a", "b"):
@@ -64,29 +71,38 @@ def test_a_consumer_beyond_a_lowered_limit_cannot_be_made_again(pool: Pool, mino
         body = {"stream_name": "S", "action": "create", "config": {"durable_name": "a", "ack_policy": "explicit"}}
         return there, await refused(js, "CONSUMER.CREATE.S.a", body)
 
-    assert talk(pool.account(minor), work) == (2, 10026)
+    there, code = talk(pool.account(minor), work)
+    assert (there, code) == (2, 10026)
+    return (
+        f"Under max_consumers: 1 the stream keeps its {there} consumers; one of them that is deleted cannot be made again "
+        f"(err_code {code})."
+    )
 
 
 @shows("ST302")
 @on_every_version
-def test_interest_retention_drops_what_everybody_has_read(account: Account) -> None:
-    async def work(js: JetStream) -> int:
+def test_interest_retention_drops_what_everybody_has_read(account: Account) -> str:
+    async def work(js: JetStream) -> tuple[int, int]:
         await make_stream(js, "S", subjects=["s"])
-        await publish(js, "s", "s", "s")
+        published = await publish(js, "s", "s", "s")
         await make_consumer(js, "S", "c")
         for _ in range(2):
             message = await pull(js.pipeline.nc, "S", "c")
             assert message is not None
             await js.pipeline.request(message.reply, b"+ACK", within=5)
         await change(js, "S", retention="interest")
-        return await count(js, "S")
+        return published, await count(js, "S")
 
-    assert talk(account, work) == 1
+    published, left = talk(account, work)
+    assert (published, left) == (3, 1)
+    return (
+        f"Of {published} messages, the {published - left} that the only consumer had acknowledged are deleted at once."
+    )
 
 
 @shows("ST303", "XX233")
 @on_every_version
-def test_nobody_answers_publishers_of_a_removed_subject(account: Account) -> None:
+def test_nobody_answers_publishers_of_a_removed_subject(account: Account) -> str:
     async def work(js: JetStream) -> object:
         await make_stream(js, "S", subjects=["s", "t"])
         await make_consumer(js, "S", "c", filter_subject="t")
@@ -95,11 +111,12 @@ def test_nobody_answers_publishers_of_a_removed_subject(account: Account) -> Non
 
     said = talk(account, work)
     assert isinstance(said, NoAnswer) and said.why is Silence.NO_RESPONDERS
+    return f"A publish to the removed subject is stored nowhere: {said.why}."
 
 
 @shows("ST310", "KV310", "OB310")
 @on_every_version
-def test_a_stream_takes_its_messages_and_everybodys_consumers_with_it(account: Account) -> None:
+def test_a_stream_takes_its_messages_and_everybodys_consumers_with_it(account: Account) -> str:
     async def work(js: JetStream) -> tuple[bool, int]:
         await make_stream(js, "S", subjects=["s"])
         await publish(js, "s")
@@ -108,32 +125,37 @@ def test_a_stream_takes_its_messages_and_everybodys_consumers_with_it(account: A
         await make_stream(js, "S", subjects=["s"])
         return await is_there(js, "CONSUMER.INFO.S.somebodys"), await count(js, "S")
 
-    assert talk(account, work) == (False, 0)
+    is_reader_there, left = talk(account, work)
+    assert (is_reader_there, left) == (False, 0)
+    return f"Made again under the same name, the stream holds {left} messages and has none of its consumers."
 
 
 @shows("ST508", "CO508", "KV508", "OB508")
 @on_every_version
-def test_metadata_of_the_servers_own_is_overwritten(account: Account) -> None:
+def test_metadata_of_the_servers_own_is_overwritten(account: Account) -> str:
     async def work(js: JetStream) -> dict[str, str]:
         echo = await make_stream(js, "S", subjects=["s"], metadata={"_nats.req.level": "77", "mine": "x"})
         return dict(echo["config"]["metadata"])
 
     found = talk(account, work)
-    assert found["_nats.req.level"] != "77" and found["mine"] == "x"
+    level = found["_nats.req.level"]
+    assert level != "77" and found["mine"] == "x"
+    return f'`_nats.req.level: "77"` is stored as `"{level}"`; a key of another name is stored as it is.'
 
 
 @shows("ST401", "KV401", "OB401")
 @pytest.mark.parametrize("account", ["2.11"], indirect=True)
-def test_an_old_server_drops_fields_it_does_not_know(account: Account) -> None:
+def test_an_old_server_drops_fields_it_does_not_know(account: Account) -> str:
     async def work(js: JetStream) -> dict[str, object]:
         return dict((await make_stream(js, "S", subjects=["s"], allow_msg_counter=True))["config"])
 
     assert "allow_msg_counter" not in talk(account, work)
+    return "The stream is made, without the allow_msg_counter that was asked for."
 
 
 @shows("ST511", "KV511", "OB511")
 @pytest.mark.parametrize("minor", ["2.11", "2.12"])
-def test_replicas_on_a_single_server_lose_the_stream_at_its_restart(minor: str) -> None:
+def test_replicas_on_a_single_server_lose_the_stream_at_its_restart(minor: str) -> str:
     with running(minor) as server:
 
         async def update(js: JetStream) -> None:
@@ -147,3 +169,4 @@ def test_replicas_on_a_single_server_lose_the_stream_at_its_restart(minor: str) 
         talk(account, update)
         server.restart()
         assert not talk(account, look)
+    return "After a restart the stream is gone, with all it held."

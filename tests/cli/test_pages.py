@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 
-from reconciler.cli.help.explain import FAMILIES
 from reconciler.kinds import REGISTRY
 from reconciler.model.pages import PAGES, page
-from reconciler.report.words.reference import book
+from reconciler.model.site import SITE
 
 SOURCE = Path(__file__).parents[2] / "reconciler"
 RULES = {rule.code for rule in REGISTRY.rules()}
@@ -34,19 +35,22 @@ def test_codes_of_files_have_one_page_for_every_family() -> None:
     assert page("ST501") == page("CO501") == page("XX501")
 
 
-def test_the_reference_of_all_rules_is_current() -> None:
-    """`make schemas` writes it anew."""
-    written = (SOURCE.parent / "schemas" / "rules.md").read_text(encoding="utf-8")
-    assert written == book(sorted(REGISTRY.rules(), key=lambda rule: rule.code), FAMILIES)
-
-
-def test_the_reference_has_a_section_for_every_rule_and_a_line_for_every_other_code() -> None:
-    text = book(sorted(REGISTRY.rules(), key=lambda rule: rule.code), FAMILIES)
-    assert [code for code in RULES if f"### {code} " not in text] == []
-    assert [code for code in PAGES if f"| {code} |" not in text] == []
+def explained(code: str) -> str:
+    command = [sys.executable, "-m", "reconciler", "explain", code]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def test_explain_prints_a_page_and_what_to_do() -> None:
-    command = [sys.executable, "-m", "reconciler", "explain", "na101"]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    said = explained("na101")
     assert said.startswith("NA101 unreachable\n") and "Instead: check the address" in said
+
+
+@pytest.mark.parametrize("code", ["NA101", "ST101", "KV501"])
+def test_explain_ends_with_the_address_of_the_page(code: str) -> None:
+    assert explained(code).splitlines()[-1] == f"Read more: {SITE}/reference/rules/{code}/"
+
+
+def test_the_package_names_the_documentation_that_links_lead_to() -> None:
+    package = tomllib.loads((SOURCE.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    site = YAML(typ="safe", pure=True).load(SOURCE.parent / "mkdocs.yml")
+    assert (package["project"]["urls"]["Documentation"], site["site_url"]) == (SITE, f"{SITE}/")

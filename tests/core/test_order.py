@@ -228,7 +228,7 @@ def test_who_goes_waits_for_a_server_that_may_not_know_who_stays(compare: Compar
         assert before(plan, "delete consumer/S/a") == before(plan, "delete consumer/S/b")
         return sorted(before(plan, "delete consumer/S/a"))
 
-    assert waited(current=False, active=0) == ["see consumer/S/c everywhere before others let go"]
+    assert waited(current=False, active=0) == ["see consumer/S/c everywhere before others give up"]
     assert waited(current=True, active=4_000_000_000) == waited(current=False, active=0)
     assert waited(current=True, active=900_000_000) == []
 

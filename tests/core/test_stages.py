@@ -179,4 +179,4 @@ def test_who_is_made_anew_lets_go_when_every_server_knows_who_stays(compare: Com
     )
     plan = compare(then, live, cluster="C", raw=raw).plan(allow=[("CO104", "*"), ("CO301", "*")])
     (gone,) = (name for name in steps(plan) if name.startswith("delete consumer/S/a-"))
-    assert before(plan, gone) > {"see consumer/S/b everywhere before others let go", "create consumer/S/a"}
+    assert before(plan, gone) > {"see consumer/S/b everywhere before others give up", "create consumer/S/a"}

@@ -101,6 +101,8 @@ def test_the_live_value_wins_where_the_file_changed_too_and_other_pending_change
     made, text = accepted(owner, now=now)
     assert text == now.replace("max_age: 9d", "max_age: 3d")
     assert [one.standing for one in made.left.drift.items] == [Standing.PENDING]
+    told = accepted_text(made.written, made.left.drift, Paper(), arguments="")
+    assert told.splitlines()[0].endswith("stream/S  max_age  9d → 3d")
 
 
 def test_a_field_that_is_back_at_its_default_leaves_the_file(owner: Owner) -> None:

@@ -137,6 +137,13 @@ def test_who_deleted_the_queue_of_a_group_is_named(owner: Owner) -> None:
     assert authors(item(owner.drift(topology), "elastic_group/S/g")) == {"queue_stream": "alice"}
 
 
+def test_who_edited_the_queue_of_a_group_is_named(owner: Owner) -> None:
+    owner.audited()
+    topology = owner.apply(GROUP)
+    owner.meddle(("alice", updating("S-g", max_msgs=7)), ("bob", updating("S-g", max_age=HOUR)))
+    assert authors(item(owner.drift(topology), "elastic_group/S/g")) == {"queue_stream": "bob"}
+
+
 def test_of_a_queue_that_is_gone_the_reason_for_naming_nobody_is_no_record(owner: Owner) -> None:
     topology = owner.apply(GROUP)
     owner.meddle(("alice", asking("STREAM.DELETE.S-g")))

@@ -15,8 +15,12 @@ from reconciler.journeys.drift.findings import drift_findings
 from reconciler.journeys.drift.text import drift_text
 from reconciler.report.words.paper import Paper
 from reconciler.server.wire.attribution import Actor, Attribution
+from tests.cli.running import Shell
+from tests.drift.account import updating
 from tests.drift.looking import APPLIED, look, seen
 from tests.drift.test_standing import NEW
+from tests.support.accounts import Account
+from tests.support.jetstream import talk
 from tests.support.topologies import scene
 
 DAY = 86_400_000_000_000
@@ -69,6 +73,24 @@ def test_a_field_shows_what_was_applied_what_is_live_and_what_the_file_says_now(
     assert text.endswith(
         "To put it back: reconciler drift orders --restore\nTo keep it and change the files: reconciler drift orders --accept\n"
     )
+
+
+def test_what_no_server_takes_back_is_not_offered_to_be_put_back(shell: Shell, account: Account) -> None:
+    """Beside what can be, each is said for what it is."""
+    where = ["--server", account.url, "--user", account.user, "--password", account.password]
+    file = shell.write("reconciler: 1\ntopology: t\nstreams: {S: {subjects: [s]}, T: {subjects: [t]}}\n")
+    assert shell("apply", file, "--yes", *where).code == 0
+    talk(account, updating("S", deny_purge=True))
+    alone = shell("drift", file, *where)
+    assert (alone.code, "Nothing puts back stream/S (ST203)." in alone.out, "--restore" in alone.out) == (
+        3,
+        True,
+        False,
+    )
+    assert "--accept" in alone.out
+    talk(account, updating("T", max_msgs=5))
+    both = shell("drift", file, *where)
+    assert ("Nothing puts back stream/S (ST203)." in both.out, "--restore" in both.out) == (True, True), both
 
 
 def test_who_did_it_stands_beside_what_was_done(tmp_path: Path) -> None:

@@ -115,6 +115,40 @@ def test_what_another_topology_owns_is_foreign(tmp_path: Path) -> None:
     assert "billing" in item(found).reason
 
 
+def test_what_is_foreign_is_not_among_what_is_as_declared(tmp_path: Path) -> None:
+    found = look(tmp_path, owner="billing")
+    assert (found.counts["foreign"], found.in_sync) == (1, 0)
+
+
+QUEUE = "streams: {S: {subjects: [s.*], groups: {g: {type: elastic, max_members: 2, members: [a]%s}}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("edited", "said"),
+    [({"max_age": DAY}, "max_age differs"), ({"discard": "old", "max_msgs": 5}, "discard, max_msgs differ")],
+)
+def test_a_group_whose_queue_somebody_edited_drifted_and_no_apply_puts_it_back(
+    edited: dict[str, object], said: str, tmp_path: Path
+) -> None:
+    raw = {"streams": {"S-g": {"config": edited}}}
+    found = look(tmp_path, QUEUE % "", QUEUE % "", raw=raw)
+    one = item(found, "elastic_group/S/g")
+    assert [(two.path, two.change.live, two.counts, two.is_sayable) for two in one.fields] == [
+        ("queue_stream", said, True, False)
+    ]
+    assert (found.exit_code, found.in_sync, one.is_ours) == (3, 1, False)
+
+
+def test_a_queue_left_as_found_and_one_in_another_implementations_form_are_no_drift(tmp_path: Path) -> None:
+    left = QUEUE % ", unmanaged: [queue_stream]"
+    assert look(tmp_path / "a", left, left, raw={"streams": {"S-g": {"config": {"max_age": DAY}}}}).exit_code == 0
+    form = {
+        "discard": "old",
+        "sources": [{"name": "S", "subject_transforms": [{"src": ">", "dest": "{{partition(2)}}.>"}]}],
+    }
+    assert look(tmp_path / "b", QUEUE % "", QUEUE % "", raw={"streams": {"S-g": {"config": form}}}).exit_code == 0
+
+
 def test_the_same_topology_from_another_repository_is_foreign(tmp_path: Path) -> None:
     found = look(tmp_path, owner_source="github.com/org/old", source="github.com/org/new")
     assert item(found).standing is Standing.FOREIGN

@@ -121,6 +121,13 @@ async def full_from_a_source_that_drops(js: JetStream) -> None:
     await full(js)
 
 
+async def starved(js: JetStream) -> None:
+    limits = {"max_ack_pending": 5}
+    done(await js.request("STREAM.UPDATE.S", {"name": "S", "subjects": ["j.*"], "consumer_limits": limits}))
+    await remade()(js)
+    await making.until(js, lambda info: "error" in info["sources"][0])
+
+
 NET = source()
 NET["subject_transforms"][0]["dest"] = "{{Partition(4,1)}}.j.{{wildcard(1)}}"
 BOTH = [{"member": "a", "partitions": [0, 1]}, {"member": "b", "partitions": [2, 3]}]
@@ -148,6 +155,8 @@ BROKEN: dict[str, tuple[str, Breaking]] = {
     "transform edited": ("GR120", edited(sources=[source(8)])),
     "made by .NET": ("GR121", remade(sources=[NET], discard="old", allow_direct=False)),
     "limits edited": ("GR122", edited(max_msgs=100)),
+    "settings edited": ("GR122", edited(max_age=3_600_000_000_000, description="mine", allow_direct=False)),
+    "not fed": ("GR105", starved),
     "start sequence left": ("GR123", remade(sources=[source(opt_start_seq=1)])),
     "messages outside": ("GR130", in_other_partitions),
     "no members": ("GR131", record(members=None)),
@@ -177,6 +186,18 @@ def test_one_thing_broken_is_found_and_has_a_way_out(account: Account, what: str
         return await findings(js)
 
     assert code in codes(talk(account, look))
+
+
+def test_of_a_queue_whose_settings_were_edited_nobody_fears_for_its_keys(account: Account) -> None:
+    async def look(js: JetStream) -> list[str]:
+        await making.elastic(js)
+        await edited(max_age=3_600_000_000_000, allow_direct=False)(js)
+        return [one.message for one in await findings(js) if one.code in ("GR120", "GR122")]
+
+    assert talk(account, look) == [
+        "S-g has other settings than its record: allow_direct is false, max_age is 1h; what they remove no member gets. "
+        "Creating the group with the reference is refused (10058)"
+    ]
 
 
 STATICALLY: dict[str, tuple[str, dict[str, Any]]] = {

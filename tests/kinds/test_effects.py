@@ -328,3 +328,22 @@ def test_a_limit_of_a_stream_that_was_used_is_a_note(tmp_path: Path) -> None:
     assert [one.message for one in change.consequences] == [
         "from then on the server deletes messages when they are 1h old (ST301)"
     ]
+
+
+def test_mirrors_leave_direct_gets_to_nobody_where_their_origin_answers_none_either(tmp_path: Path) -> None:
+    live = "streams: {O: {subjects: [o], allow_direct: true}, M: {mirror: {name: O}}, P: {mirror: {name: O}}}"
+    state = {name: {"state": {"messages": 3}} for name in "OMP"}
+    plan = scene(tmp_path, live.replace(", allow_direct: true", ""), live, raw={"streams": state}).plan()
+    changes = {one.address: one for one in plan.changes}
+    assert [one.code for one in changes["stream/O"].verdicts] == ["ST605"]
+    told = [one.message for name in ("stream/M", "stream/P") for one in changes[name].consequences]
+    assert not any("others still do" in one for one in told), told
+
+
+def test_what_two_limits_mean_alike_is_told_once(tmp_path: Path) -> None:
+    live = "streams: {O: {subjects: [o], allow_direct: true}, M: {mirror: {name: O}}}"
+    raw = {"streams": {"O": {"state": {"messages": 3}}}}
+    plan = scene(tmp_path, live.replace("[o]", "[o], max_age: 1d, max_bytes: 9MB"), live, raw=raw).plan()
+    (change,) = (one for one in plan.changes if one.address == "stream/O")
+    told = [one.message for one in change.consequences]
+    assert len([one for one in told if "M, which answer" in one]) == 1, told

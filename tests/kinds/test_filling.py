@@ -50,7 +50,7 @@ def test_what_does_not_fit_into_a_smaller_buffer_waits_outside(limits: str, boun
 
 @pytest.mark.parametrize("limits", [", max_buffered_msg: 70", ", max_buffered_bytes: 70000"])
 @pytest.mark.parametrize(
-    ("lag", "said"), [(59, "is full about 1s after"), (60, "is full at once"), (90, "is full at once")]
+    ("lag", "said"), [(59, "is full after about 1s"), (60, "is full at once"), (90, "is full at once")]
 )
 def test_what_its_source_holds_ready_counts_too(limits: str, lag: int, said: str, tmp_path: Path) -> None:
     messages, _ = told(tmp_path, limits, lag=lag)
@@ -68,7 +68,7 @@ def told(folder: Path, limits: str, lag: int = 0) -> tuple[list[str], str]:
 
 
 @pytest.mark.parametrize(
-    ("owner", "done"), [(NAME, "also what its members have worked off"), (None, "whatever members")]
+    ("owner", "done"), [(NAME, "including what its members have processed"), (None, "whatever members")]
 )
 def test_a_queue_that_somebody_deleted_begins_with_all_that_its_source_holds(
     owner: str | None, done: str, tmp_path: Path
@@ -77,5 +77,5 @@ def test_a_queue_that_somebody_deleted_begins_with_all_that_its_source_holds(
     plan = scene(tmp_path, text, text, raw={"streams": {"S": {"state": FILLED}, "S-g": None}}, owner=owner).plan()
     (change,) = (one for one in plan.changes if one.address == "elastic_group/S/g")
     begins, waits = (one.message for one in change.consequences)
-    assert begins.startswith(f"Its queue begins with all that S holds: up to 101 messages, {done}")
+    assert begins.startswith(f"Its queue starts with everything that S holds: up to 101 messages, {done}")
     assert waits.startswith("It holds no more than 70 messages at a time: the rest waits in S")

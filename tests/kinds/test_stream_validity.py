@@ -19,6 +19,7 @@ from reconciler.memory.remembered import Memory
 from reconciler.model.resource import Address
 from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.model.wire.steps import Call, Step
+from tests.agreement.harm import shows
 from tests.convergence.drawing import topology
 from tests.kinds.stream_cases import BUCKETS, FINE, FLAGGED, Case, every_case
 from tests.primitives.bodies import Body, named
@@ -193,8 +194,9 @@ def test_a_partition_of_nothing_ends_a_server_of_2_11_at_the_first_message() -> 
     assert "divide by zero" in log
 
 
+@shows("ST110", "KV110")
 @on_every_version
-def test_a_source_that_is_there_already_goes_on_where_it_is(account: Account) -> None:
+def test_a_source_that_is_there_already_goes_on_where_it_is(account: Account) -> str:
     def copy(start: int) -> Body:
         origin = {"name": "FROM", "opt_start_seq": start}
         return {"COPY": {"sources": [origin], "republish": {"src": ">", "dest": "copied.>"}}}
@@ -217,6 +219,7 @@ def test_a_source_that_is_there_already_goes_on_where_it_is(account: Account) ->
         server.run(publish(11))
         then = server.run(copied(1))
     assert (first, then) == ([8, 9, 10], [11])
+    return f"A source that began at message {first[0]} is told to begin at 1: the server says ok, and the next one copied is {then[0]}."
 
 
 @pytest.mark.parametrize(

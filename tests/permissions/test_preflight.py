@@ -94,6 +94,7 @@ def test_a_reader_plans_and_is_told_before_an_apply_what_to_allow(people: People
     ran = people.reader.apply(A)
     assert (ran.code, people.admin.ask(names)) == (1, [])
     assert "may not publish to $JS.API.CONSUMER.CREATE.A.c, $JS.API.STREAM.CREATE.A, which this plan needs" in flat(ran)
+    assert "Add these lines to permissions { publish { allow: […] } } of this user" in flat(ran)
     assert 'configuration: "$JS.API.CONSUMER.CREATE.A.c" "$JS.API.STREAM.CREATE.A" To print' in flat(ran)
     assert "reconciler explain AP301" in flat(ran)
 

@@ -32,6 +32,7 @@ MESSAGE = thing({"text": TEXT})  # §3.11
 HELP = thing({"text": TEXT}, markdown=TEXT)  # §3.12
 RULE = thing(  # §3.49
     {"id": TEXT, "shortDescription": HELP, "fullDescription": HELP, "help": HELP},
+    helpUri=URI,
     name={"type": "string", "pattern": "^([A-Z][A-Za-z0-9]*)?$"},
     defaultConfiguration=thing({"level": LEVEL}),
     properties=thing({"tags": some(TEXT)}, precision={"enum": ["very-high", "high", "medium", "low"]}),

@@ -49,6 +49,17 @@ def test_a_hostile_name_is_made_harmless_everywhere() -> None:
     assert not any("\x1b" in text or "\x07" in text for text in texts)
 
 
+def test_what_is_in_flight_is_queued_in_both_types_of_group() -> None:
+    at_work = {"member": "m", "partitions": [0], "consumer": "g-m", "state": "unpinned", "waiting": 0, "in_flight": 4}
+    elastic = group_text({**GROUP, "members": [{**at_work, "pending": 6, "queued": 10}]}, Paper())
+    static = {**GROUP, "address": "static_group/S/g", "type": "static", "members": [{**at_work, "pending": 6}]}
+    rows = [
+        next(line for line in text.splitlines() if line.startswith("  m "))
+        for text in (elastic, group_text(static, Paper()))
+    ]
+    assert [row.split()[2:4] for row in rows] == [["10", "4"], ["10", "4"]]
+
+
 def test_wide_groups_are_cut_into_pieces_that_fit() -> None:
     group = {**GROUP, "owners": ["member"] * 40, "queued": [7] * 40}
     said = spread_text([group], Paper(width=60))

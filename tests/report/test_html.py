@@ -15,6 +15,7 @@ import pytest
 from reconciler.changes.diff import Action, Consequence
 from reconciler.kinds import REGISTRY
 from reconciler.model.resource import Address, Declared
+from reconciler.model.site import SITE, rule_page
 from reconciler.model.topology import Topology
 from reconciler.report.document.document import Document
 from reconciler.report.document.picture import MOST_CARDS, picture
@@ -24,6 +25,7 @@ from tests.report.plans import create, everything, members_moved, plan, planned,
 
 VOID = {"meta", "input", "br"}
 every_trick = pytest.mark.parametrize("trick", TRICKS, ids=range(len(TRICKS)))
+PAGE = re.compile(rf"{re.escape(SITE)}/reference/rules/[A-Z]{{2}}\d{{3}}/")
 
 
 @dataclass(slots=True, eq=False)
@@ -90,7 +92,14 @@ def test_a_page_is_well_formed_and_needs_nothing_else(document: Document) -> Non
 def test_every_name_is_given_once_and_every_link_leads_somewhere(document: Document) -> None:
     page = parsed(document)
     assert len(page.all("id")) == len(set(page.all("id")))
-    assert {link.removeprefix("#") for link in page.all("href")} <= set(page.all("id"))
+    assert {link.removeprefix("#") for link in page.all("href") if not PAGE.fullmatch(link)} <= set(page.all("id"))
+
+
+def test_every_code_is_a_link_to_its_page() -> None:
+    page = parsed(Document(topology="orders", plan=everything()))
+    linked = {link for link in page.all("href") if not link.startswith("#")}
+    assert linked == {rule_page(code) for code in ("CO121", "ST301")}
+    assert {said.get("rel") for _, said in page.elements if said.get("href") in linked} == {"noopener"}
 
 
 def test_several_reports_share_a_page_and_no_name() -> None:
@@ -99,7 +108,7 @@ def test_several_reports_share_a_page_and_no_name() -> None:
     page.close()
     assert (page.errors, page.open) == ([], [])
     assert len(page.all("id")) == len(set(page.all("id")))
-    assert {link.removeprefix("#") for link in page.all("href")} <= set(page.all("id"))
+    assert {link.removeprefix("#") for link in page.all("href") if not PAGE.fullmatch(link)} <= set(page.all("id"))
     assert page.all("id").count("filter") == 1
 
 

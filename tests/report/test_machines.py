@@ -19,6 +19,7 @@ from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.model.pages import PAGES
 from reconciler.model.resource import Address, Declared, Terms
+from reconciler.model.site import rule_page
 from reconciler.model.topology import Topology
 from reconciler.report.document.document import Document
 from reconciler.report.formats import FORMATS
@@ -58,10 +59,11 @@ def test_every_result_leads_to_its_rule_and_every_rule_has_help() -> None:
     rules = run["tool"]["driver"]["rules"]
     assert [rules[one["ruleIndex"]]["id"] for one in run["results"]] == [one["ruleId"] for one in run["results"]]
     assert {rule["help"]["text"] for rule in rules} == {f"What {r['id']} means.\n\nInstead: x." for r in rules}
+    assert [rule["helpUri"] for rule in rules] == [rule_page(rule["id"]) for rule in rules]
 
 
 def test_every_code_has_help_to_show() -> None:
-    codes = [*(rule.code for rule in REGISTRY.rules()), *PAGES]
+    codes = [*(rule.code for rule in REGISTRY.rules()), *(code.replace("?", "XX") for code in PAGES)]
     wrong = (Diagnostic(severity=Severity.NOTE, code=code, name="x", message=code) for code in codes)
     rules = run_of(document(diagnostics=tuple(wrong)))["tool"]["driver"]["rules"]
     assert [rule["id"] for rule in rules if len(rule["help"]["text"]) < 40] == []

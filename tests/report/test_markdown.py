@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 from markdown_it import MarkdownIt
@@ -11,6 +12,7 @@ from markdown_it.token import Token
 
 from reconciler.changes.diff import Action
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
+from reconciler.model.site import rule_page
 from reconciler.report.document.document import Document
 from reconciler.report.formats import FORMATS
 from reconciler.report.markdown.gfm import code, prose
@@ -35,10 +37,23 @@ def pieces(text: str) -> list[Token]:
     return found
 
 
+def links(found: list[Token]) -> set[tuple[str, str]]:
+    """Each with its text."""
+    inline = pairwise(found)
+    return {(text.content, str(one.attrs["href"])) for one, text in inline if one.type == "link_open"}
+
+
+def test_every_code_that_stops_a_plan_is_a_link_to_its_page() -> None:
+    assert links(pieces(said(Document(topology="orders", plan=everything())))) == {
+        (code, rule_page(code)) for code in ("CO121", "ST301")
+    }
+
+
 @pytest.mark.parametrize("trick", TRICKS, ids=range(len(TRICKS)))
 def test_nothing_that_others_wrote_becomes_markup(trick: str) -> None:
     found = pieces(said(hostile(trick)))
-    assert {one.type for one in found} & {"link_open", "image", "s_open", "hr", "em_open"} == set()
+    assert {one.type for one in found} & {"image", "s_open", "hr", "em_open"} == set()
+    assert links(found) <= {(code, rule_page(code)) for code in ("ST101", "ST302", "ST303", "ST601", "XX302")}
     kinds = Counter(one.type for one in found)
     assert (kinds["table_open"], kinds["tr_open"], kinds["td_open"]) == (1, 1 + 3, 3 * 5), (
         "the rows of what clients feel"

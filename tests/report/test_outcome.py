@@ -43,6 +43,13 @@ def test_a_failure_says_what_why_and_what_was_not_tried() -> None:
     same_as_golden("outcome-failed.txt", text)
 
 
+def test_members_that_do_not_come_back_leave_nothing_for_an_apply_to_complete() -> None:
+    back = step(Call.GATE_MEMBERS_BACK, "ORDERS-billing", address="elastic_group/ORDERS/billing")
+    away = Failed(step=back, reason=because("b1 consumed before and did not again.", "start it"), nothing_done=True)
+    text = outcome_text(Finished(done=(Done(step=RECORD),), failed=(away,)))
+    assert ("Nothing is half-made.\n" in text, "the next apply completes it" in text) == (True, False)
+
+
 def test_what_nobody_consented_to_was_not_tried_and_did_not_fail() -> None:
     more = Diagnostic(
         severity=Severity.ERROR, code="AP202", name="more-than-consented", message="12 messages would go."

@@ -6,6 +6,20 @@ from tests.sabotage.act import Act
 
 ACTS = (
     Act(
+        name="pages of rules say what no server answered",
+        file="tests/agreement/answered.py",
+        before='"err_code": answer.err_code,',
+        after='"err_code": answer.err_code + 1,',
+        seen_by=("tests/agreement/test_measured.py::test_servers_answer_changes_as_the_pages_say[2.11]",),
+    ),
+    Act(
+        name="pages of rules tell of a harm that no test saw",
+        file="tests/agreement/test_harms_of_streams.py",
+        before="{published - left} are deleted.",
+        after="{published - left + 1} are deleted.",
+        seen_by=("tests/agreement/test_harms_of_streams.py::test_a_lower_limit_removes_messages",),
+    ),
+    Act(
         name="the judge of probes grants everything",
         file="tests/probes/judging.py",
         before="        certain = _taken(self.felt) - self.said.sides - self.said.gained",

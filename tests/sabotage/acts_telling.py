@@ -62,6 +62,20 @@ FORMATS = (
         seen_by=("tests/cli/test_completion.py::test_a_name_that_a_shell_would_not_take_for_itself_is_not_offered",),
     ),
     Act(
+        name="the link of a code leads to no page",
+        file="reconciler/model/site.py",
+        before='return f"{SITE}/reference/rules/{code}/"',
+        after='return f"{SITE}/rules/{code}/"',
+        seen_by=("tests/cli/test_pages.py::test_explain_ends_with_the_address_of_the_page",),
+    ),
+    Act(
+        name="a code in a comment is no link",
+        file="reconciler/report/markdown/parts.py",
+        before='return f"{page_link(verdict.code)} {prose(standing)}"',
+        after='return f"{verdict.code} {prose(standing)}"',
+        seen_by=("tests/report/test_markdown.py::test_every_code_that_stops_a_plan_is_a_link_to_its_page",),
+    ),
+    Act(
         name="an escape is removed: control characters reach the terminal",
         file="reconciler/report/words/visible.py",
         before="return text if text.isascii() and text.isprintable() else _OBEYED.sub(_written_out, text)",
@@ -293,6 +307,13 @@ DRIFT = (
         before='return path == wanted or path.startswith((f"{wanted}.", f"{wanted}[")) or fnmatchcase(path, wanted)',
         after="return bool(path)",
         seen_by=("tests/drift/test_ignoring.py",),
+    ),
+    Act(
+        name="nobody hears that the queue of a group was edited",
+        file="reconciler/kinds/elastic_group/kind.py",
+        before="    adrift=queue_rules.adrift,\n",
+        after="",
+        seen_by=("tests/drift/test_standing.py",),
     ),
     Act(
         name="somebody is named on suspicion",

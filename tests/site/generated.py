@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.site import commands, exit_codes, files, index, json_output, proofs
+from tests.site import commands, exit_codes, files, index, json_output, proofs, rules
 from tests.site.place import DOCS
 
 MAKERS: tuple[Callable[[], dict[str, str]], ...] = (
-    proofs.page, files.pages, commands.pages, exit_codes.pages, json_output.pages, index.for_machines,
+    proofs.page, rules.pages, files.pages, commands.pages, exit_codes.pages, json_output.pages, index.for_machines,
 )  # fmt: skip
 """Each answers with whole pages by their path below docs/."""
 

@@ -19,7 +19,7 @@ BEFORE = re.compile(r"^<!-- scene: ((?:stream|consumer|publish|work) .+) -->$", 
 
 def _number(pattern: str) -> int:
     """The one that the page says there."""
-    found = re.search(pattern, README)
+    found = re.search(pattern, " ".join(README.split()))
     assert found, pattern
     return int(re.sub(r"[_,]", "", found[1]))
 

@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from reconciler.changes.rule import Rule
 from reconciler.cli.shared import common, exits
-from reconciler.cli.shared.screen import emit, paper, say
+from reconciler.cli.shared.screen import paper, say
 from reconciler.kinds import REGISTRY
 from reconciler.model.pages import PAGES, page
-from reconciler.report.words.reference import book, other_page_text, page_text
+from reconciler.report.words.reference import other_page_text, page_text
 
 app = common.app()
-
-FAMILIES = {**{kind.family: kind.title for kind in REGISTRY.kinds}, "XX": "Across resources"}
-
-
-class PageFormat(StrEnum):
-    TEXT = "text"
-    MARKDOWN = "markdown"
 
 
 @app.command()
@@ -34,17 +26,12 @@ def explain(
         ),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Print every page.")] = False,
-    format_: Annotated[PageFormat, typer.Option("--format", help="text, or markdown with --all.")] = PageFormat.TEXT,
 ) -> int:
     """Explain a code: what it means, why the server cares, and what to do instead."""
     rules = sorted(REGISTRY.rules(), key=lambda rule: rule.code)
-    if format_ is PageFormat.MARKDOWN and not everything:
-        raise common.Misused("--format markdown writes all pages at once: add --all.")
     if everything and code is not None:
         raise common.Misused(f"--all explains everything; leave out {code}, or --all.")
-    if format_ is PageFormat.MARKDOWN:
-        emit(book(rules, FAMILIES))
-    elif everything:
+    if everything:
         others = [other_page_text(code, one, paper()) for code, one in PAGES.items()]
         say("\n".join([*(page_text(rule, paper()) for rule in rules), *others]))
     elif code is None:

@@ -1,6 +1,6 @@
-"""Collects the text below each field of a model, which editors show while somebody types.
+"""The text below each field of a model: what editors show while somebody types.
 
-Pydantic can collect it itself, but reads the source again on every start to do so; only the schema needs it.
+Pydantic can collect them itself, but reads the source again on every start to do so; only the schema needs them.
 """
 
 from __future__ import annotations
@@ -16,19 +16,20 @@ from reconciler.model.resource import Spec
 
 
 class Said(NamedTuple):
-    """The text below a field, in three parts; the last two only where nothing else says them."""
+    """What stands below a field, in three parts; the last two only where nothing else tells them."""
 
     about: str
     """What it is, in a sentence or two."""
     left_out: str = ""
     """What leaving it out means: the part after `Left out:`."""
     updates: str = ""
-    """How updates may change it: the part after `Updates:`."""
+    """What updates may do to it: the part after `Updates:`."""
 
 
 def described_fields() -> dict[str, dict[str, Said]]:
-    """Return the texts by model and field; an inherited field has the text of the model it comes from."""
-    return {model.__name__: _inherited(model) for model in _models(Spec)}
+    """By model and field; a field says what the model it was inherited from says. Of two models of one name, ours counts."""
+    models = sorted(_models(Spec), key=lambda model: model.__module__.startswith("reconciler."))
+    return {model.__name__: _inherited(model) for model in models}
 
 
 def _models(base: type[Spec]) -> list[type[Spec]]:
@@ -57,12 +58,12 @@ def _documented(field: ast.stmt, below: ast.stmt) -> tuple[str, Said] | None:
 
 
 def _key(name: str) -> str:
-    """`from` is a keyword of Python, so the field is called `from_`."""
+    """`from` is a word of Python's own: the field is called `from_`."""
     return name.removesuffix("_")
 
 
 def said(text: str) -> Said:
-    """Split `What it is. Left out: what that means. Updates: what they may change.` into its parts."""
+    """`What it is. Left out: what stands for it. Updates: what they may do.`, in its parts."""
     about, *parts = re.split(r" (?=Left out: |Updates: )", text)
     found = dict(part.split(": ", 1) for part in parts)
     return Said(about, *(found.get(word, "").removesuffix(".") for word in ("Left out", "Updates")))

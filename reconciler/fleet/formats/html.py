@@ -22,7 +22,7 @@ from reconciler.fleet.formats.pieces import (
     Tiles,
 )
 from reconciler.report.html.html import Chip, asset, controls, page
-from reconciler.report.html.markup import Markup, element, prose, together
+from reconciler.report.html.markup import Markup, element, page_link, prose, together
 
 _SHADES = 5
 
@@ -154,7 +154,7 @@ def _fold(one: Fold, anchor: str) -> Markup:
         element("span", one.word, class_="word"),
         element("code", one.name, class_="address"),
         element("span", one.about, class_="about") if one.about else None,
-        *(element("span", code, class_="code") for code in one.codes),
+        *(element("span", page_link(code), class_="code") for code in one.codes),
         element("span", one.place, class_="place") if one.place else None,
     )
     return element(

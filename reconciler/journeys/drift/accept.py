@@ -49,7 +49,7 @@ class _Unsayable(Exception):
 
     def __init__(self, fields: Sequence[str], kind: Kind) -> None:
         super().__init__(f"no file can express {listed(fields)} of {kind.name.replace('_', ' ')}s")
-        self.fix = f"put the value back (--restore), or leave it as found: unmanaged: [{', '.join(fields)}]"
+        self.left = f"leave it as found: unmanaged: [{', '.join(fields)}]"
 
 
 @dataclass(slots=True)
@@ -91,7 +91,8 @@ def accept(found: Looked, paths: Sequence[Path], options: RunOptions) -> Accepte
         try:
             edited_now = _edit(editing, item, found)
         except _Unsayable as unsayable:
-            refused.append(_refused(item, str(unsayable), unsayable.fix))
+            back = "put the value back (--restore), or " if item.is_ours else ""
+            refused.append(_refused(item, str(unsayable), f"{back}{unsayable.left}"))
         except (CannotEdit, OSError, UnicodeDecodeError) as why:
             refused.append(_refused(item, (why.strerror if isinstance(why, OSError) else None) or str(why)))
         else:

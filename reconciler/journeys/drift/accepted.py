@@ -7,10 +7,10 @@ from typing import Any
 
 from reconciler.journeys.drift.codec import drift_data, field_data
 from reconciler.journeys.drift.drift import Drift, Written
-from reconciler.journeys.drift.text import arrow, drift_text
+from reconciler.journeys.drift.text import drift_text
 from reconciler.report.codec.json import json_text, present, span_data
 from reconciler.report.words.paper import Paper
-from reconciler.report.words.values import counted
+from reconciler.report.words.values import counted, show_live, show_wanted
 from reconciler.report.words.visible import visible
 
 
@@ -24,8 +24,9 @@ def accepted_text(written: Sequence[Written], left: Drift, paper: Paper, *, argu
 
 
 def _line(one: Written) -> str:
-    place = f"{visible(str(one.span))}  " if one.span else ""
-    return f"{place}{visible(one.address)}  {visible(one.field.path)}  {arrow(one.field)}"
+    """As the file had it → as it is now."""
+    place, change = f"{visible(str(one.span))}  " if one.span else "", one.field.change
+    return f"{place}{visible(one.address)}  {visible(one.field.path)}  {show_wanted(change)} → {show_live(change)}"
 
 
 def accepted_json(written: Sequence[Written], left: Drift) -> str:

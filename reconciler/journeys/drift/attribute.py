@@ -18,6 +18,7 @@ from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, Standing
 from reconciler.journeys.drift.look import Looked
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.elastic_group.fixed import QUEUE
+from reconciler.kinds.stream_config.stream_config import canonical
 from reconciler.model.records import BUCKET, encode_key
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.snapshot import Entry, Snapshot
@@ -167,7 +168,7 @@ def _named(item: Item, trail: Trail, snapshot: Snapshot) -> Item:
         if on is None:
             return KV_WRITES
         if one.path == QUEUE:
-            return audit.who_deleted(trail.events, on)
+            return _whose_queue(on, trail, snapshot)
 
         def value(config: Config) -> Json:
             return value_in(_canonical(config, raw, address, kind, snapshot), one.path)
@@ -175,6 +176,14 @@ def _named(item: Item, trail: Trail, snapshot: Snapshot) -> Item:
         return audit.who_changed(trail.events, raw, value, one.change.live, trail.before(address, one.path))
 
     return _by(item, of, _whole(item, raw, trail, snapshot) if _audited(item) else KV_WRITES)
+
+
+def _whose_queue(queue: Raw, trail: Trail, snapshot: Snapshot) -> Attribution:
+    """Who deleted it, or gave it the configuration that it has."""
+    info = snapshot.streams.get(queue.on[0])
+    if info is None:
+        return audit.who_deleted(trail.events, queue)
+    return audit.who_changed(trail.events, queue, canonical, canonical(info["config"]), UNKNOWN)
 
 
 def _whole(item: Item, raw: Raw, trail: Trail, snapshot: Snapshot) -> Attribution:

@@ -66,6 +66,8 @@ class FieldDrift:
     span: SourceSpan | None = None
     verdicts: tuple[Verdict, ...] = ()
     """How the rules judge setting the field to the file's value."""
+    is_sayable: bool = True
+    """A file can express the field."""
 
     @property
     def path(self) -> str:
@@ -100,6 +102,12 @@ class Item:
     def is_drift(self) -> bool:
         """Did something drift that no `ignore_drift` entry covers?"""
         return (self.standing.is_whole and not self.ignored) or any(one.counts for one in self.fields)
+
+    @property
+    def refusals(self) -> list[str]:
+        """Codes of the rules that refuse to put it back, whatever consent there is."""
+        said = (*self.verdicts, *(verdict for one in self.fields if one.counts for verdict in one.verdicts))
+        return list(dict.fromkeys(verdict.code for verdict in said if verdict.refuses and not verdict.consentable))
 
     @property
     def is_quiet(self) -> bool:
@@ -172,6 +180,9 @@ class Drift:
         return 3 if self.drifted else 0
 
 
+AT_REST = (Action.KEEP, Action.ADOPT)
+
+
 def drift(topology: Topology, view: View, options: RunOptions) -> Drift:
     """Compare everything declared or owned here, as far as the run's selection reaches."""
     look = _Look(view)
@@ -181,12 +192,11 @@ def drift(topology: Topology, view: View, options: RunOptions) -> Drift:
     judged = [_overlooked(item, rules) for item in items]
     extras = tuple(str(a) for a in view.unmanaged if a not in view.ledger and not rules.why(str(a)))
     elsewhere = sum(a in view.ledger for a in view.unmanaged)
-    at_rest = {Action.KEEP, Action.ADOPT}
     return Drift(
         topology=view.topology,
         target=view.target,
         items=tuple(sorted(judged, key=lambda item: (not item.is_drift, [*Standing].index(item.standing)))),
-        in_sync=sum(change.action in at_rest for change in chosen.values()) - look.recreated,
+        in_sync=sum(change.action in AT_REST for change in chosen.values()) - look.strayed,
         coverage=Coverage(here=len(view.live) - len(view.unmanaged), elsewhere=elsewhere, extras=extras),
         diagnostics=(*view.diagnostics, *rules.leftovers(complete=options.is_about_all)),
         ledger_known=view.ledger_known,
@@ -196,8 +206,8 @@ def drift(topology: Topology, view: View, options: RunOptions) -> Drift:
 @dataclass(slots=True)
 class _Look:
     view: View
-    recreated: int = 0
-    """Recreated objects that are otherwise as declared."""
+    strayed: int = 0
+    """Objects that drifted and are otherwise as declared."""
 
     def item(self, change: Change) -> Item | None:
         if change.action is Action.UNKNOWN:
@@ -208,6 +218,7 @@ class _Look:
             pending = change.action is Action.DELETE or (change.action is Action.FORGET and change.live is not None)
             return _item(change, Standing.PENDING, reason=_waits(change)) if pending else None
         if whose := self._foreign(change):
+            self.strayed += change.action in AT_REST
             return _item(change, Standing.FOREIGN, reason=whose)
         if change.intent:
             return _item(change, Standing.PENDING, reason=change.reason)
@@ -236,8 +247,9 @@ class _Look:
 
     def _compared(self, change: Change) -> Item | None:
         fields = tuple(_field(one, change.owned) for one in change.fields)
+        beside = tuple(FieldDrift(change=one) for one in self.view.kinds[change.address.kind].adrift(change, self.view))
         if change.made_anew:
-            self.recreated += change.action is Action.ADOPT
+            self.strayed += change.action is Action.ADOPT
             return _item(change, Standing.RECREATED, fields, change.made_anew)
         if any(f.drifted for f in fields):
             theirs = (
@@ -245,7 +257,11 @@ class _Look:
                 if _is_managed_elsewhere(change)
                 else ""
             )
-            return _item(change, Standing.CHANGED, fields, theirs)
+            return _item(change, Standing.CHANGED, (*fields, *beside), theirs)
+        if beside:
+            self.strayed += change.action in AT_REST
+            why = "no apply changes the queue; a plan says what to do about it"
+            return replace(_item(change, Standing.CHANGED, (*fields, *beside), why), is_ours=False)
         waits = f"{change.reason}; not applied yet" if change.origin else ""
         return _item(change, Standing.PENDING, fields, waits) if fields or waits else None
 
@@ -257,7 +273,8 @@ def _waits(change: Change) -> str:
 
 def _item(change: Change, standing: Standing, fields: Sequence[FieldDrift] = (), reason: str = "") -> Item:
     first = next((one.path for one in fields if one.drifted), fields[0].path if fields else "")
-    placed = tuple(replace(one, span=change.where(one.path)) for one in fields)
+    sayable = type(change.terms).model_fields
+    placed = tuple(replace(one, span=change.where(one.path), is_sayable=one.change.top in sayable) for one in fields)
     return Item(
         address=str(change.address), standing=standing, fields=placed, reason=reason,
         is_ours=standing is not Standing.FOREIGN and not _is_managed_elsewhere(change),

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from reconciler.changes.diff import FieldClass
 from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, Standing
+from reconciler.kinds.fields.words import listed
 from reconciler.report.document.headline import read_in, where
 from reconciler.report.words import diagnostics
 from reconciler.report.words.names import kind_noun, named
@@ -234,7 +235,11 @@ def _advice(drift: Drift, arguments: str) -> Iterator[str]:
     ours = [item for item in drift.drifted if item.is_ours]
     if drift.ledger_known and any(item.owned is None for item in ours):
         yield f"To see what an apply would adopt and change: reconciler plan {arguments}".rstrip()
-    if any(item.owned or not drift.ledger_known for item in ours):
+    kept = [item for item in ours if item.refusals]
+    if any(item.owned or not drift.ledger_known for item in ours if not item.refusals):
         yield f"To put it back: {command} --restore"
-    if any(one.counts for item in drift.items for one in item.fields):
+    if kept:
+        codes = ", ".join(dict.fromkeys(code for item in kept for code in item.refusals))
+        yield f"Nothing puts back {listed([visible(item.address) for item in kept])} ({codes})."
+    if any(one.counts and one.is_sayable for item in drift.items for one in item.fields):
         yield f"To keep it and change the files: {command} --accept"

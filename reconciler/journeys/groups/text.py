@@ -110,12 +110,19 @@ def _members(members: Sequence[Data]) -> list[str]:
     head = ["member", "partitions", "queued", "in flight", "pulls", "client"]
     rows = [
         [
-            member["member"], ranges(member["partitions"]) or "none", _number(member.get("queued", member.get("pending"))),
+            member["member"], ranges(member["partitions"]) or "none", _number(_queued(member)),
             _number(member.get("in_flight")), _number(member.get("waiting")), client(member),
         ]
         for member in members
     ]  # fmt: skip
     return table([head, *rows], right=frozenset({2, 3, 4}), indent=2)
+
+
+def _queued(member: Data) -> int | None:
+    """Count what is not acknowledged yet. A static group has no queue of its own: its consumer tells what is pending."""
+    if "queued" in member or "pending" not in member:
+        return member.get("queued")
+    return int(member["pending"]) + int(member["in_flight"])
 
 
 def _number(number: int | None) -> str:

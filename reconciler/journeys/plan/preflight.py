@@ -84,11 +84,11 @@ def _allowing(subjects: Sequence[str]) -> str:
     """One subject a line, so that the lines can be copied whole."""
     return "\n".join(
         (
-            "Add these lines to permissions {{ publish {{ allow: […] }} }} of this user in the server's configuration:",
+            "Add these lines to permissions { publish { allow: […] } } of this user in the server's configuration:",
             *(f"  {quoted(subject)}" for subject in subjects[:SHOWN]),
             (
-                "To print every permission that a topology needs, also for nsc: reconciler permissions apply "
-                "PATHS. See: reconciler explain AP301"
+                "To print every permission that a topology needs, also for nsc: reconciler permissions apply PATHS, "
+                "with the same --allow. See: reconciler explain AP301"
             ),
         )
     )

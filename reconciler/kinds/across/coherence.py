@@ -32,9 +32,9 @@ LASTING = (old_priority_group, replaced)
 def group_not_coherent(change: Change, view: View) -> Iterator[Finding]:
     """The live parts of a group contradict each other.
 
-    Consumers have another version or other settings; or consumers belong to no member while members are about to
-    change, so that a new member would get them; or a transform divides a static group's stream differently; or the
-    group's queue was filled from another stream than this one (servers tell that from 2.15 on).
+    Consumers have another version or other settings, or a transform divides a static group's stream differently. Or
+    consumers belong to no member while members are about to change, so that a new member would get them. Or the group's
+    queue was filled from another stream than this one; servers tell that from 2.15 on.
 
     No server compares them. Instances that disagree endlessly delete each other's consumer. A stranger's consumer keeps
     partitions from their owners.

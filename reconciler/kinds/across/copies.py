@@ -26,7 +26,7 @@ AS_THE_COPY_SAYS = "mirror", "sources"
 
 
 def is_new(change: Change, *fields: str) -> bool:
-    """Does this change bring about what these fields say: does it make the object or its queue, or touch one of them?"""
+    """Does this change create the object or its queue, or touch one of these fields?"""
     return change.action is Action.CREATE or change.was(QUEUE) == "missing" or change.touches(*fields)
 
 

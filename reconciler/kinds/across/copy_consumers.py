@@ -43,8 +43,8 @@ def copy_not_fed(change: Change, view: View) -> Iterator[Finding]:
             yield Finding(
                 outcome=Outcome.WARNS,
                 path="" if change.address.kind == "elastic_group" else copy.path,
-                message=f"nothing of {copy.origin} is copied: its consumer_limits have {field} {value}, and the consumer "
-                "through which the server copies is refused",
+                message=f"the server copies nothing of {copy.origin}: its consumer_limits have {field} {value}, and refuse the "
+                "consumer through which the server copies",
                 fix=WAYS_OUT[field],
             )
 

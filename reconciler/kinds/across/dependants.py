@@ -83,9 +83,19 @@ def _left_behind(left: list[Reader], change: Change) -> Finding:
         outcome=outcome,
         quantities={"dependants": len(left)},
         affects=_addresses(left),
-        message=f"{some(len(left), 'reader')} {verb(len(left), 'are')} left with nothing to read: {_listed(left)}",
+        message="; ".join(_fates(left)),
         fix=fix,
     )
+
+
+def _fates(left: Sequence[Reader]) -> Iterator[str]:
+    """Copies and records of groups stay; a consumer is deleted with its stream."""
+    deleted = [one for one in left if one.address and one.address.kind == "consumer"]
+    staying = [one for one in left if one not in deleted]
+    if staying:
+        yield f"{some(len(staying), 'reader')} {verb(len(staying), 'are')} left with nothing to read: {_listed(staying)}"
+    if deleted:
+        yield f"{_listed(deleted)} {verb(len(deleted), 'are')} deleted with it"
 
 
 def _addresses(readers: Sequence[Reader]) -> list[Address]:

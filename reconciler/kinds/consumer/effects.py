@@ -97,7 +97,7 @@ def pulls_refused(moved: MovedField) -> Iterable[Finding]:
     """A limit of pull requests is set or lowered. The server refuses requests that ask for more (status 409).
 
     No server shows what clients ask for. Many client libraries ask for hundreds of messages and wait for half a minute.
-    There is no verdict if no client has ever pulled, and push consumers have no such limits.
+    The rule is silent if no client has ever pulled. Push consumers have no such limits.
 
     Instead: first lower what clients ask for.
     """

@@ -52,7 +52,7 @@ def staying(change: Change, view: View) -> Iterator[Step]:
     for name, theirs in _unheard(view).get(change.address.stream, ()) if given else ():
         if any(collide(one, two) for one in given for two in theirs):
             for step in everywhere(change, view, name, is_new=False):
-                yield replace(step, id=f"{step.id} before others let go")
+                yield replace(step, id=f"{step.id} before others give up")
 
 
 @lru_cache(maxsize=4)

@@ -393,7 +393,10 @@ class ConsumerConfig(Terms):
             ordered=False,
             felt=(
                 felt(
-                    122, Side.READERS, EVERY, "Clients of another group are refused, and an old pin blocks the others."
+                    122,
+                    Side.READERS,
+                    EVERY,
+                    "The server refuses clients of another group, and an old pin blocks the others.",
                 ),
             ),
         ),

@@ -59,8 +59,10 @@ def _in_its_origins_place(moved: MovedField) -> Iterator[Finding]:
         )
         fix = f"remove allow_direct from {origin}, or let the mirror hold all of it"
         yield from [_at_once(moved, words, fix)] if held < all_of_it else []
-    elif streams.get(origin, {}).get("config", {}).get("allow_direct") or list(_answering(moved, origin)):
+    elif _answers(moved, origin) or list(_answering(moved, origin)):
         yield note(f"this mirror no longer answers direct gets of its origin {origin}; others still do")
+    elif streams.get(origin, {}).get("config", {}).get("allow_direct"):
+        return  # the verdict on the origin says that nobody answers any more
     elif origin in streams:
         words = (
             f"direct gets of {origin} get no answer: only this mirror answered them, since {origin} has no allow_direct"
@@ -68,6 +70,14 @@ def _in_its_origins_place(moved: MovedField) -> Iterator[Finding]:
         yield _at_once(
             moved, words, f"set allow_direct of {origin}, or let these clients read through the leader first"
         )
+
+
+def _answers(moved: MovedField, stream: str) -> bool:
+    """Does this stream answer direct gets itself, once the plan is applied?"""
+    change = next((one for one in moved.view.changes.values() if one.live and stream_of(one) == stream), None)
+    if change is not None and change.touches("allow_direct"):
+        return bool(change.becomes("allow_direct"))
+    return bool(moved.view.snapshot.streams.get(stream, {}).get("config", {}).get("allow_direct"))
 
 
 def _at_once(moved: MovedField, words: str, fix: str) -> Finding:

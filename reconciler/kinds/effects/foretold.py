@@ -99,12 +99,14 @@ class Effects:
         return tuple(self._rule(one) for one in self.families if self.tables[one.number] and not one.has_rule)
 
     def consequences(self, change: Change, view: View) -> Iterator[Consequence]:
-        """Notes: what may hurt one day, with the code of the page that says more."""
-        for one, moved in self._moved(change, view):
-            for found in one.tell(moved):
-                if found.outcome is Outcome.ALLOWED:
-                    code = f"{self.family}{one.number}"
-                    yield Consequence(message=f"{found.message} ({code})", code=code)
+        """Notes: what may hurt one day, with the code of the page that says more. Fields that mean the same are told once."""
+        notes = dict.fromkeys(
+            (found.message, f"{self.family}{one.number}")
+            for one, moved in self._moved(change, view)
+            for found in one.tell(moved)
+            if found.outcome is Outcome.ALLOWED
+        )
+        yield from (Consequence(message=f"{message} ({code})", code=code) for message, code in notes)
 
     def questions(self, change: Change, view: View) -> Iterator[Question]:
         """What the families must ask before they can tell what an update does; nothing for other changes."""

@@ -112,7 +112,7 @@ def consumers_refused(moved: MovedField) -> Iterable[Finding]:
     """The server refuses consumers that clients create: there are as many as `max_consumers` allows, or they ask for
     more than `consumer_limits` allow.
 
-    Clients that read in order or watch create a consumer each time. There is no verdict if there is room for more.
+    Clients that read in order or watch create a consumer each time. The rule is silent if there is room for more.
     Other rules say what happens to existing consumers.
 
     Instead: leave room for consumers that clients create.

@@ -63,9 +63,8 @@ def _full(moved: MovedField, limit: str) -> Iterator[Finding]:
     if not most:
         return
     of, limited = _in_words(limit, most)
-    every = (
-        "every publish" if not limit_after(moved, "max_msgs_per_subject") else "every publish that replaces no message"
-    )
+    replaces = limit_after(moved, "max_msgs_per_subject") and not moved.change.becomes("discard_new_per_subject")
+    every = "every publish that replaces no message" if replaces else "every publish"
     if stored < most:
         yield note(f"once {limited} {verb(most, 'are')} stored, the server refuses {every}")
         return
@@ -251,7 +250,7 @@ def deduplication_shortened(moved: MovedField) -> Iterable[Finding]:
     """`duplicate_window` is lowered: if a publisher repeats a message id after the new window, the server stores the
     message twice.
 
-    There is no verdict if nothing was stored within the old window. A server that checks its ids just before it takes
+    The rule is silent if nothing was stored within the old window. A server that checks its ids just before it takes
     over the new window checks them again only when the old one ends.
 
     Instead: keep the window at least as long as publishers may repeat a message.

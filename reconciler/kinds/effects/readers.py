@@ -2,8 +2,8 @@
 sequences.
 
 A consumer tells how many messages it has yet to receive and how many it has received but not acknowledged. It does not
-tell which. The number of its messages that stay tells how many of them are deleted. There are bounds if nobody counted
-those, or if clients acknowledge out of order.
+tell which. The number of its messages that stay tells how many of them are deleted. It gives only
+bounds if nobody counted those, or if clients acknowledge out of order.
 """
 
 from __future__ import annotations

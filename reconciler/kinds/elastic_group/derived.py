@@ -13,6 +13,9 @@ from reconciler.model.wire.version import Version
 FOLLOWED_AT_CREATION = ("storage", "num_replicas")
 """Copied from the source stream when the group is created, and never adjusted later."""
 
+TAKING_IN = frozenset({"sources", "subjects", "mirror", "subject_transform", "retention"})
+"""What decides which messages the queue holds, and under which subjects."""
+
 BUFFERS = {"max_msgs": "max_buffered_msg", "max_bytes": "max_buffered_bytes"}
 
 

@@ -11,6 +11,9 @@ QUEUE = "queue_stream"
 """Not a field of any file: `missing` if the record exists without its work-queue stream (an interrupted create),
 `resumed` if the stream was recreated and no longer needs the start sequence it still has."""
 
+AS_NEEDED = "as the group needs it"
+"""Where the queue's form comes from."""
+
 OF_THE_QUEUE = (QUEUE, REPLICAS)
 """What changes in place without touching the record."""
 

@@ -12,6 +12,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.elastic_group import (
     derived,
     movement,
+    queue_rules,
     recreate,
     recreation,
     replicas,
@@ -19,7 +20,7 @@ from reconciler.kinds.elastic_group import (
     unmatched,
 )
 from reconciler.kinds.elastic_group.effects import MADE_ANEW, MEMBERS, OTHER_MESSAGES
-from reconciler.kinds.elastic_group.fixed import OF_THE_QUEUE, QUEUE
+from reconciler.kinds.elastic_group.fixed import AS_NEEDED, OF_THE_QUEUE, QUEUE
 from reconciler.kinds.elastic_group.members import members_back, members_gone
 from reconciler.kinds.elastic_group.rules import RULES
 from reconciler.kinds.fields.known import Known, Update, field_infos
@@ -112,7 +113,7 @@ def _claims(snapshot: Snapshot) -> Iterable[Raw]:
     return (Raw("stream", (derived.stream_name(*address.names),)) for address in (*live, *begun))
 
 
-FOLLOWS = {QUEUE: "as the group needs it", replicas.REPLICAS: "from its stream"}
+FOLLOWS = {QUEUE: AS_NEEDED, replicas.REPLICAS: "from its stream"}
 
 
 def _settle(declared: Declared, context: Context) -> Resource:
@@ -232,6 +233,7 @@ ELASTIC_GROUP = Kind(
         *recreation.consequences(change, view),
         *replicas.consequences(change, view),
     ),
+    adrift=queue_rules.adrift,
     replace=recreate.how,
     stands=recreate.stands,
     remains=_remains,

@@ -65,7 +65,7 @@ def movement(now: Owners, then: Owners, *, queued: list[int] | None, in_flight: 
     }
     return Consequence(
         message=f"{len(moved)} of {len(then)} partitions move{_with_queue(moved, queued)}; "
-        + (redelivered or "what is in flight could not be counted, and is redelivered"),
+        + (redelivered or "messages in flight could not be counted, and are redelivered"),
         code="EG601",
         quantities={name: number for name, number in counted.items() if number is not None},
         detail={

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from reconciler.changes.amount import Amount
-from reconciler.changes.diff import Action, Change
+from reconciler.changes.diff import Action, Change, FieldChange, FieldClass
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.elastic_group import derived, recreate, recreation, still_stored
-from reconciler.kinds.elastic_group.fixed import fixed
+from reconciler.kinds.elastic_group.fixed import AS_NEEDED, QUEUE, fixed
 from reconciler.kinds.fields.words import amount, consent_to, some
+from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Config
 
 
@@ -62,6 +65,23 @@ def queue_differs(change: Change, view: View) -> Found:
         return _another_window(name, info["config"], view)
     message, fix = _told(name, info["config"], change.address.stream, live.config)
     return Finding(outcome=Outcome.WARNS, message=message, fix=fix)
+
+
+def adrift(change: Change, view: View) -> Iterator[FieldChange]:
+    """A queue that somebody edited: nothing is applied to it, and it is as nobody makes it."""
+    info, live = recreate.queue(change, view), change.live
+    if info is None or live is None or live.state["broken"] or live.state["legacy"] or QUEUE in live.config:
+        return
+    stream, queue = change.address.stream, info["config"]
+    queue = derived.bare(queue) if derived.start(queue) else queue
+    if QUEUE in change.terms.unmanaged or derived.maker(queue, stream, live.config) is not None:
+        return
+    said, differing = FieldInfo(left_out="in order"), derived.deviations(queue, stream, live.config)
+    yield FieldChange(path=QUEUE, live=_differ(differing), field_class=FieldClass.DRIFTED, info=said, filled=AS_NEEDED)
+
+
+def _differ(fields: Sequence[str]) -> str:
+    return f"{', '.join(fields)} differ{'s' if len(fields) == 1 else ''}"
 
 
 def _another_window(name: str, queue: Config, view: View) -> Found:
@@ -117,7 +137,7 @@ def queue_outlives_source(change: Change, view: View) -> Found:
 def _told(name: str, queue: Config, stream: str, group: Config) -> tuple[str, str]:
     """Which implementation it looks like, and what to do about it."""
     differing = derived.deviations(queue, stream, group)
-    said = f"{', '.join(differing)} differ{'s' if len(differing) == 1 else ''}"
+    said = _differ(differing)
     if derived.maker(queue, stream, group) == derived.NET:
         return (
             f"its stream {name} is as {derived.NET} makes it, not as the reference makes it: {said}",
@@ -129,8 +149,13 @@ def _told(name: str, queue: Config, stream: str, group: Config) -> tuple[str, st
             f"its stream {name} has other limits than its record: {said}; members are not affected",
             f"set them to those of the record, which loses nothing: nats stream edit {name} {limits}",
         )
+    repair = (
+        "recreate the group in a planned stop"
+        if derived.TAKING_IN & {*differing}
+        else "set them back by hand, which loses nothing"
+    )
     return (
         f"no known implementation makes its stream {name} like this: {said}. Somebody edited it, or its server restarted with an "
         "older store",
-        "leave it if an implementation unknown here made it; otherwise recreate the group in a planned stop",
+        f"leave it if an implementation unknown here made it; otherwise {repair}",
     )

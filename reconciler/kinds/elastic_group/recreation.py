@@ -155,7 +155,7 @@ def _instances(info: Info) -> int:
 
 
 def consequences(change: Change, view: View) -> Iterable[Consequence]:
-    """What becomes of members and messages when the group is made anew, or its queue, which somebody deleted."""
+    """What happens to members and messages when the group is recreated, or its queue, which somebody deleted."""
     if change.was(QUEUE) == "missing" and not recreate.noted(change):
         yield from _of_the_missing(change, view)
     if change.action is not Action.REPLACE:
@@ -170,14 +170,14 @@ def consequences(change: Change, view: View) -> Iterable[Consequence]:
 
 
 def _of_the_missing(change: Change, view: View) -> Iterable[Consequence]:
-    """What was done is known to the old queue alone, and so is what its source does not store any more."""
+    """Only the old queue knew what was processed, and only it held what its source no longer stores."""
     stream, state = change.address.stream, (_source(change, view) or {}).get("state") or {}
     stored, config = int(state.get("messages", 0)), change.desired.config if change.desired else {}
     if not stored:
         return
     held = amount(Amount(0, stored), "message")
-    done = "also what its members have worked off" if change.owned else "whatever members have worked off before"
-    yield Consequence(message=f"Its queue begins with all that {stream} holds: {held}, {done}")
+    done = "including what its members have processed" if change.owned else "whatever members have processed before"
+    yield Consequence(message=f"Its queue starts with everything that {stream} holds: {held}, {done}")
     if waiting := waits_outside(config, stored, int(state.get("bytes", 0)), stream):
         yield Consequence(message=f"It {waiting}")
 
@@ -214,8 +214,8 @@ def _filling(change: Change, view: View) -> str | None:
 
 
 def _room(change: Change, view: View, source: Info) -> tuple[float, str] | None:
-    """How many more messages fit beside what is queued, and what its source holds ready for it, by the limit that is
-    reached first; None: there is none."""
+    """How many more messages fit beside what is queued and what its source still holds for it, by the limit that is
+    reached first; None: it has no limit."""
     there: Info = recreate.queue(change, view) or {}
     queue: Info = there.get("state") or {}
     queued, outside = queue.get("messages", 0), int(told_of_source(there).get("lag") or 0) if there else 0

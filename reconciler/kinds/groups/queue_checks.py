@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from reconciler.kinds.elastic_group.derived import NET, deviations, replicas_behind
+from reconciler.kinds.elastic_group.derived import NET, TAKING_IN, deviations, replicas_behind
 from reconciler.kinds.fields.words import in_words, some
 from reconciler.kinds.groups.finding import Evidence, error, note, warning
 from reconciler.kinds.groups.model import Group
@@ -18,6 +18,7 @@ from reconciler.model.resource import Json
 LIMITS = ("max_msgs", "max_bytes")
 FAR_BEHIND = 100
 """How many messages behind the source are worth a finding, if they are at least a tenth of what the source holds."""
+REMOVING = {"max_age", "max_msgs_per_subject", "discard"}
 RECREATE = (
     "recreate the group in a planned stop; never edit its stream in place, which imports messages twice or drops some"
 )
@@ -55,13 +56,17 @@ def differs(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
             "Members consume; the server refuses the reference's own create of the group (10058)",
             "leave it as it is; let only one implementation create this group",
         )  # fmt: skip
-    elif set(differing) <= set(LIMITS):
-        said = ", ".join(f"{name} is {in_words(live.get(name, -1), FIELD_INFOS[name].unit)}" for name in differing)
+    elif not TAKING_IN & {*differing}:
+        effect = (
+            "No member gets the messages that they delete" if REMOVING & {*differing} else "Members are not affected"
+        )
+        what = "limits" if {*differing} <= {*LIMITS} else "settings"
+        said = ", ".join(f"{name} is {_shown(name, live)}" for name in differing)
         yield warning(
             "GR122", group.address,
-            f"{group.queue_name} has other limits than its record: {said}. Members are not affected; the server refuses the "
-            "reference's own create of the group (10058)",
-            f"set the limits of {group.queue_name} to those of the record, which loses nothing",
+            f"{group.queue_name} has other {what} than its record: {said}. {effect}; the server refuses the reference's own "
+            "create of the group (10058)",
+            f"set the {what} of {group.queue_name} to those of the record, which loses nothing",
         )  # fmt: skip
     else:
         yield error(
@@ -70,6 +75,11 @@ def differs(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
             "partitions than members expect, and messages may be missing or stored twice",
             RECREATE,
         )  # fmt: skip
+
+
+def _shown(field: str, live: Mapping[str, Json]) -> str:
+    info = FIELD_INFOS[field]
+    return in_words(live.get(field, info.default), info.unit)
 
 
 def _keeps_its_start(group: Group, differing: list[str]) -> bool:
@@ -135,7 +145,17 @@ def source(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
     """GR104, GR160, GR161: whether the source is still the one the queue was filled from, and whether the queue keeps
     up with it."""
     if group.is_elastic and group.queue is not None and group.source is not None:
-        yield from list(replaced(group, evidence)) or _behind(group)
+        yield from list(replaced(group, evidence)) or list(_not_fed(group)) or _behind(group)
+
+
+def _not_fed(group: Group) -> Iterator[Diagnostic]:
+    """GR105: the server refused its own consumer of the source."""
+    for said in [item["error"] for item in (group.queue or {}).get("sources") or () if item.get("error")][:1]:
+        yield error(
+            "GR105", group.address,
+            f"{group.queue_name} takes in nothing from {group.stream}: {said.get('description')} ({said.get('err_code')})",
+            f"change what the server refuses: most often the consumer_limits of {group.stream}; write them into each consumer",
+        )  # fmt: skip
 
 
 def replaced(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:

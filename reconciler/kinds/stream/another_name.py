@@ -10,12 +10,12 @@ from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.written import quoted
 
 DONE_ONCE = ("subject_transform", "republish", "sealed")
-"""What a copy must not do a second time to what it copies, or before it has copied all."""
+"""What a copy must not do a second time to the messages it copies, or before it has copied everything."""
 
 
 def recipe(asked: Renaming) -> list[str]:
-    """By its live configuration: a mirror, a queue, or any other, with or without sources. Schedules are never copied: what
-    is stored beside them stays where it is, as in a queue."""
+    """The steps for the live configuration: a mirror, a queue, or any other stream, with or without sources. Schedules
+    are never copied: messages that are stored beside them stay in the old stream, as in a queue."""
     if asked.live.get("mirror"):
         return _mirror(asked)
     stays = asked.live.get("retention") in ("workqueue", "interest") or asked.live.get("allow_msg_schedules")
@@ -32,8 +32,8 @@ def _stream(asked: Renaming) -> list[str]:
         f"Declare {new} with `sources: [{{name: {quoted(old)}}}]` and without {listed(['subjects', *later])}; apply, and wait "
         f"until `nats stream info {new}` shows no lag.",
         f"{_left_out(asked)} Wait until {new} shows no lag, and note its last sequence: N.",
-        f"Give {new} the {f'{given} and ' if given else ''}{_sourcing(asked)}; declare its consumers with `deliver_policy: "
-        f"by_start_sequence` and `opt_start_seq:` N + 1; apply.{_goes_on(asked)}",
+        f"Give {new} {f'the {given} and ' if given else ''}{_sourcing(asked)}; declare its consumers with `deliver_policy: "
+        f"by_start_sequence` and `opt_start_seq:` N + 1; apply.{_publishers(asked)}",
         *_sourced(asked, "Wait", " with `opt_start_seq:` N + 1, and apply. Nothing is copied twice"),
         *_mirrored(asked, f", with consumers that start at N + 1 as those of {new} do. {_EMPTIED}"),
         *_grouped(
@@ -48,7 +48,7 @@ def _queue(asked: Renaming) -> list[str]:
     old, new = asked.old.name, asked.new.name
     return [
         _left_out(asked),
-        f"Declare {new} with {_own(asked)}and with consumers like those of {old}, and apply.{_goes_on(asked)}",
+        f"Declare {new} with {_own(asked)}and with consumers like those of {old}, and apply.{_publishers(asked)}",
         *_scheduled(asked),
         *_sourced(asked, "Wait", ", and apply. Nothing is copied twice"),
         *_mirrored(asked, f", with consumers like those of the old one. {_EMPTIED}"),
@@ -64,7 +64,7 @@ def _mirror(asked: Renaming) -> list[str]:
         f"Declare {new} with the same `mirror` as {old}, apply, and wait until `nats stream info {new}` shows "
         f"no lag. Messages that its origin no longer holds stay in {old} only.",
         f"Stop the clients of each consumer of {old}, declare a consumer like it on {new} {_where_it_stood(old)}, apply, and "
-        f"start the clients on {new}. Messages that were acknowledged out of order are delivered again.",
+        f"start the clients on {new}. Messages that were acknowledged out of order are redelivered.",
         *_sourced(
             asked,
             f"Note the last sequence S of {old}, wait",
@@ -78,7 +78,7 @@ def _mirror(asked: Renaming) -> list[str]:
 
 
 def _left_out(asked: Renaming) -> str:
-    """A stream without subjects has its own name for one."""
+    """The step that ends the old stream's intake. A stream without subjects has its own name as its subject."""
     old, subjects = asked.old.name, asked.live.get("subjects") or ()
     before = after = ""
     if asked.live.get("sources"):
@@ -87,23 +87,23 @@ def _left_out(asked: Renaming) -> str:
             "no lag, then "
         )
     if subjects:
-        after = " From now on publishers get no answer, and have to try again."
+        after = " From now on publishers get no answer and have to retry."
     fields = [name for name in ("subjects", "sources") if asked.live.get(name)]
     if any(collide(one, old) for one in subjects):
         free = next(one for one in (f"{old}.moved", f"moved-{old}") if not any(collide(one, its) for its in subjects))
         said = f"write `subjects: [{quoted(free)}]` for {old}, whose own name is one of them"
         said += ", without `sources`" if "sources" in fields else ""
     else:
-        said = f"leave {listed([f'`{name}`' for name in fields])} of {old} out"
+        said = f"remove {listed([f'`{name}`' for name in fields])} from {old}"
     return f"{before}{said}, and apply.{after}" if before else f"{said[:1].upper()}{said[1:]}, and apply.{after}"
 
 
-def _goes_on(asked: Renaming) -> str:
-    return " Publishers go on." if asked.live.get("subjects") else ""
+def _publishers(asked: Renaming) -> str:
+    return " Publishers can publish again." if asked.live.get("subjects") else ""
 
 
 def _own(asked: Renaming) -> str:
-    """Of a queue of another name: what it takes in."""
+    """The subjects and sources of the new queue, in the step that declares it."""
     subjects = "those subjects, " if asked.live.get("subjects") else ""
     sources = f"{_sourcing(asked)}, " if asked.live.get("sources") else ""
     return f"{subjects}{sources}".removesuffix(", ") + (", " if sources else " ")
@@ -112,17 +112,16 @@ def _own(asked: Renaming) -> str:
 def _scheduled(asked: Renaming) -> Iterator[str]:
     if asked.live.get("allow_msg_schedules"):
         yield (
-            f"Publish each schedule that waits in {asked.old.name} once more, which {asked.new.name} takes, and delete it there: "
-            "what the old one fires is stored there alone."
+            f"Publish each schedule that waits in {asked.old.name} once more, so that {asked.new.name} stores it, and delete "
+            f"it in {asked.old.name}: messages that {asked.old.name} fires are stored only there."
         )
 
 
 def _sourcing(asked: Renaming) -> str:
     """The new stream carries on the old one's own sources."""
     if asked.live.get("sources"):
-        left_out = "the sources that were left out" if asked.live.get("subjects") else "sources that were left out"
-        return f"{left_out}, each with `opt_start_seq:` S + 1 (what was copied after S comes twice)"
-    return "take `sources` out"
+        return "the removed sources, each with `opt_start_seq:` S + 1 (messages that were copied after S arrive twice)"
+    return "remove its `sources`"
 
 
 def _where_it_stood(stream: str) -> str:

@@ -58,7 +58,7 @@ CLASHES = (
           why="it refuses new messages per subject, so it needs discard: new"),
     Clash(one="discard_new_per_subject", other="unlimited messages per subject", since=ALWAYS,
           when=lambda config: "max_msgs_per_subject" not in config, why="it needs max_msgs_per_subject"),
-    Clash(one="persist_mode", other="storage: memory", when=_is("storage", "memory"), why="there is no disk to wait for"),
+    Clash(one="persist_mode", other="storage: memory", when=_is("storage", "memory"), why="memory has no disk to wait for"),
     Clash(one="persist_mode", other="replicas", when=lambda config: config.get("num_replicas", 1) > 1,
           why="replicas write together"),
     Clash(one="persist_mode", other="allow_atomic", when=_has("allow_atomic"), why="a batch must be on disk as a whole"),
@@ -67,10 +67,10 @@ CLASHES = (
 
 @validity(545, "contradictory-fields", err_code=(10052, 10187))
 def contradictory_fields(sent: Sent) -> Iterator[Finding]:
-    """Two fields exclude each other: roll-ups and `deny_purge`, counters with anything that loses count, schedules with
-    sources or `discard: new`, `discard_new_per_subject` without what it needs, asynchronous persistence with memory,
-    replicas or atomic batches, `mirror_direct` on a new stream that is no mirror, or sealing with a counter or
-    schedules.
+    """Two fields exclude each other: roll-ups and `deny_purge`; counters and anything that loses count; schedules and
+    sources or `discard: new`. Asynchronous persistence excludes memory, replicas and atomic batches; sealing excludes
+    counters and schedules. `discard_new_per_subject` lacks what it needs, or a new stream that is no mirror has
+    `mirror_direct`.
 
     Servers refuse the whole configuration. An older patch release may accept it, and the stream is then lost at the
     upgrade.

@@ -58,9 +58,9 @@ def mirror_with_more(sent: Sent) -> Iterator[Finding]:
     547, "bad-source", err_code=(10141, 10142, 10144, 10150, 10049, 10140, 10216, 10213, 10215, 10021, 10024, 10052)
 )
 def bad_source(sent: Sent) -> Iterator[Finding]:
-    """Servers refuse this mirror or source: no stream can have the origin's name; or a filter is invalid, or combined
-    with transforms; or an external prefix has wildcards; or a consumer block is incomplete or filters; or the same
-    source appears twice.
+    """Servers refuse this mirror or source. Either no stream can have the origin's name, or the same source appears
+    twice, or a filter is invalid or combined with transforms, or an external prefix has wildcards, or a consumer block
+    is incomplete or filters.
 
     If an *update* of `sources` brings an invalid filter, the server accepts it and loses the stream at its next
     restart. A stream that only 2.11 accepts is lost at the upgrade.

@@ -116,8 +116,8 @@ class StreamConfig(Terms):
             ),
         ),
     ] = None
-    """How many consumers the stream may have. Left out: no limit (-1); nats-server 2.15 and newer stop at 1000,
-    unless a number stands here or in the account."""
+    """How many consumers the stream may have. Left out: no limit (-1); nats-server 2.15 and newer stop at 1000, unless
+    this key or the account sets a number."""
     max_age: Annotated[
         Duration | None,
         Known(
@@ -145,8 +145,8 @@ class StreamConfig(Terms):
             felt=OF_A_LIMIT,
         ),
     ] = None
-    """How many bytes the stream keeps, reserved in the account from the beginning; `discard` says what happens
-    beyond."""
+    """How many bytes the stream keeps, reserved in the account from the start; `discard` says what happens at that
+    limit."""
     max_msgs_per_subject: Annotated[
         Count | None,
         Known(

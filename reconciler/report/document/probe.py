@@ -33,6 +33,8 @@ class ProbeRow:
     foresight: Foresight
     foretold: str
     """Codes, or the reason why no code has to foretell it."""
+    codes: tuple[str, ...] = ()
+    """Those codes, where one foretells it."""
 
     @property
     def operation(self) -> str:
@@ -66,6 +68,7 @@ def _row(many: Sequence[Experience]) -> ProbeRow:
     return ProbeRow(
         address=first.address, operations=tuple(one.operation for one in many), before=said(first.before),
         after=said(first.after), foresight=first.foresight, foretold=told.get(first.foresight, " ".join(first.codes)),
+        codes=() if first.foresight in told else first.codes,
     )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 
+from reconciler.model.site import rule_page
 from reconciler.report.markdown.gfm import shortened
 from reconciler.report.words.visible import visible
 
@@ -46,6 +47,11 @@ def prose(text: str) -> Markup:
     if len(pieces) % 2 == 0:  # a backtick without its partner stays as it is
         pieces[-2:] = [f"{pieces[-2]}`{pieces[-1]}"]
     return together(*(element("code", one) if number % 2 else one for number, one in enumerate(pieces)))
+
+
+def page_link(code: str) -> Markup:
+    """Return a code as a link to its page, which the browser loads only when a reader follows it."""
+    return element("a", code, href=rule_page(code), rel="noopener")
 
 
 def together(*pieces: str | None) -> Markup:

@@ -23,7 +23,7 @@ from reconciler.report.document.judgements import (
     worst_first,
 )
 from reconciler.report.document.partitions import SAME, columns_of, partition_lines
-from reconciler.report.html.markup import Markup, element, escaped, prose, together
+from reconciler.report.html.markup import Markup, element, escaped, page_link, prose, together
 from reconciler.report.words.names import with_children, without_kind
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.values import show_live, show_wanted
@@ -120,7 +120,8 @@ def _verdict(verdict: Verdict, same: Sequence[Verdict], change: PlannedChange) -
         )
         said = [element("p", total(same)), element("ul", *each)]
     word = standing(verdict)
-    head = element("p", element("b", f"{verdict.code} {verdict.name}"), " ", element("span", word, class_="word"))
+    title = element("b", page_link(verdict.code), f" {verdict.name}")
+    head = element("p", title, " ", element("span", word, class_="word"))
     style = "blocks" if verdict.refuses else "consented" if verdict.consented is not None else "warns"
     return element("div", head, *said, *_way_out(verdict, change), class_=f"verdict {style}")
 
@@ -186,9 +187,8 @@ def finding(one: ReportedFinding, anchor: str) -> Markup:
     place = element("span", str(one.place), class_="place") if one.place else None
     about = together(" ", element("code", one.address)) if one.address else None
     fix = element("p", element("b", "Instead: "), prose(one.fix)) if one.fix else None
-    head = element(
-        "p", element("b", f"{one.code} {one.name}"), " ", element("span", one.standing, class_="word"), about, place
-    )
+    title = element("b", page_link(one.code), f" {one.name}")
+    head = element("p", title, " ", element("span", one.standing, class_="word"), about, place)
     return element(
         "li", head, element("p", prose(sentence(one.message))), fix, class_=f"verdict {_style(one)}", id=anchor
     )

@@ -3,7 +3,7 @@ tried."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from reconciler.changes.rehearsal import Foresight, Probe
 from reconciler.report.document.probe import (
@@ -18,7 +18,7 @@ from reconciler.report.document.probe import (
     sums,
     verdict,
 )
-from reconciler.report.html.markup import Markup, element
+from reconciler.report.html.markup import Markup, element, page_link
 
 STYLES = {Foresight.UNFORETOLD: "blocks", Foresight.HARMLESS: "quiet"}
 
@@ -64,13 +64,17 @@ def _row(one: ProbeRow) -> Markup:
         element("td", first, rest if more else None),
         element("td", one.before),
         element("td", one.after),
-        element("td", one.foretold),
+        element("td", *(_spaced(map(page_link, one.codes)) if one.codes else [one.foretold])),
         class_=STYLES.get(one.foresight),
     )
 
 
 def _codes(names: Sequence[str]) -> list[str]:
-    return [piece for name in names for piece in (element("code", name), " ")][:-1]
+    return _spaced(element("code", name) for name in names)
+
+
+def _spaced(words: Iterable[str]) -> list[str]:
+    return [piece for word in words for piece in (word, " ")][:-1]
 
 
 def _list(title: str, pairs: Sequence[tuple[str, str]]) -> Markup:

@@ -13,7 +13,7 @@ from reconciler.report.document.headline import heading, to_be_typed, totals, wh
 from reconciler.report.document.judgements import standing, worst_first
 from reconciler.report.document.picture import picture
 from reconciler.report.html.drawing import drawn
-from reconciler.report.html.markup import Markup, element, escaped, prose, together
+from reconciler.report.html.markup import Markup, element, escaped, page_link, prose, together
 from reconciler.report.html.parts import change, finding, name_of
 from reconciler.report.html.probe import clients
 from reconciler.report.words.visible import inert
@@ -101,7 +101,7 @@ def _stops(shown: Sequence[ChangeEntry], anchors: Mapping[str, str]) -> Markup |
     items = [
         element(
             "li", element("a", element("code", name_of(entry)), href=f"#{anchors[entry.first.address]}"), " ",
-            element("b", f"{one.code} {one.name}"), f", {standing(one)}",
+            element("b", page_link(one.code), f" {one.name}"), f", {standing(one)}",
         )
         for entry in shown
         for one in worst_first(entry.first.verdicts)

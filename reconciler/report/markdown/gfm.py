@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import re
 
+from reconciler.model.site import rule_page
 from reconciler.report.words.visible import visible
 
 _WORD = re.compile(
@@ -75,6 +76,11 @@ def _names(pieces: list[str]) -> str:
     body = text.strip()
     end = body[len(body.rstrip(".,;:!?")) :]
     return code(body[: len(body) - len(end)]) + end + text[len(text.rstrip()) :] if body else text
+
+
+def page_link(code: str) -> str:
+    """Return a code as a link to its page."""
+    return f"[{code}]({rule_page(code)})"
 
 
 def fenced(lines: list[str], language: str = "") -> list[str]:

@@ -20,7 +20,7 @@ from reconciler.report.document.entries import ChangeEntry, Section, entries
 from reconciler.report.document.fields import paths
 from reconciler.report.document.headline import heading, to_be_typed, totals, what_next
 from reconciler.report.document.judgements import sentence, worst_first
-from reconciler.report.markdown.gfm import code, fenced, folded, markup, prose
+from reconciler.report.markdown.gfm import code, fenced, folded, markup, page_link, prose
 from reconciler.report.markdown.parts import along, details, happening, names_of, verdicts, warnings
 from reconciler.report.markdown.probe import clients
 from reconciler.report.words.values import counted
@@ -158,7 +158,7 @@ def _finding(one: ReportedFinding) -> WholeBlock:
     about = f" {code(one.address)}" if one.address else ""
     stop = "" if one.fix[-1:] in (".", "!", "?", "…") else "."
     fix = f" Instead: {prose(one.fix)}{stop}" if one.fix else ""
-    return WholeBlock(f"- {place}**{one.standing} {one.code}**{about}: {prose(sentence(one.message))}{fix}")
+    return WholeBlock(f"- {place}**{one.standing} {page_link(one.code)}**{about}: {prose(sentence(one.message))}{fix}")
 
 
 def _stopped(entry: ChangeEntry, document: Document) -> WholeBlock:

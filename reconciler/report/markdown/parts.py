@@ -19,7 +19,7 @@ from reconciler.report.document.judgements import (
     worst_first,
 )
 from reconciler.report.document.partitions import partition_lines
-from reconciler.report.markdown.gfm import code, fenced, prose
+from reconciler.report.markdown.gfm import code, fenced, page_link, prose
 from reconciler.report.words.names import with_children, without_kind
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.values import show_live, show_wanted
@@ -54,8 +54,13 @@ def verdicts(entry: ChangeEntry) -> Iterator[str]:
     """Render each verdict once; where many changes differ in words, the first few and the sum."""
     for number, verdict in enumerate(worst_first(entry.first.verdicts)):
         same = [worst_first(change.verdicts)[number] for change in entry.changes]
-        yield from ("", f"**{prose(verdict_head(verdict))}** {_said(same)}".rstrip())
+        yield from ("", f"**{_headed(verdict)}** {_said(same)}".rstrip())
         yield from _way_out(verdict, entry)
+
+
+def _headed(verdict: Verdict) -> str:
+    _, _, standing = verdict_head(verdict).partition(" ")
+    return f"{page_link(verdict.code)} {prose(standing)}"
 
 
 def _said(same: Sequence[Verdict]) -> str:
@@ -90,7 +95,7 @@ def warnings(entry: ChangeEntry) -> Iterator[str]:
         if verdict.outcome is Outcome.WARNS and not verdict.quantities:
             who = code(entry.first.address) if len(entry.changes) == 1 else prose(many(entry))
             said = prose(sentence(verdict.message, verdict.path))
-            yield f"- **{verdict.code} {prose(verdict.name)}** {who}: {said}"
+            yield f"- **{page_link(verdict.code)} {prose(verdict.name)}** {who}: {said}"
 
 
 def names_of(entry: ChangeEntry) -> str:

@@ -17,7 +17,7 @@ from reconciler.report.document.probe import (
     sums,
     verdict,
 )
-from reconciler.report.markdown.gfm import code, folded, prose
+from reconciler.report.markdown.gfm import code, folded, page_link, prose
 
 ROWS = 25
 """The most rows of one piece, which is shown whole or not at all."""
@@ -47,9 +47,10 @@ def _table(found: Sequence[ProbeRow]) -> list[str]:
 
 
 def _row(one: ProbeRow) -> str:
-    bold = f"**{one.foretold}**" if one.foresight is Foresight.UNFORETOLD else prose(one.foretold)
+    plain = " ".join(map(page_link, one.codes)) or prose(one.foretold)
+    told = f"**{one.foretold}**" if one.foresight is Foresight.UNFORETOLD else plain
     cells = (code(one.address), code(one.operation), code(one.before), code(one.after))
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} | {bold} |"
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} | {told} |"
 
 
 def _item(pair: tuple[str, str]) -> str:

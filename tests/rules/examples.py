@@ -1,0 +1,115 @@
+"""The example of a rule: the first case in its file that it flags, laid out as people write files, and the plan for it."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+
+from reconciler.changes.plan import Plan, PlannedChange
+from reconciler.changes.verdict import Outcome, Verdict
+from reconciler.engine.compare import counted
+from reconciler.kinds import REGISTRY
+from tests.rules.test_rules import cases, prepared
+from tests.support.topologies import HEADER, Scene, from_files
+
+FILE = "orders.yaml"
+SECTIONS = frozenset({kind.place.section for kind in REGISTRY.kinds})
+_WIDTH = 88
+_SHORT = 64
+"""Characters of a mapping or list that stands on one line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """One case with what is planned for it."""
+
+    code: str
+    case: Mapping[str, Any]
+    scene: Scene
+    plan: Plan
+
+    @property
+    def before(self) -> str | None:
+        """What is live, as the file that would have made it."""
+        return HEADER + laid_out(self.case["live"]) if "live" in self.case else None
+
+    @property
+    def after(self) -> str:
+        """The file now."""
+        return HEADER + laid_out(self.case["desired"])
+
+    @property
+    def change(self) -> PlannedChange:
+        """The first change that the rule flags."""
+        return next(one for one in self.plan.changes if any(said.code == self.code for said in one.verdicts))
+
+    @property
+    def verdict(self) -> Verdict:
+        return next(one for one in self.change.verdicts if one.code == self.code)
+
+
+@cache
+def example(code: str) -> Example:
+    """Of those cases that stop the plan the first; of a rule that only warns, the first that it flags."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        found = (_played(code, case, Path(str(n))) for n, case in enumerate(cases(code)) if case["expect"])
+        first = next(found)
+        return first if _stops(first) else next(filter(_stops, found), first)
+
+
+@cache
+def consented_example(code: str) -> Example | None:
+    """The first case that takes consent, if there is one."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        found = (_played(code, case, Path(str(n))) for n, case in enumerate(cases(code)) if case["expect"])
+        return next((one for one in found if one.verdict.blocks and one.verdict.consentable), None)
+
+
+def _stops(one: Example) -> bool:
+    return one.verdict.outcome is not Outcome.WARNS
+
+
+def _played(code: str, case: Mapping[str, Any], folder: Path) -> Example:
+    scene = prepared(dict(case), folder)
+    Path(FILE).write_text(HEADER + laid_out(case["desired"]), encoding="utf-8")
+    scene = replace(scene, desired=from_files(Path(FILE)))
+    plan = replace(scene.plan(), read=counted(scene.view()))
+    return Example(code=code, case=case, scene=scene, plan=plan)
+
+
+def laid_out(text: str) -> str:
+    """The same file with a line for each key, and short lists and values on one."""
+    yaml = YAML()
+    yaml.width, yaml.preserve_quotes = _WIDTH, True
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    root = yaml.load(text)
+    if root is None:
+        return ""
+    _lay_out(root, ())
+    written = StringIO()
+    yaml.dump(root, written)
+    return written.getvalue()
+
+
+def _lay_out(node: Any, path: tuple[str, ...]) -> None:
+    if not isinstance(node, CommentedMap | CommentedSeq):
+        return
+    if isinstance(node, CommentedMap):
+        inner, is_outer = list(node.items()), all(part in SECTIONS for part in path[0::2])
+    else:
+        inner, is_outer = [("", one) for one in node], any(isinstance(one, Mapping) for one in node)
+    if is_outer or len(repr(node)) > _SHORT:
+        node.fa.set_block_style()
+    else:
+        node.fa.set_flow_style()
+    for key, value in inner:
+        _lay_out(value, (*path, str(key)))

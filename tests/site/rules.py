@@ -1,0 +1,301 @@
+"""The page of each code, and the index of them: what it means, an example with its plan, the way out, and what servers do."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from reconciler.changes.diff import Action
+from reconciler.changes.rule import Rule
+from reconciler.changes.verdict import Outcome, Reaction, Verdict
+from reconciler.kinds import REGISTRY
+from reconciler.model.pages import CHAPTERS, Page
+from reconciler.report.document.judgements import consent_entry, lacks_consent, sentence
+from reconciler.report.text import plan_text
+from reconciler.report.words.reference import judged_on, reaction
+from tests.agreement.data import measured, of_code
+from tests.rules.examples import FILE, Example, consented_example, example
+from tests.site.markdown import fenced, prose, table
+
+FOLDER = "reference/rules"
+FAMILIES = {**{kind.family: kind.title for kind in REGISTRY.kinds}, "XX": "Across resources"}
+HUNDREDS = """\
+The first digit says what a rule is about: 1xx what is fixed at creation, 2xx what goes one way or is about neighbours, 3xx what
+loses data or a position, 4xx what needs a server version, 5xx what is invalid, 6xx what clients feel.
+"""
+ENTRIES = (r"\b(?:allow|moved): \[.*\]", r"--allow \S+=[^\s;,]+", r"\bremoved: \[.*\]")
+"""How a consent may be offered in the words of a rule, the most exact first."""
+WHY_NOT = {
+    Reaction.REFUSES: "the server itself refuses it.",
+    Reaction.INERT: "the server says ok and does nothing, so that the files would go on saying what is not so.",
+    Reaction.DROPS: "the server says ok and drops it, so that the files would go on saying what is not so.",
+    Reaction.DOOMS: "the server says ok, and loses the object at its next restart or upgrade.",
+}
+DONE = (Action.CREATE, Action.UPDATE, Action.DELETE, Action.REPLACE)
+
+Answers = Mapping[str, Mapping[str, Any]]
+
+
+def pages() -> dict[str, str]:
+    """Every page by its path below docs/."""
+    rules = sorted(REGISTRY.rules(), key=lambda rule: rule.code)
+    found = {rule.code: rule_page(rule) for rule in rules}
+    found |= {code: other_page(code, one, title) for title, code, one in others()}
+    return {f"{FOLDER}/index.md": index(rules), **{f"{FOLDER}/{code}.md": text for code, text in found.items()}}
+
+
+def others() -> Iterator[tuple[str, str, Page]]:
+    """Codes that no rule gives, each with its chapter; what all families share has a page for each of them."""
+    for title, chapter in CHAPTERS.items():
+        for code, one in chapter.items():
+            yield from ((title, each, one) for each in each_code(code))
+
+
+def each_code(code: str) -> list[str]:
+    """`?501` is ST501, CO501 …"""
+    return [code.replace("?", family) for family in FAMILIES] if "?" in code else [code]
+
+
+def index(rules: Sequence[Rule]) -> str:
+    """All codes by family, a line each."""
+    lines = [
+        "# Rules and other codes",
+        "",
+        "`reconciler explain CODE` says in a terminal what a code means.",
+        "",
+        HUNDREDS,
+    ]
+    for family, title in FAMILIES.items():
+        lines += [f"## {title} ({family})", ""]
+        lines += [f"- {_link(one.code)} {one.name}: {_first(one.doc)}" for one in rules if one.code.startswith(family)]
+        lines += [""]
+    for title, chapter in CHAPTERS.items():
+        lines += [f"## {title}", ""]
+        for code, one in chapter.items():
+            lines += [f"- {' '.join(map(_link, each_code(code)))} {one.name}: {_first(one.means)}"]
+        lines += [""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def rule_page(rule: Rule) -> str:
+    """The page of a rule."""
+    *about, way_out = rule.doc.split("\n\n")
+    one = example(rule.code)
+    parts = [
+        f"# {rule.code} {rule.name}",
+        *map(_paragraph, about),
+        f"{judged_on(rule)} The server itself {reaction(rule)}.",
+        "## Example",
+        *_example(one),
+        "## What to do",
+        _paragraph(way_out),
+        *_consent(one),
+        "## What nats-server does",
+        *(_servers(rule.code) or [_unmeasured(one)]),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def other_page(code: str, one: Page, chapter: str) -> str:
+    """The page of a code that no rule gives."""
+    of_files = "It is about files alone: nothing is sent to a server, so nothing was measured."
+    why = (
+        of_files
+        if chapter == "Files"
+        else "It judges no change that could be sent to a server, so nothing was measured."
+    )
+    parts = [
+        f"# {code} {one.name}",
+        _paragraph(one.means),
+        "## What to do",
+        f"Instead: {prose(one.instead)}.",
+        "## What nats-server does",
+        *(_servers(code) or [why]),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _example(one: Example) -> Iterator[str]:
+    if one.before:
+        yield "What is live, written as a file:"
+        yield _block("yaml", one.before)
+    yield f"`{FILE}`{' now' if one.before else ''}:"
+    yield _block("yaml", one.after)
+    yield f"`reconciler plan {FILE}` says:"
+    yield _block("text", plan_text(one.plan, arguments=FILE))
+
+
+def _consent(one: Example) -> Iterator[str]:
+    """How to consent, or why that is of no use."""
+    verdict = one.verdict
+    if verdict.outcome is Outcome.WARNS:
+        yield "This is a warning: it stops nothing, so there is nothing to consent to."
+    elif verdict.consentable:
+        yield f"To let it happen, consent to this very change{_place(one)}:"
+        yield _entry(one)
+    elif other := consented_example(one.code):
+        yield f"No consent permits it in the example above. In another case (“{other.case['case']}”) this does:"
+        yield _entry(other)
+    else:
+        yield f"No consent permits it: {WHY_NOT.get(verdict.reaction) or _reason(verdict)}"
+
+
+def _place(one: Example) -> str:
+    return f" at `{one.change.address}` in the file" if one.change.action is not Action.DELETE else ""
+
+
+def _entry(one: Example) -> str:
+    """The exact entry that the plan offers."""
+    said = consent_entry(one.verdict, one.change)
+    if not lacks_consent(one.verdict):
+        offered = (re.search(pattern, one.verdict.fix or "") for pattern in ENTRIES)
+        said = next((found.group() for found in offered if found), said)
+    return _block("sh" if said.startswith("--") else "yaml", said)
+
+
+def _reason(verdict: Verdict) -> str:
+    words = prose(sentence(verdict.message, verdict.path))
+    return words[0].lower() + words[1:] if words[:2].istitle() else words
+
+
+def _servers(code: str) -> list[str]:
+    """What was measured, in tables; empty where nothing was."""
+    found = of_code(code)
+    own, changes, harms = (found.get(name, {}) for name in ("example", "changes", "harms"))
+    said = [_measured_on()] if found else []
+    if own or harms:
+        said += [_table(own, harms)]
+    if changes:
+        said += ["Other changes that it is about:" if own or harms else "Changes that it is about:", _changes(changes)]
+    return said
+
+
+def _measured_on() -> str:
+    *most, last = versions().values()
+    return (
+        f"Measured on {measured()['measured']} with nats-server {', '.join(most)} and {last}, a single server each. What is asked for is "
+        "sent as if no rule stood against it."
+    )
+
+
+@cache
+def versions() -> Mapping[str, str]:
+    """Minor version → the patch release that was measured, the oldest first."""
+    servers = measured()["servers"]
+    return {minor: servers[minor] for minor in sorted(servers, key=lambda name: [*map(int, name.split("."))])}
+
+
+def _table(own: Answers, harms: Mapping[str, Sequence[str]]) -> str:
+    rows, before = [], ""
+    for minor, patch in versions().items():
+        felt = "<br>".join(map(prose, harms.get(minor, ())))
+        answer = _answer(own[minor]) if minor in own else ""
+        rows.append((patch, answer or ("–" if own else ""), "the same" if felt and felt == before else felt))
+        before = felt
+    missing = own and len(own) < len(versions())
+    lines = table(("nats-server", "the change of the example", "what is lost, or felt"), rows)
+    return "\n".join([*lines, *(["", "–: the example cannot be made on that version."] if missing else [])])
+
+
+def _answer(said: Mapping[str, Any]) -> str:
+    if said["answer"] == "refuses":
+        return f"refuses it: {said['err_code']}, {prose(said['description'])}"
+    words = "accepts it"
+    words += f", and drops {_listed(said['dropped'])}" if "dropped" in said else ""
+    if "lost" in said:
+        lost = "; ".join(map(_loss, said["lost"]))
+        words += f"; after a restart {lost}" if lost else f"; no loss was seen at {said['restarts']} restarts"
+    if "lost_after_upgrade" in said:
+        words += f"; after an upgrade to the next version {'; '.join(map(_loss, said['lost_after_upgrade']))}"
+    return words
+
+
+def _loss(words: str) -> str:
+    return prose(words.replace(" is otherwise: ", " has changed: ").replace("None", "none"))
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _changes(changes: Iterable[Mapping[str, Any]]) -> str:
+    return "\n".join(
+        table(("change", "nats-server"), ((_change(one["change"]), _by_version(one["answers"])) for one in changes))
+    )
+
+
+def _by_version(answers: Answers) -> str:
+    """Versions that answer alike together: `2.11, 2.12: accepts it<br>2.14, 2.15: refuses it: 10052, …`."""
+    alike: dict[str, list[str]] = {}
+    for minor in versions():
+        if minor in answers:
+            alike.setdefault(_answer(answers[minor]), []).append(minor)
+    return "<br>".join(f"{', '.join(minors)}: {words}" for words, minors in alike.items())
+
+
+def _change(said: Mapping[str, Any]) -> str:
+    kind, *names = said["at"].split("/")
+    live = dict(said.get("live", {}))
+    below = {"kv_bucket": "KV_", "object_store": "OBJ_"}.get(kind, "") + "/".join(names)
+    own = live.pop(below, None)
+    what = f"{kind.replace('_', ' ')} {'/'.join(names)}"
+    if "removes" in said:
+        words = f"{what} is removed"
+    elif own is not None:
+        words = f"{_code(said.get('edits') or said['says'])} at {what}, which is {_code(own)}"
+    else:
+        words = f"{what} is made: {_code(said['says'])}"
+    beside = [f"{'consumer' if '/' in name else 'stream'} {name} {_code(body)}" for name, body in live.items()]
+    heard = [f"while somebody listens on {', '.join(said['listens'])}"] if "listens" in said else []
+    account = [f"in an account with {_code(said['account'])}"] if "account" in said else []
+    return "; ".join([words, *([f"beside {', '.join(beside)}"] if beside else []), *heard, *account])
+
+
+def _code(value: Any) -> str:
+    return f"`{value if isinstance(value, str) else _flow(value)}`"
+
+
+def _flow(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{name}: {_flow(one)}" for name, one in value.items()) + "}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_flow, value))}]"
+    if isinstance(value, str):
+        return value if re.fullmatch(r"[\w.$>*][\w.$>* -]*", value) else f'"{value}"'
+    return json.dumps(value)
+
+
+def _unmeasured(one: Example) -> str:
+    """Why there is no table."""
+    twin = f"ST{one.code[2:]}"
+    if one.code[:2] in ("KV", "OB") and of_code(twin):
+        return f"The server knows the stream below alone: {_link(twin)} says what was measured there."
+    if one.change.action not in DONE:
+        return "Nothing is sent to a server for this, so nothing was measured."
+    if "cluster" in one.case:
+        return "It takes a cluster, and the servers that are measured stand alone."
+    return "No single request says this change, so nothing was measured."
+
+
+def _link(code: str) -> str:
+    return f"[{code}]({code}.md)"
+
+
+def _first(text: str) -> str:
+    """The first sentence."""
+    words = " ".join(text.partition("\n\n")[0].split())
+    return prose(re.split(r"(?<=[.!?])\s", words, maxsplit=1)[0])
+
+
+def _paragraph(text: str) -> str:
+    """Indented lines are an example, and stay as they are."""
+    if any(line.startswith(" ") for line in text.splitlines()):
+        return _block("yaml", text)
+    return prose(" ".join(text.split()))
+
+
+def _block(language: str, text: str) -> str:
+    return "\n".join(fenced(language, text))
