@@ -162,7 +162,7 @@ def test_groups_that_cannot_work_are_left_out_of_the_export_which_then_is_no_off
         "elastic_group/JOBS/wildcard": "`jobs.*` has no wildcard 3",
         "static_group/JOBS/gap": "partition 1 is given to nobody",
         "static_group/JOBS/sound": "a file can hold only one of this name: elastic_group/JOBS/sound",
-        "static_group/JOBS/surplus": "3 members share 2 partitions; c would own none",
+        "static_group/JOBS/surplus": "3 members share 2 partitions, and c would own none",
     }
     assert someone.shell("validate", someone.write(exported.out, "live.yaml")).code == 0
 

@@ -73,7 +73,7 @@ def test_what_another_topology_owns_is_refused(someone: Someone) -> None:
     other = someone.write("reconciler: 1\ntopology: other\nstreams: {B: {subjects: [b, x]}}\n", "other.yaml")
     ran = someone("apply", other, "--yes")
     assert ran.code == 4
-    assert "Topology `t` owns this; here is `other`." in ran.out
+    assert "Topology `t` owns this; this topology is `other`." in " ".join(ran.out.split())
 
 
 def test_a_refusal_stops_everything(someone: Someone) -> None:

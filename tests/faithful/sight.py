@@ -52,8 +52,10 @@ def _kept(found: Looked, file: Path) -> Tally:
     tally = Tally()
     made = accept(found, [file], OPTIONS)
     unsayable = {one.address for one in made.refused}
-    tally.unsayable.update(one.message for one in made.refused if "no file can say" in one.message)
-    tally.unkept += [f"{one.address}: {one.message}" for one in made.refused if "no file can say" not in one.message]
+    tally.unsayable.update(one.message for one in made.refused if "no file can express" in one.message)
+    tally.unkept += [
+        f"{one.address}: {one.message}" for one in made.refused if "no file can express" not in one.message
+    ]
     for item in made.left.drift.drifted:
         if item.address not in unsayable and (fields := [one.path for one in item.fields if one.counts]):
             tally.unkept.append(f"{item.address}: {fields} are adrift though they were accepted")

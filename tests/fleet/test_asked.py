@@ -51,11 +51,11 @@ def test_members_are_numbers_one_after_the_other_or_names_together() -> None:
         ("o.* by 2", "`o.*` has no wildcard 2"),
         ("o.* by 1,1", "wildcard 1 is listed twice"),
         ("o.* by x", "write the numbers"),
-        ("o..*", "is not a subject"),
+        ("o..*", "is not a valid subject"),
         ("orders", "has no wildcard to partition by"),
         ("o.* by 1; o.> by whole subject", "`o.>` overlaps with `o.*`"),
         ("*.*.*.*.* ", "too many `*`"),
-        ("", "is not a subject"),
+        ("", "is not a valid subject"),
     ],
 )
 def test_what_no_group_could_be_is_said(text: str, said: str) -> None:

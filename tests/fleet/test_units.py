@@ -17,7 +17,7 @@ from reconciler.report.words.values import show_side
         ("stream", "sources[1].opt_start_seq", 100_000, "100_000"),
         ("stream", "consumer_limits", {"inactive_threshold": 3_600_000_000_000}, "{inactive_threshold: 1h}"),
         ("consumer", "backoff", [1_000_000_000, 300_000_000_000], "[1s, 5m]"),
-        ("consumer", "ack_wait", None, "30s, where it is acknowledged (default)"),
+        ("consumer", "ack_wait", None, "30s, if messages are acknowledged (default)"),
         ("kv_bucket", "max_bytes", 1_000_000_000, "1GB"),
         ("kv_bucket", "ttl", None, "no limit (default)"),
         ("kv_bucket", "subjects", None, "as the bucket needs it (default)"),

@@ -195,8 +195,8 @@ def test_of_a_queue_whose_settings_were_edited_nobody_fears_for_its_keys(account
         return [one.message for one in await findings(js) if one.code in ("GR120", "GR122")]
 
     assert talk(account, look) == [
-        "S-g has other settings than its record: allow_direct is false, max_age is 1h; what they remove no member gets. "
-        "Creating the group with the reference is refused (10058)"
+        "S-g has other settings than its record: allow_direct is false, max_age is 1h. No member gets the messages "
+        "that they delete; the server refuses the reference's own create of the group (10058)"
     ]
 
 

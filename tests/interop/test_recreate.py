@@ -65,7 +65,7 @@ def test_nothing_published_since_it_is_resuming_and_the_next_apply_settles_it(
     file = made_anew(someone, 8)
     assert "is resuming" in someone("plan", file).out
     assert "resuming: the queue was recreated to start at message" in someone("groups", "show", "JOBS/g").out
-    assert "still carries the start sequence" in someone("groups", "doctor", "JOBS/g").out
+    assert "still has the start sequence" in someone("groups", "doctor", "JOBS/g").out
     for instance in instances:
         instance.process.wait(timeout=20)
     members.join("elastic", "JOBS", "g", "a", "b")

@@ -39,7 +39,7 @@ def test_what_the_first_applied_is_not_the_seconds_to_decide(second: Someone, te
     ran = second.apply(text)
     assert (ran.code, "XX102" in ran.out) == (4, True), ran.out
     said = " ".join(ran.out.split())
-    assert "applied from github.com/org/first; this is github.com/org/second" in said
+    assert "applied from github.com/org/first; this repository is github.com/org/second" in said
 
 
 def test_what_only_the_first_declares_is_left_alone_and_said(second: Someone) -> None:

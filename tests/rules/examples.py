@@ -16,6 +16,8 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.verdict import Outcome, Verdict
+from reconciler.documents.write.form import in_form
+from reconciler.documents.write.order import document_order
 from reconciler.engine.compare import counted
 from reconciler.kinds import REGISTRY
 from tests.rules.test_rules import cases, prepared
@@ -40,12 +42,12 @@ class Example:
     @property
     def before(self) -> str | None:
         """What is live, as the file that would have made it."""
-        return HEADER + laid_out(self.case["live"]) if "live" in self.case else None
+        return in_order(self.case["live"]) if "live" in self.case else None
 
     @property
     def after(self) -> str:
         """The file now."""
-        return HEADER + laid_out(self.case["desired"])
+        return in_order(self.case["desired"])
 
     @property
     def change(self) -> PlannedChange:
@@ -80,10 +82,15 @@ def _stops(one: Example) -> bool:
 
 def _played(code: str, case: Mapping[str, Any], folder: Path) -> Example:
     scene = prepared(dict(case), folder)
-    Path(FILE).write_text(HEADER + laid_out(case["desired"]), encoding="utf-8")
+    Path(FILE).write_text(in_order(case["desired"]), encoding="utf-8")
     scene = replace(scene, desired=from_files(Path(FILE)))
     plan = replace(scene.plan(), read=counted(scene.view()))
     return Example(code=code, case=case, scene=scene, plan=plan)
+
+
+def in_order(text: str) -> str:
+    """The whole file, in the form that `fmt` gives it."""
+    return in_form(FILE, HEADER + laid_out(text), document_order(REGISTRY))[0]
 
 
 def laid_out(text: str) -> str:

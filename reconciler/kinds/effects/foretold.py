@@ -99,7 +99,7 @@ class Effects:
         return tuple(self._rule(one) for one in self.families if self.tables[one.number] and not one.has_rule)
 
     def consequences(self, change: Change, view: View) -> Iterator[Consequence]:
-        """Notes: what may hurt one day, with the code of the page that says more. Fields that mean the same are told once."""
+        """Notes: what may hurt one day, with the code of the page that says more. Fields that mean the same share one note."""
         notes = dict.fromkeys(
             (found.message, f"{self.family}{one.number}")
             for one, moved in self._moved(change, view)

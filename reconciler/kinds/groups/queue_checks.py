@@ -153,7 +153,7 @@ def _not_fed(group: Group) -> Iterator[Diagnostic]:
     for said in [item["error"] for item in (group.queue or {}).get("sources") or () if item.get("error")][:1]:
         yield error(
             "GR105", group.address,
-            f"{group.queue_name} takes in nothing from {group.stream}: {said.get('description')} ({said.get('err_code')})",
+            f"{group.queue_name} copies nothing from {group.stream}: {said.get('description')} ({said.get('err_code')})",
             f"change what the server refuses: most often the consumer_limits of {group.stream}; write them into each consumer",
         )  # fmt: skip
 
