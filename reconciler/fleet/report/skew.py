@@ -150,7 +150,7 @@ def _members(among: Sequence[Row]) -> Grid | None:
         )
         for one in among[:_MEMBERS]
     )  # fmt: skip
-    head = ("deciding wildcards", "partitions", "members", "busiest / mean", "busiest member", "nobody's")
+    head = ("deciding wildcards", "partitions", "members", "busiest / mean", "busiest member", "unowned")
     return Grid(head=head, rows=rows, right=frozenset({1, 2, 3, 5}), left_out=max(0, len(among) - _MEMBERS))
 
 

@@ -20,7 +20,7 @@ def targets_part(targets: Sequence[SeenTarget], drifted: Mapping[str, int] | Non
     most = max((one.bytes for one in targets), default=0)
     labels = _telling(targets)
     head = ("target", *labels, "server", "streams", "consumers", "messages", "stored")
-    head += (("strayed",) if drifted is not None else ()) + ("read in",)
+    head += (("drifted",) if drifted is not None else ()) + ("read in",)
     rows = tuple(
         _row(one, labels, found.get(one.name, 0) if drifted is not None else None, most) for one in order[:MOST]
     )
