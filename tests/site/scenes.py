@@ -96,6 +96,14 @@ async def _work(client: Client, stream: str, consumer: str, count: str, acknowle
             await message.ack_sync()
 
 
+async def _holds(client: Client, stream: str, count: str) -> None:
+    """What copies another stream has so many messages by now."""
+    while True:
+        if (await _asked(client, f"STREAM.INFO.{stream}", {}))["state"]["messages"] >= int(count):
+            return
+        await asyncio.sleep(0.05)  # nothing announces that a stream has copied everything
+
+
 async def _bucket(client: Client, name: str, config: str, *entries: str) -> None:
     """A KV bucket as nats-py makes it, with `key=value` entries."""
     bucket = await client.jetstream().create_key_value(KeyValueConfig(bucket=name, **json.loads(config)))
@@ -122,6 +130,7 @@ SCENES: dict[str, Scene] = {
     "update": _update,
     "consumer": _consumer,
     "work": _work,
+    "holds": _holds,
     "bucket": _bucket,
     "delete": _delete,
 }
