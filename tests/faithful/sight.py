@@ -52,7 +52,10 @@ def _kept(found: Looked, file: Path) -> Tally:
     tally = Tally()
     made = accept(found, [file], OPTIONS)
     unsayable = {one.address for one in made.refused}
-    tally.unsayable.update(one.message for one in made.refused if "no file can express" in one.message)
+    beyond_words = [one.message for one in made.refused if "no file can express" in one.message]
+    tally.unsayable.update(
+        said for said in beyond_words if "`queue_stream`" not in said
+    )  # its record alone makes a queue
     tally.unkept += [
         f"{one.address}: {one.message}" for one in made.refused if "no file can express" not in one.message
     ]

@@ -20,4 +20,4 @@ def test_a_copy_is_the_same_account_and_every_change_by_hand_is_named(pool: Pool
     assert (tally.lost, tally.unseen, tally.offences) == ([], [], []), tally
     assert tally.objects > OBJECTS // len(MINORS) * 0.8, tally
     assert tally.changes > OBJECTS // len(MINORS) * 0.8, tally
-    assert tally.is_faithful, tally
+    assert tally.is_faithful, (tally.unsayable, tally.refused, tally.left, tally.changes)
