@@ -38,7 +38,7 @@ class Reaction(StrEnum):
     INERT = "answers ok and does nothing"
     DROPS = "answers ok and drops it"
     HARMS = "does it, at the cost of messages, positions or clients"
-    DOOMS = "answers ok, and loses the object at its next restart or upgrade"
+    DOOMS = "answers ok, and may lose the object or its state at its next restart or upgrade"
 
 
 HURTS = frozenset({Reaction.HARMS, Reaction.DOOMS, Reaction.ONE_WAY})

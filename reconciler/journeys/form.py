@@ -1,4 +1,4 @@
-"""Files → files in form: those of topologies, each by itself, whatever stands beside them."""
+"""Files → files in form: those of topologies, each by itself, whatever other files come with them."""
 
 from __future__ import annotations
 

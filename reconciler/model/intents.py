@@ -44,8 +44,8 @@ class Intent:
     fields: tuple[str, ...] = ()
     """What no update could change: in these the new object differs from the old one."""
     start: Config = field(default_factory=dict)
-    """What the new one is made with instead of the file's words, so that it goes on where the old one stood. As far as
-    it is known: until `ready` it is what the plan saw, which is no later than where the old one stands."""
+    """What the new one is made with instead of the file's words, so that it continues from the old one's position. As
+    far as that is known: until `ready` it is what the plan saw, which is no later than the old one's position."""
     notes: Config = field(default_factory=dict)
     """What the kind must find again, such as the name of a placeholder."""
     allow: tuple[Consent, ...] = ()

@@ -38,15 +38,15 @@ class Owned:
 
     topology: str
     source: str | None = None
-    """Repository it came from; two repositories claiming one topology are told apart by this."""
+    """Repository it came from; this distinguishes two repositories that claim one topology."""
     git_revision: str | None = None
     fields: Config = field(default_factory=dict)
     """Canonical configuration as last applied; a field missing here had its default."""
     filled: Config = field(default_factory=dict)
     """What the server filled in where the file said nothing then; a field that also stands in `fields` was said."""
     expected: Config = field(default_factory=dict)
-    """Of these, what something else decided then: `max_age`, limits of the stream or the account. Where it decides no more,
-    the value is nobody's; any other that is not the stock default shows a limit of the server."""
+    """Of these, what something else decided then: `max_age`, limits of the stream or the account. Where it decides no
+    more, nobody asked for the value; any other that is not the stock default shows a limit of the server."""
     left: tuple[str, ...] = ()
     """Paths the file left unmanaged then: never drift."""
     protected: bool = False
@@ -59,8 +59,8 @@ class Owned:
     taken_from: str = ""
     """The owner this plan takes it over from; not part of the record itself."""
     seen: Config = field(default_factory=dict)
-    """Which object it was when this was written: `created`, how far it had come (`at`), and the `server` that said so;
-    what would go with it: how many `messages` a stream held, and which one a consumer would have gone on with (`next`)."""
+    """Which object it was when this was written: `created`, its last position (`at`), and the `server` that said so.
+    And what would be lost with it: how many `messages` a stream held, and which one a consumer had next (`next`)."""
     revision: int = 0
     """Revision of the KV entry this was read from, for compare-and-set; not part of the record itself."""
     written: str = field(default="", compare=False)

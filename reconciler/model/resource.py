@@ -66,7 +66,8 @@ class Address(NamedTuple):
 
 
 def text_like(pattern: str, advice: str) -> WithJsonSchema:
-    """For a field of text: what schemas say of it, and what a person is told to write where quotes would not help."""
+    """For a field of text: what schemas say of it, and what a message tells a person to write where quotes would not
+    help."""
     return WithJsonSchema({"type": "string", "pattern": pattern, "advice": advice})
 
 

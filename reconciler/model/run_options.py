@@ -1,4 +1,4 @@
-"""What a run is told beside its files: which part of them it is about, and what it may do."""
+"""What a run is given besides its files: which part of them it is about, and what it may do."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class RunOptions:
     take_over: tuple[str, ...] = ()
     """Owners whose resources become this topology's."""
     given_up: tuple[tuple[Address, str], ...] = ()
-    """What topologies that come before this one in the same run let go of, with the name of each."""
+    """What topologies earlier in the same run give up, with the name of each."""
     today: date | None = None
     """The day on which `until` ends what was agreed to. None: as the server's clock has it; ours may be wrong by years."""
     origin: Origin | None = None

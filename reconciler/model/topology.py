@@ -74,8 +74,8 @@ class Move(Spec):
     to: AddressText
     """The address from now on."""
     reason: str | None = Field(default=None, min_length=1)
-    """Why, in words that a reviewer can judge. Where no server can rename, it is the consent to make the object
-    anew. Left out: no such consent."""
+    """Why, in words that a reviewer can judge. Where no server can rename, it is the consent to recreate the
+    object. Left out: no such consent."""
     until: date | None = None
     """The last day on which this moves anything. Left out: it never ends."""
 
@@ -99,7 +99,7 @@ class Forgotten:
 
 
 class Ignored(Spec):
-    """Drift that is nobody's business here, written down so that a reviewer sees it."""
+    """Drift that this topology accepts, written down so that a reviewer sees it."""
 
     address: str
     """An address, or a pattern of addresses, for example `stream/ORDERS` or `stream/*`."""
@@ -163,7 +163,7 @@ class Allowance(Consent):
     `team=orders`."""
 
     def allowed(self, where: Where = nowhere) -> Allowed:
-        """The consent with the place of its entry; `on` stands beside it, not in it."""
+        """The consent with the place of its entry; `on` is not part of it."""
         said = self.model_dump(exclude={"on"}, exclude_unset=True)
         return Allowed(consent=Consent.model_validate(said), on=self.on, where=where)
 

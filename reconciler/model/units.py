@@ -130,7 +130,7 @@ def show_bytes(size: int) -> str:
 
 
 def show_number(value: int, unit: str) -> str:
-    """A raw number as it stands in a file."""
+    """A raw number as a file has it."""
     if unit == "duration":
         return show_duration(value)
     return show_bytes(value) if unit == "bytes" else f"{value:_}" if unit == "count" else str(value)

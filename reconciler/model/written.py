@@ -14,7 +14,7 @@ _PLAIN = re.compile(r"(?!(?:on|off|yes|no|y|n|true|false|null)$)[A-Za-z_/$][\w./
 
 
 def quoted(text: str) -> str:
-    """A text as it stands in a file, also between braces."""
+    """A text as a file writes it, also between braces."""
     return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)
 
 

@@ -117,6 +117,6 @@ async def _entry(js: JetStream, bucket: str, key: str, entry: Entry) -> Missing 
 
 
 def _as_new(entry: Entry) -> bytes:
-    """Forget which object a record of ours is about: here everything is recreated on purpose."""
+    """Forget which object a record is about: here everything is recreated on purpose."""
     owned = decode_owned(entry)
     return entry.value if isinstance(owned, str) else encoded(encode_owned(replace(owned, seen={})))

@@ -144,23 +144,42 @@ def test_an_old_server_drops_options_it_does_not_know(account: Account) -> str:
     return "The consumer is made, without the option that this version does not know."
 
 
+async def _process_one(js: JetStream, name: str) -> None:
+    message = await pull(js.pipeline.nc, "S", name)
+    assert message
+    await js.pipeline.request(message.reply, b"+ACK", within=20)
+
+
+async def _ahead(js: JetStream, name: str) -> int:
+    return int(done(await js.read(f"CONSUMER.INFO.S.{name}"))["num_pending"])
+
+
 @shows("CO111")
 @pytest.mark.parametrize("minor", ["2.11", "2.12"])
-def test_a_consumer_taken_out_of_memory_is_gone_at_the_restart(minor: str) -> str:
+def test_a_restart_loses_a_consumer_taken_out_of_memory_and_the_position_of_one_put_there(minor: str) -> str:
     with running(minor) as server:
 
-        async def update(js: JetStream) -> None:
+        async def update(js: JetStream) -> int:
             await make_stream(js, "S", subjects=["s"])
-            await make_consumer(js, "S", "c", mem_storage=True)
-            await change_consumer(js, "S", "c", mem_storage=None)
+            await make_consumer(js, "S", "out", mem_storage=True)
+            await make_consumer(js, "S", "into")
+            await publish(js, "s", "s", "s")
+            await _process_one(js, "into")
+            await change_consumer(js, "S", "out", mem_storage=None)
+            await change_consumer(js, "S", "into", mem_storage=True)
+            return await _ahead(js, "into")
 
-        async def look(js: JetStream) -> tuple[bool, bool]:
-            return await is_there(js, "STREAM.INFO.S"), await is_there(js, "CONSUMER.INFO.S.c")
+        async def look(js: JetStream) -> tuple[bool, bool, int]:
+            there = await is_there(js, "STREAM.INFO.S"), await is_there(js, "CONSUMER.INFO.S.out")
+            return *there, await _ahead(js, "into")
 
-        talk(Alone(server), update)
+        assert talk(Alone(server), update) == 2
         server.restart()
-        assert talk(Alone(server), look) == (True, False)
-    return "Taken out of memory by an update, the consumer is gone after a restart; its stream is there."
+        assert talk(Alone(server), look) == (True, False, 3)
+    return (
+        "After a restart a consumer that an update took out of memory is gone; one that it put into memory starts over "
+        "at its first message."
+    )
 
 
 @shows("CO562")

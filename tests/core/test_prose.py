@@ -12,8 +12,6 @@ from tests.core.prose import LONGEST, Text, hard_to_read, texts
 
 ROOT = Path(__file__).parents[2]
 CODE = ROOT / "reconciler"
-NOT_YET = frozenset({"cli", "documents", "fleet", "journeys", "model", "report", "server", "testbed"})
-"""Rooms that still speak the old dialect. A room that is written in plain English leaves this list, and never comes back."""
 ROOMS = sorted(path.name for path in CODE.iterdir() if any(path.glob("**/*.py")))
 PAIR = re.compile(r"^> \*\*Before:\*\* (?P<before>.+)\n>\n> \*\*After:\*\* (?P<after>.+)$", re.MULTILINE)
 
@@ -23,14 +21,10 @@ def _said(room: str) -> tuple[Text, ...]:
     return tuple(text for path in sorted((CODE / room).rglob("*.py")) for text in texts(path))
 
 
-@pytest.mark.parametrize("room", [room for room in ROOMS if room not in NOT_YET])
+@pytest.mark.parametrize("room", ROOMS)
 def test_every_text_of_the_room_is_easy_to_read(room: str) -> None:
     assert _said(room)
     assert [f"{text.where}: {why}" for text in _said(room) for why in hard_to_read(text)] == []
-
-
-def test_rooms_that_are_not_yet_written_exist() -> None:
-    assert not NOT_YET - set(ROOMS)
 
 
 @pytest.mark.parametrize(

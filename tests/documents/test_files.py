@@ -59,7 +59,7 @@ def test_a_name_declared_twice_shows_both_places(folder: Folder) -> None:
 
 def test_groups_of_two_kinds_share_their_names(folder: Folder) -> None:
     assert folder.in_stream("groups: {g: {type: static, max_members: 1}, g: {type: elastic, max_members: 1}}") == [
-        "5:49 XX505 key `g` stands here and at 5:14 of the same mapping; keep one"
+        "5:49 XX505 key `g` is written here and at 5:14 of the same mapping; keep one"
     ]
 
 

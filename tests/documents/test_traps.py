@@ -146,7 +146,7 @@ def test_a_resource_without_anything_is_declared(folder: Folder) -> None:
 
 def test_a_duplicate_key_shows_both_places(folder: Folder) -> None:
     assert folder.in_stream("max_age: 7d", "storage: file", "max_age: 3d") == [
-        "7:5 XX505 key `max_age` stands here and at 5:5 of the same mapping; keep one"
+        "7:5 XX505 key `max_age` is written here and at 5:5 of the same mapping; keep one"
     ]
 
 

@@ -47,7 +47,7 @@ def test_an_outage_is_told_when_it_begins_and_not_again() -> None:
 
 
 def test_a_stream_made_anew_says_so_before_its_messages() -> None:
-    anew = {"after": 0, "sequence": 5, "time": "2026-11-21T07:00:00Z", "anew": True}
+    anew = {"after": 0, "sequence": 5, "time": "2026-11-21T07:00:00Z", "restarted": True}
     assert between(GOT_TO_5, anew) == [
         "stream S was recreated or set back: it continues with another message 1",
         (0, 5),

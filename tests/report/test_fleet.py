@@ -102,7 +102,7 @@ def test_what_nobody_could_tell_is_neither_drift_nor_as_it_was_applied() -> None
 
 def test_an_object_whose_record_cannot_be_used_wants_attention_and_is_no_drift() -> None:
     found = with_counts(Count(target="eu", standing="unremembered", objects=2))
-    assert "What was applied of 2 objects on eu is unknown: its record cannot be used." in shown(found)
+    assert "Records cannot be used: nobody knows what was applied of 2 objects on eu." in shown(found)
     (tile,) = [one for one in tiles(found) if one.label == "Targets with drift"]
     assert (tile.value, tile.note, tile.tone) == ("0 of 1", "2 unremembered", "odd")
 

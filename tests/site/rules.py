@@ -32,7 +32,7 @@ WHY_NOT = {
     Reaction.REFUSES: "the server itself refuses it.",
     Reaction.INERT: "the server answers ok and changes nothing, so the files and the server would differ for ever.",
     Reaction.DROPS: "the server answers ok and drops it, so the files and the server would differ for ever.",
-    Reaction.DOOMS: "the server answers ok and loses the object at its next restart or upgrade.",
+    Reaction.DOOMS: "the server answers ok, and may lose the object or its state at its next restart or upgrade.",
 }
 DONE = (Action.CREATE, Action.UPDATE, Action.DELETE, Action.REPLACE)
 

@@ -1,6 +1,6 @@
 """Writes `words.json`, of which a shell's completions are made: all commands with their options, codes, kinds and versions.
 
-To ask the commands themselves would import most of the program at each press of a key. `make schemas` writes it anew.
+To ask the commands themselves would import most of the program at each press of a key. `make schemas` writes it again.
 """
 
 from __future__ import annotations

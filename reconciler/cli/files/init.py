@@ -37,7 +37,7 @@ app = common.app()
 
 SCHEMA = "topology.schema.json"
 MANY = 50
-"""Objects in one file, from which on a reader is told how to have several."""
+"""With so many objects in one file, the command says how to write several files."""
 
 
 @app.command(name="init")

@@ -73,7 +73,8 @@ def plan_members(
     write_: Annotated[bool, typer.Option("--write", help="Edit the file. Comments and layout stay.")] = False,
     format_: Annotated[MembersFormat, typer.Option("--format", help=common.PLAIN_FORMAT_HELP)] = MembersFormat.TEXT,
 ) -> int:
-    """Show what would move with other members: partitions, what is queued on them, what is delivered again. Changes nothing
+    """Show what other members would change: which partitions move, what is queued on them, what is redelivered.
+    Changes nothing
     in the account."""
     wish = Wish(add=_names(add), drop=_names(drop), exactly=_names(exactly), mapped=mapped)
     _check(wish, write=write_, offline=offline, paths=paths, values=values)

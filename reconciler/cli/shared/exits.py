@@ -50,7 +50,7 @@ MEANINGS: Mapping[int, Meaning] = {
     ),
     PENDING: Meaning(
         name="changes pending (with --exit-code)",
-        about="There is something to apply, and nothing stops it.",
+        about="Changes wait to be applied, and nothing stops them.",
         then="Ask for a review, or go on to the apply.",
     ),
     DRIFT: Meaning(

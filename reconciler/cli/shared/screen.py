@@ -86,7 +86,8 @@ def _unwritable(error: OSError) -> Diagnostic:
 
 
 def tell(text: str) -> None:
-    """Print about the run itself on stderr; the run goes on where nobody reads that, or where it cannot be written."""
+    """Print about the run itself on stderr. The run continues where nobody reads that, or where it cannot be
+    written."""
     try:
         with LINE.apart():
             sys.stderr.write(inert(text))

@@ -31,5 +31,5 @@ def write(files: Mapping[Path, str], *, overwrite: bool = False, fix: str = ANOT
 
 def exists(paths: str, fix: str) -> CannotContinue:
     """Return the error about a file that exists where a new one should be."""
-    message = f"There is something already, and its contents might be lost: {paths}. Nothing was written."
+    message = f"Something exists there already, and its contents might be lost: {paths}. Nothing was written."
     return CannotContinue.because("XX902", "cannot-write", message, fix=fix)

@@ -1,5 +1,5 @@
-"""Reads what stands beside the resources: format version, the topology's name, expectations, removals and what to
-forget."""
+"""Reads the keys of a file that are not resources: format version, the topology's name, expectations, removals and
+what to forget."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Header:
         return self.said["expect"].value if "expect" in self.said else Expect()
 
     def read(self, file: str, key: Scalar, node: Node) -> None:
-        """Read one of KEYS, as it stands in one file."""
+        """Read one of KEYS, as one file has it."""
         if key.text == "reconciler":
             self._version(file, key, node)
         elif key.text == "topology":

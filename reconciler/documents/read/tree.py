@@ -153,7 +153,9 @@ class _Builder:
 
     def _duplicate(self, key: Scalar, first: Scalar) -> None:
         there = f"{first.line + 1}:{first.column + 1}"
-        self._say("505", "duplicate", f"key `{key.text}` stands here and at {there} of the same mapping; keep one", key)
+        self._say(
+            "505", "duplicate", f"key `{key.text}` is written here and at {there} of the same mapping; keep one", key
+        )
 
     def _merge(self, into: Mapping | Sequence, key: Scalar, value: Node) -> None:
         """Merge for `<<`: written keys win over merged ones, and earlier mappings over later ones."""

@@ -20,8 +20,8 @@ def edited(
 ) -> str:
     """Return the text with other values under these keys of the mapping at `path`; None removes a key.
 
-    Lists keep the items they had, in place; items that are mappings are told apart by their first key. Under `ordered`
-    keys, a list whose order would change is rewritten.
+    Lists keep the items they had, in place; items that are mappings are distinguished by their first key. Under
+    `ordered` keys, a list whose order would change is rewritten.
     """
     root, problems = read_tree(file, text)
     if root is None or problems:

@@ -128,7 +128,7 @@ class OneLine:
             return self.slice(first, last)
 
     def slice(self, first: int, last: int) -> str:
-        """The text from one token to another, as it stands."""
+        """The text from one token to another, unchanged."""
         return self._text[self._tokens[first].start_mark.index : self._tokens[last].end_mark.index]
 
     def _value(self, order: Shape) -> str:

@@ -1,7 +1,7 @@
 """Puts the text of a topology's file into form, and never changes what it says.
 
-Nothing is written anew: lines change places and indentation, and take their comments along. The result is read again; where it
-does not say the same, or a comment is gone, the text stays as it was.
+Nothing is rewritten: lines change places and indentation, and take their comments along. The result is read again;
+where it does not say the same, or a comment is gone, the text stays as it was.
 """
 
 from __future__ import annotations

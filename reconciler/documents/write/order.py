@@ -1,7 +1,7 @@
 """The order of keys in a file: what a thing is, how it behaves, what its owner says about it, then what hangs on it.
 
 Fields stand as they are declared, which is how the documentation shows them; FIRST and LAST say what goes before and after.
-Names (of streams, labels, metadata …) have no order of ours: theirs is the author's.
+Names (of streams, labels, metadata …) keep the order that the author gave them.
 """
 
 from __future__ import annotations

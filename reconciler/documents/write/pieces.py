@@ -24,7 +24,7 @@ from reconciler.documents.write.tokens import Token, is_block_scalar, keeps_blan
 
 @dataclass(slots=True, eq=False)
 class Piece:
-    """Where it stands, and what its first line is in form."""
+    """Its place, and what its first line is in form."""
 
     line: int
     column: int
@@ -69,7 +69,7 @@ class Value(NamedTuple):
     first: int
     last: int
     text: str | None = None
-    """What it says in form, where it stands on one line."""
+    """What it says in form, if it is on one line."""
     level: Level | None = None
 
     @property

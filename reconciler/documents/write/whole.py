@@ -59,7 +59,7 @@ def _written(fresh: Path, data: bytes, path: Path, place: Path) -> None:
 
 
 def _made_alike(fresh: int, there: os.stat_result) -> None:
-    """Of the same owner, or the file is written where it stands; a new owner may not have the old one's mode."""
+    """With the same owner, or else the old file itself is overwritten: a new owner may not have the old one's mode."""
     made = os.fstat(fresh)
     if (made.st_uid, made.st_gid) != (there.st_uid, there.st_gid):
         os.fchown(fresh, there.st_uid, there.st_gid)

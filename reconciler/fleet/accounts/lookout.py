@@ -38,7 +38,8 @@ KEPT = 256
 T = TypeVar("T")
 
 Entry: TypeAlias = dict[str, int | str | bool]
-"""`after`, `sequence` and `time` of a piece; `anew` where its sequences had been used before; `error`, noticed `at`."""
+"""`after`, `sequence` and `time` of a piece; `restarted` where its sequences had been used before; `error`,
+noticed `at`."""
 Entries: TypeAlias = dict[str, Entry]
 """By stream; the empty name has what is wrong with the whole target."""
 Offsets: TypeAlias = dict[str, Entries]
@@ -75,7 +76,7 @@ class _Unanswered(Exception):
 
 class Lookout:
     """The lookout of one loop; call `close` in the same loop. A `patient` one waits for elections and restarts; one
-    that comes again soon does not."""
+    that soon looks once more does not."""
 
     def __init__(self, targets: Iterable[FleetTarget], wanted: Wanted, *, patient: bool = False) -> None:
         self._targets, self._wanted, self._is_patient = tuple(targets), wanted, patient
@@ -211,7 +212,7 @@ def _entry(found: Onward, last: int | None) -> Entry:
     if sequence <= found.after:
         return {}
     piece: Entry = {"after": found.after, "sequence": sequence, "time": found.to.time}
-    return {**piece, "anew": True} if found.is_anew else piece
+    return {**piece, "restarted": True} if found.is_anew else piece
 
 
 def _now() -> str:

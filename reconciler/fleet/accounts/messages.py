@@ -54,7 +54,7 @@ def wanted(options: Mapping[str, str]) -> Wanted:
 
 class Batch(DataSourceReader):
     """Reads every stored message, or what came `since` certain messages, given by target and stream as offsets are.
-    Their times may be approximate: a few messages may come again then, and none is left out."""
+    Their times may be approximate: a few messages may be read twice then, and none is left out."""
 
     def __init__(self, targets: Iterable[FleetTarget], options: Mapping[str, str]) -> None:
         self._targets, self._wanted, self._tasks = tuple(targets), wanted(options), _tasks(options)

@@ -55,14 +55,14 @@ def planned(
     for target in targets:
         for stream, entry in end.get(target.name, {}).items():
             was = start.get(target.name, {}).get(stream, {})
-            told = entry if is_exact else {**entry, "anew": False}
+            told = entry if is_exact else {**entry, "restarted": False}
             yield from _pieces(StreamPiece(target=target, stream=stream, matching=matching), was, told)
 
 
 def _pieces(bare: StreamPiece, was: Entry, entry: Entry) -> Iterator[StreamPiece]:
     if _extent(entry) != _extent(was):
         first, last = int(entry["after"]), int(entry["sequence"])
-        if entry.get("anew"):
+        if entry.get("restarted"):
             why = f"stream {bare.stream} was recreated or set back: it continues with another message {first + 1}"
             yield replace(bare, error=why, at=str(entry["time"]))
         for after in range(first, last, PIECE):

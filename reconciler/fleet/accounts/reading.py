@@ -172,7 +172,7 @@ _MOMENT = 0.05
 
 def dealt(things: Sequence[T], tasks: int) -> Iterator[tuple[tuple[T, ...], int]]:
     """Deal the reading out to this many tasks, one by one, with the number of requests that each may have under way, so
-    that all together stay within REQUESTS. There is at least one task: without any, Spark makes up one of its own."""
+    that all together stay within REQUESTS. At least one task is made: without any, Spark makes up one of its own."""
     tasks = max(1, min(tasks, len(things), MOST_TASKS))
     return ((tuple(things[number::tasks]), REQUESTS // tasks) for number in range(tasks))
 

@@ -50,10 +50,11 @@ def followed(spark: SparkSession, fleet: Path, **options: str) -> DataFrame:
 
 
 class JetStreamSource(DataSource):
-    """Takes these options: `fleet`, the path of fleet.yaml; `table`: `configs`, `subjects` (with `stream` and `filter`)
-    or `messages` (with `stream`, `filter`, `first` and `last`, or `since` in JSON), which can also be followed (with
-    `most` at a time); `targets`, a JSON list of names; `tasks`; and `sizes`, JSON of objects by target as the last look
-    found them."""
+    """Reads one `table` of the `fleet` (the path of fleet.yaml), of these `targets` (a JSON list of names), in so many
+    `tasks`. `sizes` is JSON: the number of objects by target, as the last look found them.
+
+    The table is `configs`, `subjects` (with `stream` and `filter`) or `messages` (with `stream` and `filter`). Messages
+    are bounded by `first` and `last`, or by `since` in JSON. They can also be followed, `most` at a time."""
 
     @classmethod
     def name(cls) -> str:

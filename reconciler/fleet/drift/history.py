@@ -159,9 +159,9 @@ def spot() -> Column:
 
 
 def _spread(said: DataFrame) -> DataFrame:
-    """Apply what is said of an object to each thing in it. An object that is gone or somebody else's hides its fields;
-    one that could not be read, or waits to be created, deleted or finished, hides itself too. Where the applied values
-    are unknown, drift was found from the file alone and gets no history."""
+    """Apply what is said of an object to each thing in it. An object that is gone or has another owner hides its
+    fields; one that could not be read, or waits to be created, deleted or finished, hides itself too. Where the applied
+    values are unknown, drift was found from the file alone and gets no history."""
     is_thing = F.col("about").isNotNull() | F.col("past").isNotNull()
     things = F.collect_set(F.when(is_thing, F.col("spot"))).over(Window.partitionBy(*PAIR, "address"))
     itself = F.array("spot")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 EACH = ("run", "target")
 HOME = "home"
-"""A number for each target of a run: quick to sort by; targets that share one are told apart by their names."""
+"""A number for each target of a run: quick to sort by; targets that share one are distinguished by their names."""
 COLUMNS = (HOME, *EACH, "row", "topology", "key", "body", "number", "file", "more")
 """`row` is null in declared rows. `number` is a line, or a revision, which is below zero for a deleted entry. `more` is
 JSON."""

@@ -64,7 +64,7 @@ def _peers(by: Sequence[str]) -> Column:
 
 
 def _objects(table: pa.Table) -> pa.Table:
-    """A target with broken rows is nobody's peer, and the others are still compared."""
+    """A target with broken rows is compared with none, and the others are still compared."""
     try:
         return pa.Table.from_pylist([*objects_of(table.to_pylist())], schema=ARROW)
     except Exception:  # noqa: BLE001 - as with one that could not be read; `drift` says what is wrong with it
@@ -73,7 +73,7 @@ def _objects(table: pa.Table) -> pa.Table:
 
 def objects_of(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """Turn rows of SNAPSHOTS, all of one target in one run, into its objects and a row for the target. A target that
-    could not be read is nobody's peer; `sure` marks one without unknown parts, where a missing object does not
+    could not be read is compared with none; `sure` marks one without unknown parts, where a missing object does not
     exist."""
     snapshot = snapshot_of(rows)
     if isinstance(snapshot, str):

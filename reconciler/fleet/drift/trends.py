@@ -63,7 +63,7 @@ def trend(drift: DataFrame, history: DataFrame) -> DataFrame:
 
 def _seen(drift: DataFrame, history: DataFrame) -> DataFrame:
     """How much of the open drift a run could see: the drift it found, and what is hidden by an object that is gone,
-    somebody else's or unfinished."""
+    unfinished, or owned by someone else."""
     sure = drift.where("address is not null").join(looks_of(drift).select("run", *PAIR), ["run", *PAIR], "leftsemi")
     told = sure.join(lost(drift), ["run", *PAIR, "address"], "leftanti")
     found = told.where(counts()).select("run", *PAIR, "address", spot().alias("spot"))

@@ -18,7 +18,7 @@ FLAPPING, WINDOW = 3, 600
 
 
 def pinnings(events: DataFrame) -> DataFrame:
-    """EVENTS → PINNINGS. A pin that goes on is counted up to the last event of any kind from the target."""
+    """EVENTS → PINNINGS. A pin that still lasts is counted up to the last event of any kind from the target."""
     now = F.max("at").over(Window.partitionBy("target"))
     of_consumer = Window.partitionBy("target", "stream", "consumer").orderBy("at", "sequence")
     of_stream = Window.partitionBy("target", "stream").orderBy("at", "sequence")

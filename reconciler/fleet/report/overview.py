@@ -123,7 +123,7 @@ def _unremembered(found: FleetFindings) -> Iterator[str]:
     if number := sum(lost.values()):
         names = [f"`{one.address}`" for one in found.strayed or () if one.standing == UNREMEMBERED]
         what = names[0] if number == len(names) == 1 else counted(number, "object")
-        yield f"What was applied of {what} on {_named(_most_first(lost))} is unknown: its record cannot be used."
+        yield f"Records cannot be used: nobody knows what was applied of {what} on {_named(_most_first(lost))}."
 
 
 def _most_first(numbers: Mapping[str, int]) -> list[str]:

@@ -433,7 +433,7 @@ def _acks() -> Schema:
         redelivered=COUNT | says("Those that came after a redelivery."),
         most_deliveries=COUNT | says("The most deliveries of one message."),
         naks=COUNT | says("Messages that clients refused for now."),
-        terminated=COUNT | says("Messages that clients refused for ever."),
+        terminated=COUNT | says("Messages that clients terminated."),
         given_up=COUNT | says("Messages that reached `max_deliver`."),
     )
 

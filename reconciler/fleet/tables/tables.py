@@ -122,11 +122,11 @@ DRIFT = StructType(
         *RUN,
     ]
 )
-"""A row per differing field, or per object that drifted as a whole, and one per look at a topology on its target:
-`unreachable` with its error where nothing could be compared, `undeclared` where the target should hold nothing,
-otherwise `compared`, with the number of objects by standing in its quantities. That row tells apart what was looked at
-and has no drift from what nobody looked at. `unremembered` marks an object whose record cannot be used, in addition to
-its other rows."""
+"""A row per differing field, or per object that drifted as a whole, and one per look at a topology on its target. The
+row of a look is `unreachable` with its error where nothing could be compared, and `undeclared` where the target should
+hold nothing. Otherwise it is `compared`, with the number of objects by standing in its quantities. So what was looked
+at and has no drift differs from what nobody looked at. `unremembered` marks an object whose record cannot be used, in
+addition to its other rows."""
 
 DRIFT_HISTORY = _table(
     target=TEXT,

@@ -125,5 +125,5 @@ def _failed(stream: str, why: str) -> CannotContinue:
 def _already(into: Path, names: Sequence[str]) -> CannotContinue:
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     there = ", ".join(str(into / name) for name in names[:3]) + more
-    message = f"There is a backup already, and backups are never overwritten: {there}. Nothing was changed."
+    message = f"A backup exists already, and backups are never overwritten: {there}. Nothing was changed."
     return CannotContinue.because("AP311", "backup-exists", message, fix="name another folder")

@@ -79,8 +79,8 @@ def _raw(item: Item) -> Raw:
 
 
 def _audited(item: Item, one: FieldDrift | None = None) -> Raw | None:
-    """What this field, or the whole object, is about, where the server tells who changed that; None: a record. Of the queue
-    of a group it is told who deleted it."""
+    """What this field, or the whole object, is about, where the server tells who changed that; None: a record. Of a
+    group's queue the server tells who deleted it."""
     if one is not None and one.path == QUEUE:
         address = Address.parse(item.address)
         return next(iter(REGISTRY.of(address).derived(address)), None)

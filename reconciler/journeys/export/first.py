@@ -105,7 +105,7 @@ def _in_the_way(snapshot: Snapshot, held: ExportedAccount, part: Part) -> Cannot
 
 def _at_work(topology: str, number: int) -> CannotContinue:
     message = f"Topology `{topology}` is at work in this account already: it owns {counted(number, 'object')} here. Nothing was written."
-    fix = "Write its files anew with `reconciler export --into DIR`, or begin another one: --topology NAME."
+    fix = "Write its files again with `reconciler export --into DIR`, or begin another one: --topology NAME."
     return CannotContinue.because("XX925", "topology-at-work", message, fix=fix)
 
 
@@ -148,7 +148,7 @@ streams:
     # num_replicas: 3              # in a cluster
     # protect: true                # never deleted or replaced
     consumers:
-      worker:                      # durable: it goes on where it stopped
+      worker:                      # durable: it continues where it stopped
         ack_policy: explicit
         ack_wait: 30s
         max_deliver: 5
@@ -159,7 +159,7 @@ streams:
 # object_stores:
 #   INVOICES: {{ttl: 30d}}
 
-# What is taken out of a file is kept where it is live. Deletion is written down, so that a reviewer sees it:
+# Taking an object out of this file deletes nothing. A deletion is written down, so that a reviewer sees it:
 # removed:
 #   - {{address: stream/OLD, reason: "moved to EVENTS in May"}}
 """

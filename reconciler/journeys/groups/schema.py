@@ -205,7 +205,7 @@ def _small() -> dict[str, Schema]:
             messages=COUNT | says("Messages in it."),
             bytes=COUNT | says("Bytes in it."),
             consumers=COUNT | says("Its consumers."),
-            lag=COUNT | says("Messages of the stream that it has not taken in yet."),
+            lag=COUNT | says("Messages of the stream that it has not copied yet."),
             resuming=COUNT | says("Sequence of the stream at which it was created to resume."),
         ),
         "pattern": fixed(

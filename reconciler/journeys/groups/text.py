@@ -95,7 +95,7 @@ def _queue_facts(group: Data) -> list[str]:
         return []
     if "messages" not in queue:
         return [f"queue {queue['stream']} " + ("does not exist" if queue.get("missing") else "is unknown")]
-    behind = f", at least {queue['lag']:_} not taken in yet" if queue.get("lag") else ""
+    behind = f", at least {queue['lag']:_} not copied yet" if queue.get("lag") else ""
     made = f"; in the form that {writer} creates" if writer else ""
     facts = [f"queue {queue['stream']}: {counted(queue['messages'], 'message')} ({size(queue['bytes'])}){behind}{made}"]
     if "resuming" in queue:

@@ -36,7 +36,7 @@ def _lines(found: ChangesBetween, paper: Paper) -> Iterator[str]:
     for numbers, why in ((found.unsure, "cut off, or still running: perhaps not all of its changes were made"),
                          (found.untold, "its changes are not in the journal")):  # fmt: skip
         for number in numbers:
-            yield from paper.wrapped(f"run {number}: {why}; see  reconciler history {number}")
+            yield from paper.wrapped(f"run {number}: {why}; see `reconciler history {number}`")
 
 
 def difference_json(found: ChangesBetween) -> str:

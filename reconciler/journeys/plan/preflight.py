@@ -35,7 +35,7 @@ def check(plan: Plan, snapshot: Snapshot, js: JetStream, *, kept: Iterable[str] 
 
 
 def forgetful(plan: Plan, snapshot: Snapshot, js: JetStream) -> Diagnostic | None:
-    """Return the warning that this user cannot record what is applied, if that is so. Everything else goes on."""
+    """Return the warning that this user cannot record what is applied, if that is so. Everything else continues."""
     if not plan.ledger_known:
         return _forgotten(
             snapshot.unknown_bucket(BUCKET) or "it could not be read", [*Api(start=js.prefix).remembering()]

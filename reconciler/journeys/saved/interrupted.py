@@ -1,7 +1,7 @@
 """Finds what is left of a saved plan whose apply was cut off, if the live state is exactly what its finished steps
 left.
 
-There are three ways to know that. The steps needed now are the rest of the planned ones, with the same values. Or the
+Any of three facts shows that. The steps needed now are the rest of the planned ones, with the same values. Or the
 intent of the replacement, which is written before anything is deleted, is the one that the plan writes. Or the entry
 that the plan was made from has not been written since.
 """

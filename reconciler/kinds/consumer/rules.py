@@ -82,8 +82,8 @@ def _is_fixed(field: str, change: Change, view: View) -> bool:
 def doomed_storage_change(change: Change, view: View) -> Found:
     """`mem_storage` of an existing consumer changes on a server that accepts the change.
 
-    2.11, 2.12 and 2.14 before 2.14.4 accept it, but do not move the storage. They lose a consumer that was switched
-    from memory to file at their next restart.
+    2.11, 2.12 and 2.14 before 2.14.4 accept it, but do not move the storage. At their next restart they lose a consumer
+    that was switched from memory to file, and the position of one that was switched from file to memory.
 
     Instead: declare a second consumer; or consent, and apply deletes it and recreates it at its position.
     """
@@ -96,8 +96,8 @@ def doomed_storage_change(change: Change, view: View) -> Found:
         path="mem_storage",
         to=bool(change.becomes("mem_storage")),
         fix=SECOND,
-        message="mem_storage of an existing consumer does not really change: this server answers ok, "
-        "and may lose the consumer at its next restart.",
+        message="mem_storage of an existing consumer does not really change: this server answers ok, and may lose the "
+        f"{'position of the ' if change.becomes('mem_storage') else ''}consumer at its next restart.",
     )
     return instead_of_refusing(change, view, refusal)
 

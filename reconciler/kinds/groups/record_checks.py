@@ -75,7 +75,7 @@ def nobody(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     """GR131: the group has no members. Groups whose clients just join are left out."""
     if not group.record.broken and group.partitions and not group.owned and not is_of_joiners(group):
         yield warning(
-            "GR131", group.address, "it has no members: nobody consumes anything, and new messages wait",
+            "GR131", group.address, "it has no members, so nobody consumes it",
             "declare `members` and apply, or add some with the tool that manages them",
         )  # fmt: skip
 

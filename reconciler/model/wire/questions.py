@@ -86,10 +86,11 @@ class Largest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopiedUpTo:
-    """Question: which message of an origin is the last one that `stream` copied through a source and still stores? Messages
-    say their source: the origin's name, what is copied of it, and under which subjects. Answer: {"seq": sequence in the
-    origin, 0 for none, "others": did it copy the same origin through other sources, by what was read}; without `seq`, and
-    with a bound `least` at most, where too many messages would have to be read."""
+    """Question: which message of an origin is the last one that `stream` copied through a source and still stores?
+    Messages say their source: the origin's name, what is copied of it, and under which subjects.
+
+    Answer: {"seq": sequence in the origin, 0 for none, "others": whether the messages read show other sources of the
+    same origin}. Where too many messages would have to be read, `seq` is missing, and at most a bound `least` is given."""
 
     stream: str
     source: tuple[str, str, str]

@@ -100,7 +100,8 @@ class Snapshot:
     consumers: Mapping[str, Mapping[str, Mapping[str, Json]]] = field(default_factory=dict)
     """CONSUMER.LIST items by stream and consumer name; a stream known to have none may be missing here."""
     copiers: Mapping[str, Mapping[str, Mapping[str, Json]]] = field(default_factory=dict)
-    """The same of consumers that servers keep for themselves, to feed mirrors and sourcing streams: they are nobody's."""
+    """The same of consumers that servers keep for themselves, to feed mirrors and sourcing streams: they have no
+    owner."""
     entries: Mapping[str, Mapping[str, Entry]] = field(default_factory=dict)
     """Entries of the reserved buckets (`reconciler`, `static-consumer-groups`, `elastic-consumer-groups`) by key."""
     unknown: Mapping[str, str] = field(default_factory=dict)

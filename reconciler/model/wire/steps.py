@@ -56,9 +56,10 @@ class Step:
     """The resource this serves."""
     body: Config = field(default_factory=dict)
     """create: the configuration to send. pause: {"pause_until": …}. unpin: {"group": …}. reset: {"seq": …}.
-    read: {"paused": true} waits a moment until a pause is in effect. gates: {"timeout": ns} and what they wait for:
-    {"names": […]} (without: all of them), {"replicas": …}, {"partitions": {member: […]}, "held": ns, "again": ns} or
-    {"from": origin, "first": sequence, "subjects": […]}. queue.*: {"from": source, "timeout": ns}."""
+    read: {"paused": true} waits a moment until a pause is in effect. queue.*: {"from": source, "timeout": ns}.
+
+    Gates have a {"timeout": ns} and what they wait for: {"names": […]} (without: all of them), {"replicas": …},
+    {"partitions": {member: […]}, "held": ns, "again": ns} or {"from": origin, "first": sequence, "subjects": […]}."""
     set: Config = field(default_factory=dict)
     """update: top-level fields to write, in the server's names and raw values. `metadata` is patched key by key."""
     unset: tuple[str, ...] = ()

@@ -197,7 +197,7 @@ def changes() -> dict[str, Schema]:
         "consequence": fixed(
             {"message": TEXT | says("What happens, in a sentence.")},
             code=TEXT | says("The code whose page says more."),
-            quantities=COUNTS | says("What was counted, or how much it is at most."),
+            quantities=COUNTS | says("Counts, or bounds of them."),
             bounds=AMOUNTS | says("Of the quantities, those that were not counted, between two bounds."),
             detail=CONFIG | says("Data for a picture, such as which partitions move."),
         ),
@@ -244,7 +244,7 @@ def _verdict() -> Schema:
         to=VALUE | says("The value that a consent must name."),
         consentable=FLAG | says("True: a consent lifts it."),
         consented=TEXT | says("The reason that somebody gave for allowing it."),
-        quantities=COUNTS | says("What was counted, or how much it is at most."),
+        quantities=COUNTS | says("Counts, or bounds of them."),
         bounds=AMOUNTS | says("Of the quantities, those that were not counted, between two bounds."),
         others={"type": "array", "items": other} | says("Affected objects that do not belong to this topology."),
     )

@@ -64,7 +64,7 @@ def _many(entry: ChangeEntry, paper: Paper) -> list[str]:
 
 
 def headed(entry: ChangeEntry) -> tuple[str, str]:
-    """What an entry is called, and its place: that of the first where it stands for many."""
+    """What an entry is called, and its place: that of the first where one entry names many."""
     change, number = entry.first, len(entry.changes)
     place = _place(change)
     if number == 1:

@@ -56,7 +56,7 @@ def _rest(more: Sequence[ChangeEntry]) -> str:
 
 
 def once_more(plan: Plan, found: Sequence[ChangeEntry], paper: Paper, *, goes_on: bool) -> list[str]:
-    """What stops the plan, and where it goes on what that destroys, each in a line: the last screen tells it by itself."""
+    """What stops the plan, or else what it destroys, each in a line: the last screen tells it by itself."""
     stops = [one for one in found if one.section in STOPS]
     hurts = [one for one in found if goes_on and one.section not in STOPS and _hurts(one)]
     wrong = [_error(*said) for said in _errors(plan)]

@@ -38,7 +38,7 @@ class Card:
     """How many rows are left out."""
     section: Section | None = None
     elsewhere: bool = False
-    """Not declared here: somebody else's, or in another account."""
+    """Not declared here: of another owner, or in another account."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

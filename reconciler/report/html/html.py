@@ -55,7 +55,7 @@ def _asset(name: str) -> Markup:
 
 @cache
 def asset(package: str, name: str) -> Markup:
-    """Read a style or a script that stands beside the modules of a package."""
+    """Read a style or a script from the directory of a package."""
     return Markup(files(package).joinpath(name).read_text(encoding="utf-8"))
 
 

@@ -11,7 +11,7 @@ from reconciler.report.words.visible import visible
 
 
 def show(value: Json, info: FieldInfo) -> str:
-    """Return one value on one line, as it stands in a file; control characters are made visible."""
+    """Return one value on one line, as a file writes it; control characters are made visible."""
     return visible(written(value, info))
 
 

@@ -1,6 +1,6 @@
 """Opens the connection that everything else uses, or says in one sentence why it cannot.
 
-nats-py retries for minutes, prints tracebacks and goes on without TLS when a server offers none. So servers are tried
+nats-py retries for minutes, prints tracebacks and continues without TLS when a server offers none. So servers are tried
 here one after the other, within one deadline, and a connection that must be encrypted is checked before the login.
 """
 

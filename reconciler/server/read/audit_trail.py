@@ -67,7 +67,7 @@ class Captured:
     events: list[Event]
     """In order."""
     is_cut: bool
-    """There were too many events: these are the newest."""
+    """Too many events happened: these are the newest."""
 
 
 async def events_since(js: JetStream, stream: str, when: datetime, *, last: int) -> Captured | str:

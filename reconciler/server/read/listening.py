@@ -1,6 +1,6 @@
 """Hears what happens in an account without sending requests: advisories, API audit events, writes to buckets.
 
-Nothing is requested, so nothing is written, and an idle account stays idle. There are only plain subscriptions, which
+Nothing is requested, so nothing is written, and an idle account stays idle. All of it is plain subscriptions, which
 end with the connection; the next full look finds whatever they miss.
 """
 

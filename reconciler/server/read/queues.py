@@ -18,7 +18,7 @@ OVERTAKEN = 50
 
 
 async def look(js: JetStream, name: str, origin: str) -> dict[str, Any] | Refusal | NoAnswer:
-    """Read the queue between two looks at the source: what arrives in between counts as not yet taken in, and is no
+    """Read the queue between two looks at the source: what arrives in between counts as not yet copied, and is no
     sign of a new source."""
     source = await js.read(f"STREAM.INFO.{origin}")
     if not isinstance(source, Mapping):
@@ -55,7 +55,7 @@ async def _there(js: JetStream, stream: str, sequences: Iterable[int]) -> dict[i
 
 
 async def queued_from(js: JetStream, question: QueuedFrom) -> dict[str, Any] | Refusal | NoAnswer:
-    """Count everything that the source lacks from there on, because it is unknown what of it was taken in. A queue that
+    """Count everything that the source lacks from there on, because it is unknown what of it was copied. A queue that
     disappeared since the account was read, as when another apply recreated the group, has nothing left to lose; this
     apply will find that out."""
     seen = await look(js, question.stream, question.source)

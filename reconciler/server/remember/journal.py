@@ -38,7 +38,7 @@ async def begin(js: JetStream, number: int, holder: Holder, plan: Plan) -> Diagn
 
 
 async def end(js: JetStream, number: int, finished: Finished) -> Diagnostic | None:
-    """Write the end last: where it stands, all of its steps do, or it says that none are there."""
+    """Write the end last: a journal with an end has all of its steps, or says that it has none."""
     steps = journal.steps(finished)
     chunks = _chunked(js, steps) if steps else []
     written = [_put(js, journal.steps_key(number, at), chunk) for at, chunk in enumerate(chunks)]

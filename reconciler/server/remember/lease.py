@@ -24,7 +24,7 @@ from reconciler.server.wire.api import NO_STREAM, Conflict, JetStream, NoAnswer,
 from reconciler.server.wire.pipeline import ForNow
 
 GIVEN_BACK = VANISHES
-"""Marks a lease that was given back. Whoever takes the lease before it vanishes expects the marker's revision."""
+"""Marks a lease that was given back. An apply that takes the lease before it vanishes expects the marker's revision."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class LeaseTerms:
     every: float = 5
     """Seconds between renewals."""
     grace: float = 5
-    """Seconds to wait beyond somebody else's term."""
+    """Seconds to wait beyond another apply's term."""
 
     @classmethod
     def usual(cls) -> LeaseTerms:
@@ -54,7 +54,7 @@ class LeaseTerms:
 
 
 def now() -> float:
-    """Return a clock that nobody sets, and that goes on while the machine is asleep."""
+    """Return a clock that nobody sets, and that runs while the machine is asleep."""
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
@@ -76,7 +76,7 @@ class _Lease:
 
 @dataclass(slots=True)
 class _Unmoved:
-    """Somebody else's lease while nobody renews it."""
+    """Another apply's lease while nobody renews it."""
 
     revision: int = 0
     since: float = 0.0
@@ -308,7 +308,7 @@ def _still_held(topology: str, there: Found | Put, terms: LeaseTerms, *, outlast
 
 
 def unavailable(why: Unavailable) -> Diagnostic:
-    """Return the warning LE201 for an apply that goes on without a lease, and how to get one next time."""
+    """Return the warning LE201 for an apply that continues without a lease, and how to get one next time."""
     return Diagnostic(
         severity=Severity.WARNING, code="LE201", name="no-lease", fix=why.fix,
         message="applied without a lease, so others may have applied at the same time, and without a journal: "

@@ -106,8 +106,8 @@ def _bucket(target: Target, replicas: int) -> dict[str, Json]:
 
 
 def _cannot(said: Refusal | NoAnswer, what: str) -> Diagnostic:
-    """A user without permission or room goes on without the bucket. Where the bucket may be there in a moment, somebody
-    else may be at work, and only the bucket keeps two applies apart."""
+    """A user without permission or room continues without the bucket. Where the bucket may be there in a moment,
+    somebody else may be at work, and only the bucket keeps two applies apart."""
     if passes(said):
         message = f"Bucket {BUCKET}, which keeps two applies apart, cannot be used yet: {what} ({said}). Nothing else was changed."
         fix = f"Apply again when the server answers: nats stream info {STREAM}"

@@ -136,8 +136,8 @@ def encoded(body: Mapping[str, Json]) -> bytes:
 
 
 class Pauses:
-    """Rests between attempts, longer and longer and never quite the same, until patience is over. Inside a `with` block,
-    whoever watches is told for what, as `waits.Wait` has it."""
+    """Rests between attempts, longer and longer and never quite the same, until patience is over. Inside a `with`
+    block, watchers learn what for, as `waits.Wait` has it."""
 
     def __init__(self, patience: float, what: str = "") -> None:
         self._deadline, self._pause = asyncio.get_running_loop().time() + patience, 0.05

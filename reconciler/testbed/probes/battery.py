@@ -47,7 +47,8 @@ class Battery:
     fresh: tuple[tuple[str, Body], ...] = FRESH
     passes: float = PASSES
     reads: bool = True
-    """By consumers that existed before; otherwise each message comes again once, to whoever looks after a while."""
+    """By consumers that existed before; otherwise each message is redelivered once, to a client that looks after a
+    while."""
     deletes: bool = True
     contends: bool = True
 

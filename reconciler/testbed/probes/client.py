@@ -136,8 +136,8 @@ class Client:
 
     async def pull(self, stream: str, consumer: str, asked: Mapping[str, Json]) -> Delivery:
         """Return everything that one pull request brings until a message comes a second time: unacknowledged ones may
-        come again forever. A waiting request ends with its inbox. A pinned client shows its pin unless it gives an id
-        itself, and asks again without one that the server has forgotten."""
+        be redelivered forever. A waiting request ends with its inbox. A pinned client shows its pin unless it gives an
+        id itself, and asks again without one that the server has forgotten."""
         delivery, place, seen = Delivery(), (stream, consumer, asked.get("group")), set[int]()
         request = {"id": self._pins[place], **asked} if place in self._pins else asked
         expires = request.get("expires", 0) / 1e9
@@ -182,7 +182,7 @@ class Client:
             await subscription.unsubscribe()
 
     async def subscribe(self, subject: str, queue: str = "") -> Delivery:
-        """Return what a subscriber gets until it is quiet: unacknowledged messages may come again forever."""
+        """Return what a subscriber gets until it is quiet: unacknowledged messages may be redelivered forever."""
         delivery, quiet = Delivery(), min(self._quiet, LONGEST_QUIET)
         given_up = asyncio.get_running_loop().time() + self._patience
         async with self._inbox(subject, queue) as (_, arrived):

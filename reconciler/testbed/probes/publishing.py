@@ -105,7 +105,7 @@ async def _publish(client: Client, one: Publish, subject_of: Mapping[str, str], 
 
 
 async def _kept(client: Client, stream: str) -> frozenset[str]:
-    """Which publishes are stored, where nobody is told."""
+    """Which publishes are stored, where no publisher learns it."""
     info = await client.ask(f"STREAM.INFO.{stream}")
     state = {"first_seq": 1, "last_seq": 0} if isinstance(info, str) else info["state"]
     asked = range(state["first_seq"], state["last_seq"] + 1)

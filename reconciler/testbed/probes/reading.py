@@ -202,7 +202,7 @@ async def _refusing(
 
 
 async def _handing_back(client: Client, notes: Notes, stream: str, name: str, body: Body, waits: Waits) -> None:
-    """Messages in flight all the time are refused, and come again to whoever waits, or asks next."""
+    """Messages in flight all the time are refused, and redelivered to the client that waits, or asks next."""
     for message in client.held.get((stream, name), [])[:1]:
         answer = await client.answer(message, b"-NAK")
         if "deliver_subject" in body:
@@ -213,7 +213,7 @@ async def _handing_back(client: Client, notes: Notes, stream: str, name: str, bo
         here = f" by {stream}/{name}"
         waited = (one for words, delivery in waits.items() if words.endswith(here) for one in delivery.messages)
         again = Delivery([one for one in (*found.messages, *waited) if _is_again(one, message)])
-        comes = f"it comes again, {again.counted}" if again.messages else found.status or "it does not come"
+        comes = f"it is redelivered, {again.counted}" if again.messages else found.status or "it does not come"
         notes.add(f"refuse what was in flight by {stream}/{name}", Side.READERS, f"{answer}: {comes}")
 
 
@@ -224,7 +224,7 @@ def _is_again(one: Msg, message: Msg) -> bool:
 
 def _position(info: Mapping[str, Any]) -> str:
     """For last_per_subject, leave out what is to come: server 2.11 counts that again at any update, and only once of
-    each subject, though it goes on to deliver every message."""
+    each subject, though it still delivers every message."""
     waiting = "" if info["config"].get("deliver_policy") == "last_per_subject" else f"{info['num_pending']} to come, "
     return (
         f"{waiting}{info['num_ack_pending']} in flight, "

@@ -104,8 +104,8 @@ async def begin(client: Client, scene: Scene) -> None:
 
 
 async def _short_lives(scene: Scene) -> None:
-    """Let short lives end: what is stored for less than a second is gone before clients come, and what is in flight or
-    pinned for less is free before they wait for it, so that timing does not decide who gets it."""
+    """Let short lives end, so that timing does not decide who gets what. What is stored for less than a second is gone
+    before clients come; what is in flight or pinned for less is free before they wait for it."""
     times = [body.get("max_age") for body in scene.streams.values()]
     times += [scene.consumers[one].get(name) for one in scene.waits for name in ("ack_wait", "priority_timeout")]
     ages = [int(time or 0) / 1e9 for time in times]
