@@ -155,8 +155,10 @@ schemas: $(VENV)/.dev  ## write schemas/ anew, and the words that shells complet
 measured: setup  ## what servers of every version do with what rules flag, written into docs/reference/rules/measured.json
 	@$(BIN)/python -m tests.agreement.measured
 
-docs: $(VENV)/.docs  ## the site, in .cache/site
-	@$(BIN)/zensical build --clean --strict
+# Zensical keeps a cache of its own in .cache beside mkdocs.yml, and empties all of it: so it builds a copy.
+docs: $(VENV)/.docs  ## the site, in .cache/docs/site
+	@rm -rf .cache/docs && mkdir -p .cache/docs && cp -r docs mkdocs.yml .cache/docs
+	@$(BIN)/zensical build --strict --config-file .cache/docs/mkdocs.yml
 
 pages: $(VENV)/.test  ## write those pages of docs/ that are made from the program
 	@$(BIN)/python -m tests.site
