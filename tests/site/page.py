@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+WIDTH = 84
+"""Columns of what commands print: a block of the site shows so many without scrolling."""
 FENCE = re.compile(r"^(?P<indent> *)```(?P<language>[\w-]*) *(?P<rest>.*)$")
 SCENE = re.compile(r"^<!-- scene: (?P<words>.+) -->$")
 TITLE = re.compile(r'title="(?P<title>[^"]+)"')

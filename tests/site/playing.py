@@ -22,13 +22,12 @@ from typing import IO
 from tests.cli.running import ROOT, environment
 from tests.site import scenes
 from tests.site.masks import agrees
-from tests.site.page import Block, Example, blocks, examples
+from tests.site.page import WIDTH, Block, Example, blocks, examples
 from tests.support.binaries import NEWEST, binary
 from tests.support.forked import forked
 from tests.support.repository import QUIET
 from tests.support.servers import NatsServer
 
-WIDTH = "96"
 PATIENCE = 300
 """Seconds after which a command hangs."""
 CONTEXT = re.compile(r"(?:--context |context: )([\w-]+)")
@@ -74,7 +73,7 @@ class Stage:
     def variables(self) -> dict[str, str]:
         """Of somebody called ana, whose `reconciler` is this one."""
         said = environment(
-            self.home, COLUMNS=WIDTH, USER="ana", LOGNAME="ana", NATS_SERVER_BIN=str(binary(NEWEST)), **QUIET
+            self.home, COLUMNS=str(WIDTH), USER="ana", LOGNAME="ana", NATS_SERVER_BIN=str(binary(NEWEST)), **QUIET
         )
         del said["PYTHONWARNINGS"]  # a reader's Python says nothing of what Spark leaves open
         return {**said, "PATH": f"{self.home}/bin:{said['PATH']}", "TZ": "UTC"}

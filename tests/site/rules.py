@@ -15,10 +15,12 @@ from reconciler.kinds import REGISTRY
 from reconciler.model.pages import CHAPTERS, Page
 from reconciler.report.document.judgements import consent_entry, lacks_consent, sentence
 from reconciler.report.text import plan_text
+from reconciler.report.words.paper import Paper
 from reconciler.report.words.reference import judged_on, reaction
 from tests.agreement.data import measured, of_code
 from tests.rules.examples import FILE, Example, consented_example, example
 from tests.site.markdown import fenced, prose, table
+from tests.site.page import WIDTH
 
 FOLDER = "reference/rules"
 FAMILIES = {**{kind.family: kind.title for kind in REGISTRY.kinds}, "XX": "Across resources"}
@@ -125,7 +127,7 @@ def _example(one: Example) -> Iterator[str]:
     yield f"`{FILE}`{' now' if one.before else ''}:"
     yield _block("yaml", one.after)
     yield f"`reconciler plan {FILE}` says:"
-    yield _block("text", plan_text(one.plan, arguments=FILE))
+    yield _block("text", plan_text(one.plan, Paper(width=WIDTH), arguments=FILE))
 
 
 def _consent(one: Example) -> Iterator[str]:

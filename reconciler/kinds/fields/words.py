@@ -35,9 +35,10 @@ def amount(known: Amount, noun: str = "") -> str:
 
 def average(known: Amount) -> str:
     """`about 2.8 GiB by their average size, at least 30 MiB and at most 8 GiB`; or only the size, if that is known."""
-    if known.about is None:
-        return size(known.most)
-    return f"about {size(known.about)} by their average size, {_between(size(known.least), size(known.most))}"
+    least, most = size(known.least), size(known.most)
+    if known.about is None or least == most:
+        return most
+    return f"about {size(known.about)} by their average size, {_between(least, most)}"
 
 
 def _between(least: str, most: str) -> str:
