@@ -14,6 +14,7 @@ from tests.package.building import ROOT, Built
 ABOUT = {"METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE"}
 SHOWN = ("examples/orders", "examples/fleet")
 """What `demo` needs beside the package."""
+LINK = re.compile(r"\]\(([^)]+)\)")
 
 
 def files(folder: str) -> dict[str, Path]:
@@ -52,7 +53,10 @@ def test_the_index_is_told_what_it_shows(built: Built) -> None:
     assert (about["Name"], about["Version"]) == ("nats-reconciler", built.version)
     assert (about["License-Expression"], about["Requires-Python"]) == ("Apache-2.0", ">=3.11")
     assert about["Description-Content-Type"] == "text/markdown"
-    assert about.get_payload() == (ROOT / "README.md").read_text(encoding="utf-8")
+    shown, readme = str(about.get_payload()), (ROOT / "README.md").read_text(encoding="utf-8")
+    assert LINK.sub("]()", shown) == LINK.sub("]()", readme)
+    for here, there in zip(LINK.findall(readme), LINK.findall(shown), strict=True):
+        assert here == there if "://" in here else re.fullmatch(rf"https://\S+/main/{re.escape(here)}", there)
 
 
 def test_without_extras_neither_a_test_server_nor_spark_is_asked_for(built: Built) -> None:
