@@ -131,6 +131,12 @@ def test_stdin_stands_alone(shell: Shell) -> None:
     assert (ran.code, "stands alone" in ran.err) == (64, True)
 
 
+def test_a_pipe_is_no_file_to_write_back_into(shell: Shell) -> None:
+    os.mkfifo(shell.folder / "pipe.yaml")
+    ran = shell("fmt", "pipe.yaml")
+    assert (ran.code, "pipe.yaml is no file to write back into; - puts stdin into form" in ran.err) == (64, True)
+
+
 def test_a_link_goes_on_leading_to_the_file_whose_mode_stays(shell: Shell) -> None:
     file = shell.folder / "there" / "a.yaml"
     file.parent.mkdir()

@@ -45,7 +45,11 @@ def fmt(
     is written. A file with errors is named and stays as it is, and so is a file that is no topology. `-` puts stdin into
     form on stdout, for editors.
     """
-    common.never((STDIN in paths and len(paths) > 1, "- is stdin, and stands alone."))
+    pipes = [path for path in paths if not check and path.exists() and not (path.is_file() or path.is_dir())]
+    common.never(
+        (STDIN in paths and len(paths) > 1, "- is stdin, and stands alone."),
+        (pipes, f"{', '.join(map(visible, map(str, pipes)))} is no file to write back into; - puts stdin into form."),
+    )
     is_stdin = paths == [STDIN]
     files, problems = _of_stdin() if is_stdin else formed_files(paths)
     if check:

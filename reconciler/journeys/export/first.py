@@ -111,12 +111,13 @@ def _at_work(topology: str, number: int) -> CannotContinue:
 
 def _nothing_free(held: ExportedAccount, owners: Mapping[str, int]) -> CannotContinue:
     theirs = ", ".join(f"{number:_} of {owner}" for owner, number in sorted(owners.items()))
-    what = f"has its owner already ({theirs})" if owners else "that is live can be said in a file, or is selected"
+    owned = f"Everything that is selected here has its owner already ({theirs})"
+    what = owned if owners else "The account holds no object that is selected and fits in a file"
     return CannotContinue(
         *held.left_out,
         Diagnostic(
             severity=Severity.ERROR, code="XX926", name="nothing-to-begin-with",
-            message=f"{'Everything that is selected here' if owners else 'Nothing'} {what}. Nothing was written.",
+            message=f"{what}. Nothing was written.",
             fix="Begin with a file of your own: --starter; or write theirs: `reconciler export --into DIR`.",
         ),
     )  # fmt: skip
