@@ -95,7 +95,7 @@ def number_of(asked: Sequence[MessagesFrom], view: View) -> int | None:
 def filter_change(change: Change, view: View) -> Found:
     """The filter of a consumer changes. The consumer keeps its position and never goes back.
 
-    It never gets pending messages that the new filter leaves out. It never gets messages before its position that the
+    It never gets pending messages that the new filter leaves out. It skips messages before its position that the
     old filter left out. Messages in flight are redelivered until they are acknowledged, whatever the new filter is.
 
     On an interest stream the server at once deletes the messages that the new filter leaves out and no other consumer
@@ -255,11 +255,11 @@ def _left_out(skipped: Amount, ending: Amount, move: _Move, fate: str) -> Iterat
 
 
 def _left_behind(missed: Amount | None) -> Iterator[str]:
-    where = "stored up to its position that the old filter left out"
+    where = "before its position that the old filter left out"
     if missed is None:
-        yield f"It never gets messages {where}; these were not counted"
+        yield f"It skips messages {where}; these were not counted"
     elif missed.most:
-        yield f"It never gets {amount(missed, 'message')} {where}"
+        yield f"It skips {amount(missed, 'message')} {where}"
 
 
 def retention_of(stream: str, view: View) -> str:
