@@ -118,7 +118,7 @@ class Change:
     origin: Address | None = None
     """Its old name (`moved:`). If it continues at the old object's position, `live` is the old object."""
     allow: tuple[Consent, ...] = ()
-    """Consent from elsewhere than the resource: from the entry that moves it, or from the top of the files."""
+    """Consent from elsewhere than the resource: from the entry that moves it, or from the top level of the files."""
     began: Config = field(default_factory=dict)
     """Its real start (null: none). It has moved on, and what the file says now counts as that."""
     where: Where = nowhere

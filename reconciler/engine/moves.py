@@ -90,9 +90,10 @@ def left_behind(changes: Mapping[Address, Change], registry: Registry) -> Iterat
     for orphan in orphans:
         alike = made.get(_likeness(orphan.live), ()) if orphan.live else ()
         if len(alike) == 1 and not orphan.reason:
-            entry = f"moved: [{{from: {orphan.address}, to: {alike[0]}, reason: …}}]"
+            entry = f"`moved: [{{from: {orphan.address}, to: {alike[0]}, reason: …}}]`"
             reason = (
-                f"{alike[0]} is new and declared alike. If it is this one under a new name, keep its position: {entry}"
+                f"{alike[0]} is new and declared alike. If it is this one under a new name, write {entry} at the top "
+                "level of the file: it then keeps its position"
             )
             yield orphan.address, replace(orphan, reason=reason)
 

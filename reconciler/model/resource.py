@@ -123,8 +123,8 @@ class Terms(Spec):
     unmanaged: tuple[str, ...] = ()
     """Paths of fields to leave as found: not compared, not remembered, not sent to a server."""
     allow: tuple[Consent, ...] = ()
-    """Consent to harmful changes of this resource, by rule and value. Consent for many stands at the top of the
-    file. Never sent to a server."""
+    """Consent to harmful changes of this resource, by rule and value. Consent for many stands at the top level of
+    the file. Never sent to a server."""
 
 
 @cache

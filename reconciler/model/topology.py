@@ -170,7 +170,7 @@ class Allowance(Consent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowed:
-    """An `allow:` entry at the top of the files, with its place."""
+    """An `allow:` entry at the top level of the files, with its place."""
 
     consent: Consent
     """What each of them is given."""

@@ -1,4 +1,4 @@
-"""`allow:` at the top of the files is checked like everything else, and names something that stands in them."""
+"""`allow:` at the top level of the files is checked like everything else, and names something that stands in them."""
 
 from __future__ import annotations
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from nats.aio.client import Client
 
 import reconciler
 from reconciler.journeys.drift.drift import Drift, Item
@@ -17,7 +20,7 @@ from reconciler.server.wire.api import JetStream, answer
 from reconciler.server.wire.attribution import Attribution
 from reconciler.server.wire.audit import SUBJECT
 from tests.cli.running import EXAMPLES
-from tests.support.accounts import Account
+from tests.support.accounts import Account, connect
 from tests.support.jetstream import done
 from tests.support.topologies import from_files, read
 
@@ -60,6 +63,7 @@ class Owner:
             names = list(dict.fromkeys(name for name, _ in deeds))
             clients = {name: await self.account.connect(name=name) for name in names}
             apis = {name: await JetStream.open(nc) for name, nc in clients.items()}
+            await self._heard_from_every_node(clients[names[0]])
             for name, deed in deeds:
                 await deed(apis[name])
             js = apis[names[0]]
@@ -71,6 +75,19 @@ class Owner:
                 await nc.close()
 
         asyncio.run(work())
+
+    async def _heard_from_every_node(self, nc: Client) -> None:
+        """Until each node of a cluster knows that somebody listens to events here: one that does not yet sends none."""
+        events = await nc.subscribe(SUBJECT)
+        for node in self.account.cluster.nodes if self.account.cluster else ():
+            there = await connect(node.url, self.account.user, self.account.password)
+            mark = {"Node": node.url}
+            while True:
+                await there.publish(SUBJECT, b"", headers=mark)
+                with suppress(TimeoutError):
+                    if (await events.next_msg(0.5)).headers == mark:
+                        break
+            await there.close()
 
 
 def updating(stream: str, **fields: Any) -> Callable[[JetStream], Awaitable[Any]]:

@@ -1,4 +1,4 @@
-"""`allow:` at the top of the files: consent for many, by address or by label, with the terms of one at an object."""
+"""`allow:` at the top level of the files: consent for many, by address or by label, with the terms of one at an object."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def test_what_a_filter_turns_to_and_has_passed_is_never_delivered(account: Accou
     assert delivered == ["s.b"] * (5 - said.quantities["missed"])
     assert said.message == (
         "it gets only what matches s.b after its position (sequence 5). The new filter leaves out 2 of 2 pending messages, which "
-        "the server does not deliver any more. It does not go back to 2 messages stored up to its position that the old filter left out"
+        "the server does not deliver any more. It does not go back to 2 messages before its position that the old filter left out"
     )
     return f"Of 5 messages that the new filter matches, {len(delivered)} are delivered; the others lie before the position."
 

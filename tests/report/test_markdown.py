@@ -49,6 +49,15 @@ def test_every_code_that_stops_a_plan_is_a_link_to_its_page() -> None:
     }
 
 
+def test_a_warning_about_an_object_that_changes_is_not_lost() -> None:
+    dropped = Diagnostic(
+        severity=Severity.WARNING, code="RV101", name="protection-dropped", address="stream/ORDERS", message="is open"
+    )
+    for form in ("markdown", "html"):
+        document = Document(topology="orders", plan=plan(limit_lowered(), diagnostics=(dropped,)))
+        assert FORMATS[form](document).count(rule_page("RV101")) == 1, form
+
+
 @pytest.mark.parametrize("trick", TRICKS, ids=range(len(TRICKS)))
 def test_nothing_that_others_wrote_becomes_markup(trick: str) -> None:
     found = pieces(said(hostile(trick)))

@@ -138,6 +138,19 @@ def test_a_resource_that_is_renamed(repository: Repository) -> None:
     assert told(reviewed())["orders"][-1] == "RV102 stream/SALES"
 
 
+def test_a_rename_that_the_files_declare_is_no_accident(repository: Repository) -> None:
+    repository.commit({"o.yaml": topology("ORDERS: {subjects: [orders.>], consumers: {old: {ack_policy: explicit}}}")})
+    moved = "moved: [{from: consumer/ORDERS/old, to: consumer/ORDERS/new, reason: fine}]\n"
+    new = "ORDERS: {subjects: [orders.>], consumers: {new: {ack_policy: explicit}}}"
+    repository.write({"o.yaml": topology(new, more=moved)})
+    assert told(reviewed()) == {"orders": ["replace consumer/ORDERS/new"]}
+    repository.write({"o.yaml": topology(new)})
+    found = reviewed()
+    assert told(found)["orders"][-1] == "RV102 consumer/ORDERS/new"
+    reasons = [change.reason for one in found.reviews for change in one.plan.changes]
+    assert any("`moved: [{from: consumer/ORDERS/old, to: consumer/ORDERS/new, reason: …}]`" in one for one in reasons)
+
+
 def test_two_revisions_are_compared_from_where_they_parted(repository: Repository) -> None:
     repository.commit({"o.yaml": ORDERS, "b.yaml": topology("B: {subjects: [b]}", "b")})
     repository.git("checkout", "--quiet", "-b", "feature")

@@ -1,4 +1,4 @@
-"""Consent at the top of the files reaches every kind: by a pattern of addresses, and by a label. Whatever a case of any rule
+"""Consent at the top level of the files reaches every kind: by a pattern of addresses, and by a label. Whatever a case of any rule
 asks consent for is given it like this."""
 
 from __future__ import annotations

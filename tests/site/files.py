@@ -315,7 +315,7 @@ def _fleet(schema: Schema) -> str:
             "No secret may stand in it: `env://NAME` and `file://PATH` say where a login is, and whoever connects looks it up.",
             "Paths are those from where the file is.",
         ],
-        ["## Keys at the top of the file"],
+        ["## Keys at the top level of the file"],
         _details(top, mappings),
         ["## Keys of a target"],
         ["A target that names its `context`, its `server` or a login does not get that of the defaults as well."],

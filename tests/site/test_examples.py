@@ -13,8 +13,21 @@ from tests.site.playing import played, stage
 
 MADE = dict(generated())
 PLAYED = [path for path in pages(ROOT) if path not in MADE]
-FOR_THE_READER = ("make", "git clone", "cd", "python3 -m venv", ". .venv", "pipx", "uv", "uvx", "pip", "docker", "helm")
-"""What commands in `sh` blocks begin with: they are about the reader's machine, and nothing of ours to run."""
+FOR_THE_READER = (
+    "make",
+    "git clone",
+    "cd",
+    "python3 -m venv",
+    ". .venv",
+    "pipx",
+    "uv",
+    "uvx",
+    "pip",
+    "docker",
+    "helm",
+    "nats",
+)
+"""What commands in `sh` blocks begin with: programs of the reader's machine, and nothing of ours to run."""
 
 
 def shown(path: Path) -> str:

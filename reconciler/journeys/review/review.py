@@ -6,7 +6,7 @@ rules that need no account, for the oldest server the files are written for and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import date
 
@@ -157,7 +157,7 @@ def _beside(pair: Pair) -> Iterator[Diagnostic]:
         before = {one.address: one for one in pair.base.resources}
         after = {one.address: one for one in pair.head.resources}
         yield from _unprotected(before, after)
-        yield from _renamed(before, after)
+        yield from _renamed(before, after, {(one.origin, one.address) for one in pair.head.moved})
 
 
 def _unprotected(before: Resources, after: Resources) -> Iterator[Diagnostic]:
@@ -170,17 +170,18 @@ def _unprotected(before: Resources, after: Resources) -> Iterator[Diagnostic]:
             )  # fmt: skip
 
 
-def _renamed(before: Resources, after: Resources) -> Iterator[Diagnostic]:
-    """Pair a name that disappeared with one that appeared with exactly the same settings."""
+def _renamed(before: Resources, after: Resources, moved: Set[tuple[Address, Address]]) -> Iterator[Diagnostic]:
+    """Pair a name that disappeared with one that appeared with exactly the same settings, unless `moved` says so."""
     gone = [one for address, one in before.items() if address not in after]
     for address, now in after.items():
         same = [one for one in gone if one.address.kind == address.kind and one.spec == now.spec]
-        if address not in before and len(same) == 1:
-            entry = f"moved: [{{from: {same[0].address}, to: {address}, reason: …}}]"
+        if address not in before and len(same) == 1 and (same[0].address, address) not in moved:
+            entry = f"`moved: [{{from: {same[0].address}, to: {address}, reason: …}}]`"
             yield Diagnostic(
                 severity=Severity.WARNING, code="RV102", name="renamed", address=str(address),
                 message=f"has the settings of {same[0].address}, which is gone: this creates a new object, and the "
                 "old one stays",
                 span=now.where(""),
-                fix=f"if it is meant to be the same one: {entry}; a plan then says how to copy what no server renames",
+                fix=f"if it is meant to be the same one, write {entry} at the top level of the file; a plan then says "
+                "how to copy what no server renames",
             )  # fmt: skip

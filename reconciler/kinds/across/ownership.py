@@ -85,8 +85,11 @@ def foreign_source(change: Change, view: View) -> Found:
     Usually somebody copied a repository and did not rename its `topology:`. Reconciler leaves alone what this
     repository does not declare, and only reports it.
 
-    Instead: rename this topology, or apply from the repository that owns it. If the files have moved, take over:
-    `--take-over REPOSITORY`, as the message names it.
+    A repository is known by the URL of its remote `origin`. Without a remote it is known by its first commit, as
+    `root:COMMIT`, so the same repository counts as another one after its remote was added or changed.
+
+    Instead: rename this topology, or apply from the repository that owns it. If the files have moved, or the remote has
+    changed, take over: `--take-over REPOSITORY`, as the message names it.
     """
     owned = change.owned
     if (
@@ -100,7 +103,8 @@ def foreign_source(change: Change, view: View) -> Found:
     return Finding(
         outcome=Outcome.WARNS if change.action is Action.ORPHAN else Outcome.REFUSED,
         message=f"it was applied from {owned.source}{_gone(change)}; this repository is {view.source}",
-        fix="rename this topology, or apply from the repository that owns it; if the files have moved here, take over: "
+        fix="rename this topology, or apply from the repository that owns it; if the files have moved here, or the "
+        "remote of this repository was added or changed, take over: "
         f"--take-over {shlex.quote(owned.taken_from or owned.source)}",
     )
 

@@ -255,7 +255,7 @@ def _left_out(skipped: Amount, ending: Amount, move: _Move, fate: str) -> Iterat
 
 
 def _left_behind(missed: Amount | None) -> Iterator[str]:
-    where = "stored up to its position that the old filter left out"
+    where = "before its position that the old filter left out"
     if missed is None:
         yield f"It does not go back to messages {where}; these were not counted"
     elif missed.most:

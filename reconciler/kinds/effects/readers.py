@@ -146,7 +146,9 @@ def _why(stream: str, consumers: Mapping[str, Info], behind: Mapping[str, Amount
     if not in_bounds or not going.messages.is_exact:
         return ""
     if going.before and not _config(stream, view).get("allow_direct") and not all(_takes_all(one) for one in in_bounds):
-        return " (only bounds: without allow_direct a server does not count what a filter matches from the middle of a stream on)"
+        return (
+            " (only bounds: without allow_direct, a server does not count a filter's messages from a given sequence on)"
+        )
     return " (only bounds: the server does not tell which messages it has acknowledged)"
 
 

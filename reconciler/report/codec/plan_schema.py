@@ -364,7 +364,7 @@ def _declared() -> Schema:
         },
         moved=_all(move) | says("As in the file."),
         guards=_all(guard) | says("As in the file."),
-        allow=_all(consent) | says("As at the top of the files."),
+        allow=_all(consent) | says("As at the top level of the files."),
         ignore_drift=_all(ignored) | says("As in the file."),
     )
 

@@ -131,6 +131,13 @@ def findings(document: Document) -> list[ReportedFinding]:
     return sorted(dict.fromkeys(found), key=_rank)
 
 
+def apart(document: Document) -> list[ReportedFinding]:
+    """Return the findings that no change shows itself: diagnostics, and verdicts on what does not change."""
+    diagnosed = set(_diagnosed(document))
+    own = {change.address for change in document.changes}
+    return [one for one in findings(document) if one in diagnosed or one.address not in own]
+
+
 def _rank(one: ReportedFinding) -> tuple[object, ...]:
     place = one.place or SourceSpan("", 0, 0, 0, 0)
     return [*Severity].index(one.severity), one.rank, place, one.address, one.code, one.message

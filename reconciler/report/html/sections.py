@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from reconciler.model.diagnostic import Severity
-from reconciler.report.document.document import Document, ReportedFinding, findings
+from reconciler.report.document.document import Document, ReportedFinding, apart
 from reconciler.report.document.effects import effects
 from reconciler.report.document.entries import ChangeEntry, Section
 from reconciler.report.document.headline import heading, to_be_typed, totals, what_next
@@ -43,9 +43,8 @@ class Shown:
 
     @property
     def beside(self) -> list[ReportedFinding]:
-        """Return findings about no change: wrong files, unused consents, problems of the run itself."""
-        own = {one.address for one in self.document.changes}
-        return [one for one in findings(self.document) if one.address not in own or one.standing in ("error", "note")]
+        """Return findings that no change shows: wrong files, unused consents, problems of the run itself."""
+        return apart(self.document)
 
 
 def report(shown: Shown, controls: Markup | None) -> Markup:

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from reconciler.changes.plan import PlannedChange
 from reconciler.report.document.blocks import mark, removal
-from reconciler.report.document.document import Document, ReportedFinding, findings
+from reconciler.report.document.document import Document, ReportedFinding, apart
 from reconciler.report.document.effects import many
 from reconciler.report.document.entries import ChangeEntry, Section, entries
 from reconciler.report.document.fields import paths
@@ -135,8 +135,7 @@ def _size(text: str) -> int:
 
 def _sections(document: Document) -> Iterator[Section_]:
     changes = entries(document.changes)
-    own = {change.address for change in document.changes}
-    found = [one for one in findings(document) if one.address not in own or one.standing in ("error", "note")]
+    found = apart(document)
     wrong = [one for one in found if one.standing == "error"]
     stopped = [entry for entry in changes if entry.section in _STOPPED]
     yield (
