@@ -118,6 +118,11 @@ class Verdict:
         return self.blocks and self.outcome is Outcome.REFUSED
 
     @property
+    def is_final(self) -> bool:
+        """Does it stop the change whatever anybody consents to?"""
+        return self.refuses and not self.consentable
+
+    @property
     def is_loss(self) -> bool:
         """It costs messages or a position, whether or not that needs a consent of its own."""
         return self.code[2:3] == "3" and self.reaction is Reaction.HARMS

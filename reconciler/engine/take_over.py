@@ -1,6 +1,6 @@
 """New owners: records of another owner that this topology takes over, because its file or the user says so.
 
-`--take-over FROM` is about what is declared or removed here, and FROM is its owner. `moved:` with `topology/OLD` is
+`--take-over FROM` is about what is declared, renamed or removed here, and FROM is its owner. `moved:` with `topology/OLD` is
 about everything that OLD owns: the owner has a new name. Nothing is written on the objects, so both cost nothing. What
 another topology of the same run gives up first then has no owner.
 """
@@ -24,7 +24,8 @@ Ledger = Mapping[Address, Owned]
 def taken_over(topology: Topology, ledger: Ledger, options: RunOptions) -> dict[Address, Owned]:
     """The records after everything has changed owners that shall."""
     take_over, today = options.take_over, options.day
-    wanted = {one.address for one in topology.resources} | {one.address for one in topology.removed}
+    wanted = {one.address for one in topology.resources if not one.external}
+    wanted |= {one.address for one in topology.removed} | {one.origin for one in topology.moved}
     renamed = {
         one.origin.name for one in topology.moved if one.is_of_topology and not (one.until and today > one.until)
     }
@@ -74,6 +75,7 @@ def idle(take_over: Iterable[str], ledger: Ledger) -> Iterator[Diagnostic]:
         if owner not in taken:
             yield Diagnostic(
                 severity=Severity.WARNING, code="XX915", name="takes-nothing-over",
-                message=f"--take-over {shlex.quote(owner)} takes over nothing: {owner} owns nothing that is declared or removed here",
+                message=f"--take-over {shlex.quote(owner)} takes over nothing: "
+                f"{owner} owns nothing that is declared, renamed or removed here",
                 fix="leave it out, or name the owner as the refusal (XX101, XX102) does",
             )  # fmt: skip

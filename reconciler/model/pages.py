@@ -75,7 +75,7 @@ APPLY = {
     "AP202": Page("more-than-consented", "At apply, the change would lose more than was agreed to: more than `upto` of the consent, more than twice what the plan said, or something that the plan did not mention.", "plan again, and consent to the quantities it shows now"),
     "AP203": Page("no-longer-allowed", "Since the plan was made, a rule has come to object to one of its changes, or a removal has ended (`until`).", "plan again, and see why"),
     "GB101": Page("cannot-be-undone", "Going back to an earlier revision would undo a change that the server does not allow anybody to undo, or that a rule here forbids to undo.", "leave it as it is now, or follow the page of the rule"),
-    "GB102": Page("starts-over", "Going back to an earlier revision recreates an object that was deleted since, but without its messages, entries or position.", "restore a backup, if there is one"),
+    "GB102": Page("starts-over", "Going back to an earlier revision recreates an object that was deleted since, but without its messages, entries or position.", "restore a backup before you apply, if there is one"),
     "GB103": Page("gone-meanwhile", "Going back to an earlier revision raises a limit or stores subjects again. What was removed, or not stored, in the meantime stays lost.", "publish the messages again, or copy them from a mirror or a backup"),
     "AP204": Page("no-longer-possible", "Since the plan was made, something that one of its changes depends on has become unreadable or impossible.", "plan again, and see why"),
     "LE101": Page("record-unreadable", "A record in the bucket `reconciler` cannot be used. The resource counts as not remembered.", "if a newer version wrote the record, use that version; otherwise delete its key"),

@@ -1,7 +1,8 @@
-"""Whose it becomes: only what is declared or removed here, only from the owner that was named, only while the entry counts."""
+"""Whose it becomes: only what is declared, renamed or removed here, only from the owner that was named, only while the entry counts."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -17,6 +18,12 @@ from reconciler.model.topology import Moved, Removed, Topology
 
 TODAY = date(2026, 6, 1)
 A, B, C = (Address.of("stream", name) for name in "ABC")
+
+
+class External(Terms):
+    """A kind of which the file may say that somebody else manages it."""
+
+    external: bool
 
 
 def topology(*moved: Moved) -> Topology:
@@ -53,6 +60,18 @@ def test_what_is_declared_or_removed_here_is_taken_from_the_owner_that_was_named
     found = taken_over(topology(), LEDGER, told(("other",)))
     assert owners(found) == {"A": ("mine", "other"), "B": ("mine", "other"), "C": ("other", "")}
     assert found[A].source is None, "whoever applies it next says where it comes from"
+
+
+def test_what_only_stands_around_what_is_declared_is_not_taken() -> None:
+    around = replace(topology(), resources=(Declared(address=A, spec=External(external=True)),))
+    assert owners(taken_over(around, LEDGER, told(("other",)))) == {
+        "A": ("other", ""), "B": ("mine", "other"), "C": ("other", ""),
+    }  # fmt: skip
+
+
+def test_what_gets_a_new_name_here_is_taken() -> None:
+    new_name = Moved(origin=C, address=A)
+    assert owners(taken_over(topology(new_name), LEDGER, told(("other",))))["C"] == ("mine", "other")
 
 
 def test_from_anybody_else_nothing_is_taken() -> None:
@@ -104,7 +123,7 @@ def test_an_owner_that_owns_nothing_here_is_said() -> None:
     assert (said.code, said.name, said.severity) == ("XX915", "takes-nothing-over", Severity.WARNING)
     assert (
         said.message
-        == "--take-over misspelt takes over nothing: misspelt owns nothing that is declared or removed here"
+        == "--take-over misspelt takes over nothing: misspelt owns nothing that is declared, renamed or removed here"
     )
     assert said.fix == "leave it out, or name the owner as the refusal (XX101, XX102) does"
 

@@ -20,7 +20,7 @@ from tests.drift.account import updating
 from tests.drift.looking import APPLIED, look, seen
 from tests.drift.test_standing import NEW
 from tests.support.accounts import Account
-from tests.support.jetstream import talk
+from tests.support.jetstream import done, talk
 from tests.support.topologies import scene
 
 DAY = 86_400_000_000_000
@@ -91,6 +91,19 @@ def test_what_no_server_takes_back_is_not_offered_to_be_put_back(shell: Shell, a
     talk(account, updating("T", max_msgs=5))
     both = shell("drift", file, *where)
     assert ("Nothing puts back stream/S (ST203)." in both.out, "--restore" in both.out) == (True, True), both
+
+
+def test_the_rest_of_what_no_server_takes_back_can_be_put_back(shell: Shell, account: Account) -> None:
+    where = ["--server", account.url, "--user", account.user, "--password", account.password]
+    file = shell.write("reconciler: 1\ntopology: t\nstreams: {S: {subjects: [s], max_msgs: 9}}\n")
+    assert shell("apply", file, "--yes", *where).code == 0
+    talk(account, updating("S", deny_purge=True, max_msgs=5))
+    told = shell("drift", file, *where).out
+    assert "Nothing puts back deny_purge of stream/S (ST203)." in told
+    assert "Write what is live there into the file, and --restore puts back the rest." in told
+    shell.write("reconciler: 1\ntopology: t\nstreams: {S: {subjects: [s], max_msgs: 9, deny_purge: true}}\n")
+    assert shell("drift", file, "--restore", "--yes", *where).code == 0
+    assert done(talk(account, lambda js: js.read("STREAM.INFO.S")))["config"]["max_msgs"] == 9
 
 
 def test_who_did_it_stands_beside_what_was_done(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def test_what_was_removed_and_is_there_again_is_said_to_be(minor: str, tmp_path:
         there.apply(REMOVED)
         there.comes_back("S")
         changes = {one.address: one for one in there.planned(REMOVED)}
-        assert "it was removed or given up, and exists again" in refusal(changes["stream/S"])
+        assert "it was removed and exists again, since somebody recreated it" in refusal(changes["stream/S"])
         there.apply(S)
         there.apply(REMOVED)
         assert there.planned(REMOVED) == []

@@ -53,6 +53,15 @@ def test_it_says_what_going_back_does_not_bring_back(someone: Someone) -> None:
     assert set(said(plan)) >= {"GB101 stream/A", "GB102 stream/GONE", "GB102 consumer/A/c"}
 
 
+def test_a_copy_that_is_recreated_copies_again_and_is_restored_before_the_apply_or_never(someone: Someone) -> None:
+    copies = "streams: {A: {subjects: [a]}, M: {mirror: {name: A}}, ALL: {sources: [{name: A}]}}\n"
+    committed(someone, {"streams/a.yaml": HEADER + copies})
+    committed(someone, {"streams/a.yaml": HEADER + "streams: {A: {subjects: [a]}}\n"})
+    found = said(planned(someone, "streams", "--revision", "HEAD~1"))
+    assert found["GB102 stream/M"].startswith("is recreated and copies what its origin still holds")
+    assert found["GB102 stream/ALL"].startswith("is recreated and copies what its sources still hold")
+
+
 def test_wider_limits_and_subjects_do_not_bring_messages_back(someone: Someone) -> None:
     committed(someone, {"streams/a.yaml": HEADER + NEW.replace("[a]", "[a, b]").replace("3d", "7d")})
     committed(someone, {"streams/a.yaml": HEADER + NEW})

@@ -107,7 +107,14 @@ class Item:
     def refusals(self) -> list[str]:
         """Codes of the rules that refuse to put it back, whatever consent there is."""
         said = (*self.verdicts, *(verdict for one in self.fields if one.counts for verdict in one.verdicts))
-        return list(dict.fromkeys(verdict.code for verdict in said if verdict.refuses and not verdict.consentable))
+        return list(dict.fromkeys(verdict.code for verdict in said if verdict.is_final))
+
+    @property
+    def stuck(self) -> list[str]:
+        """Drifted fields that nothing puts back, where the rest of the object can be."""
+        final = [one.path for one in self.fields if one.counts and any(verdict.is_final for verdict in one.verdicts)]
+        is_whole = any(verdict.is_final for verdict in self.verdicts)
+        return [] if is_whole or len(final) == sum(one.counts for one in self.fields) else final
 
     @property
     def is_quiet(self) -> bool:

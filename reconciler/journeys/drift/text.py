@@ -228,6 +228,10 @@ def _next(drift: Drift, arguments: str, paper: Paper) -> list[str]:
     return [line for said in _advice(drift, arguments) for line in paper.wrapped(said)]
 
 
+def _of(item: Item) -> str:
+    return f"{listed(item.stuck)} of {visible(item.address)}" if item.stuck else visible(item.address)
+
+
 def _advice(drift: Drift, arguments: str) -> Iterator[str]:
     command = f"reconciler drift {arguments}".rstrip()
     if not drift.ledger_known:
@@ -240,6 +244,8 @@ def _advice(drift: Drift, arguments: str) -> Iterator[str]:
         yield f"To put it back: {command} --restore"
     if kept:
         codes = ", ".join(dict.fromkeys(code for item in kept for code in item.refusals))
-        yield f"Nothing puts back {listed([visible(item.address) for item in kept])} ({codes})."
+        yield f"Nothing puts back {listed([_of(item) for item in kept])} ({codes})."
+        if any(item.stuck for item in kept):
+            yield "Write what is live there into the file, and --restore puts back the rest."
     if any(one.counts and one.is_sayable for item in drift.items for one in item.fields):
         yield f"To keep it and change the files: {command} --accept"

@@ -16,7 +16,7 @@ from reconciler.documents.find.git_tree import GitTree
 from reconciler.documents.find.revision import origin
 from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import Diagnostic, Severity
-from reconciler.model.resource import Json
+from reconciler.model.resource import Config, Json
 from reconciler.model.run_options import Origin
 
 BOUNDS = frozenset({"max_age", "max_msgs", "max_bytes", "max_msgs_per_subject", "ttl", "history"})
@@ -49,7 +49,7 @@ def _lasting(change: PlannedChange, left: Sequence[str]) -> Iterator[Diagnostic]
     if stays is not None:
         yield _said(change, "GB101", "cannot-be-undone", f"cannot be undone, because {_why(stays)}", stays.fix)
     elif change.action is Action.CREATE:
-        yield _made_anew(change, left)
+        yield _recreated(change, left)
     elif change.action is Action.UPDATE:
         yield from (one for field in change.fields if (one := _not_back(change, field)))
 
@@ -59,17 +59,27 @@ def _why(verdict: Verdict) -> str:
     return f"{message[:1].lower()}{message[1:]} ({verdict.code})"
 
 
-def _made_anew(change: PlannedChange, left: Sequence[str]) -> Diagnostic:
+def _recreated(change: PlannedChange, left: Sequence[str]) -> Diagnostic:
     """`left` holds the addresses that the earlier files do not know; a consumer among them may be this one under a
     newer name."""
     if REGISTRY[change.address.split("/")[0]].backing is not None:
-        message = "is recreated empty: the messages it held when it was deleted do not come back"
-        return _said(change, "GB102", "starts-over", message, "restore a backup after the apply, if you have one")
+        return _said(
+            change, "GB102", "starts-over", _empty(change.record.fields if change.record else {}),
+            "restore a backup before you apply, if you have one: a server restores no stream that exists",
+        )  # fmt: skip
     message = (
         "is recreated: nothing remembers its position from before it was deleted, so it starts where its file says"
     )
     beside = next((one for one in left if one.rpartition("/")[0] == change.address.rpartition("/")[0]), None)
     return _said(change, "GB102", "starts-over", message, _still_there(change, beside) if beside else None)
+
+
+def _empty(made: Config) -> str:
+    if made.get("mirror"):
+        return "is recreated and copies what its origin still holds; nothing else that it held comes back"
+    if made.get("sources"):
+        return "is recreated and copies what its sources still hold; nothing else that it held comes back"
+    return "is recreated empty: the messages it held when it was deleted do not come back"
 
 
 def _still_there(change: PlannedChange, beside: str) -> str:

@@ -31,17 +31,20 @@ def foreign_owner(change: Change, view: View) -> Found:
     Instead: remove it from one of the two; `forget:` in the other topology gives it up without touching it. Or take it
     over: `plan` and `apply` with `--take-over OWNER` make it this topology's own.
     """
-    renamed = view.ledger.get(change.address) if change.origin else None  # `owned` is what it was called until now
-    records = [(change.address, record) for record in (change.owned, renamed) if record]
+    renamed = view.ledger.get(change.address) if change.origin else None  # `owned` is of the object that changes
+    own = _own_name(change)
+    records = [(own, change.owned), (change.address, renamed)]
     records += [(other, view.ledger[other]) for other in _other_names(change, view)]
-    found = next(((name, record.topology) for name, record in records if record.topology != view.topology), None)
+    found = next(((name, one.topology) for name, one in records if one and one.topology != view.topology), None)
     if found is None:
         return None
     name, owner = found
-    called, declare = (f", as {name}", f"declare it as {name} and ") if name != change.address else ("", "")
+    called = f", as {name}" if name != change.address else ""
+    is_another = name not in (own, change.address)
+    declare, gone = (f"declare it as {name} and ", "") if is_another else ("", _gone(change, name))
     return Finding(
         outcome=Outcome.REFUSED,
-        message=f"topology `{owner}` owns this{called}{_gone(change)}; this topology is `{view.topology}`",
+        message=f"topology `{owner}` owns this{called}{gone}; this topology is `{view.topology}`",
         fix=f"remove it here, or let `{owner}` give it up with forget: [{name}], "
         f"or {declare}take it over: --take-over {shlex.quote(owner)}",
     )
@@ -67,9 +70,14 @@ def _foreign(view: View) -> dict[str, list[Address]]:
     return found
 
 
-def _gone(change: Change) -> str:
+def _own_name(change: Change) -> Address:
+    """What the object that changes is called until then."""
+    return change.live.address if change.live else change.address
+
+
+def _gone(change: Change, name: Address) -> str:
     """A resource that does not exist can still have an owner."""
-    is_there = change.live is not None and change.live.address == change.address
+    is_there = change.live is not None and change.live.address == name
     return "" if is_there else ", which does not exist now"
 
 
@@ -102,7 +110,7 @@ def foreign_source(change: Change, view: View) -> Found:
         return None
     return Finding(
         outcome=Outcome.WARNS if change.action is Action.ORPHAN else Outcome.REFUSED,
-        message=f"it was applied from {owned.source}{_gone(change)}; this repository is {view.source}",
+        message=f"it was applied from {owned.source}{_gone(change, _own_name(change))}; this repository is {view.source}",
         fix="rename this topology, or apply from the repository that owns it; if the files have moved here, or the "
         "remote of this repository was added or changed, take over: "
         f"--take-over {shlex.quote(owned.taken_from or owned.source)}",
@@ -157,9 +165,9 @@ def _there_again(change: Change, view: View) -> Finding | None:
     if entry is None or not view.ledger_known:
         return None
     what = (
-        "it was removed or given up, and exists again"
+        "a topology gave it up; or it was removed and exists again, since"
         if entry.deleted
-        else "the live object is not the one that was applied"
+        else "the live object is not the one that was applied:"
     )
     kind, names = address.kind, " ".join(address.names)
     by_hand = f"nats {kind} rm {names}" if kind in ("stream", "consumer") else "by hand"
@@ -167,7 +175,7 @@ def _there_again(change: Change, view: View) -> Finding | None:
     gone = f"if it is the one that was to be deleted, delete it ({by_hand}); or {adopt}; then remove it"
     return Finding(
         outcome=Outcome.REFUSED,
-        message=f"{what}: somebody recreated it, or its server or that of bucket {BUCKET} lost its last writes, as after a power "
+        message=f"{what} somebody recreated it, or its server or that of bucket {BUCKET} lost its last writes, as after a power "
         "cut. Reconciler never destroys an object that it does not know to be this topology's own",
         fix=gone if change.action is Action.DELETE else f"{adopt}; then {'move' if change.origin else 'change'} it",
     )
