@@ -70,9 +70,7 @@ def _arriving(
             intent=intent,
             origin=entry.origin,
             allow=_consent(entry, kind),
-            reason=unfinished.RESUMED
-            if change.intent
-            else f"it continues at the position of {entry.origin}, which is deleted",
+            reason=unfinished.RESUMED if change.intent else f"it is {entry.origin} under a new name",
         ),
     )
     # It is part of that one change: no orphan, and gone for every rule that reads what will exist.
@@ -93,7 +91,7 @@ def left_behind(changes: Mapping[Address, Change], registry: Registry) -> Iterat
             entry = f"`moved: [{{from: {orphan.address}, to: {alike[0]}, reason: …}}]`"
             reason = (
                 f"{alike[0]} is new and declared alike. If it is this one under a new name, write {entry} at the top "
-                "level of the file: it then keeps its position"
+                "level of the file: it then keeps its position, if the server knows it"
             )
             yield orphan.address, replace(orphan, reason=reason)
 

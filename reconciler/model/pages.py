@@ -174,7 +174,7 @@ GROUPS = {
     "GR131": Page("no-members", "The group has no members, so nobody consumes it.", "declare members and apply"),
     "GR132": Page("surplus-members", "The group has more members than partitions: some never get a message.", "remove some members"),
     "GR133": Page("mappings-with-filters", "A group with mappings and several filters makes the reference create a consumer that the server refuses. Other implementations name each partition once, and their members can consume.", "use plain members, or one filter"),
-    "GR140": Page("member-absent", "A member has no consumer: no instance of it runs, and its partitions stand still.", "start an instance, or remove the member"),
+    "GR140": Page("member-absent", "A member has no consumer: no instance of it runs, and its partitions stand still.", "start an instance, or remove the member of an elastic group"),
     "GR141": Page("member-not-pinned", "A member's consumer serves no client.", "start an instance, or end a stale pin with `groups step-down`"),
     "GR142": Page("unknown-consumer", "A consumer of a group's work queue belongs to no member. Two consumers cannot share a partition there, so it keeps members out.", "end the instances that use it"),
     "GR143": Page("old-priority-group", "A member's consumer has the form that versions before November 2025 gave it. Instances of the two forms delete each other's consumers.", "stop all instances, delete the consumer, and start one version"),

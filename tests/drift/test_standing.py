@@ -80,7 +80,7 @@ def test_what_the_file_renamed_since_is_pending_and_no_drift(tmp_path: Path) -> 
     found = look(tmp_path, RENAMED, CALLED)
     one = item(found, "consumer/S/new")
     assert (one.standing, found.exit_code) == (Standing.PENDING, 0)
-    assert one.reason == "it continues at the position of consumer/S/old, which is deleted; not applied yet"
+    assert one.reason == "it is consumer/S/old under a new name; not applied yet"
 
 
 def test_what_somebody_changed_under_its_old_name_drifted(tmp_path: Path) -> None:

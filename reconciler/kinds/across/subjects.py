@@ -12,6 +12,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.afterwards.streams import afterwards, config_of
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide, storable
+from reconciler.model.resource import Address
 
 
 @rule("XX201", "subject-overlap", needs=("neighbours",), err_code=10065)
@@ -34,10 +35,19 @@ def subject_overlap(change: Change, view: View) -> Iterator[Finding]:
                 yield Finding(
                     outcome=Outcome.REFUSED,
                     path=f"subjects[{index}]" if change.address.kind == "stream" else "",
-                    fix="narrow one of them, or let one stream source the other",
+                    fix=f"narrow one of them, or let one stream source the other{_renamed(change, other, view)}",
                     message=f"`{subject}` overlaps with `{theirs}` of stream {other}",
                 )
                 break
+
+
+def _renamed(change: Change, other: str, view: View) -> str:
+    """A new stream that wants the subjects of one that is declared no more is often that one under a new name."""
+    there = view.changes.get(Address.of("stream", other))
+    if change.action is not Action.CREATE or there is None or there.action is not Action.ORPHAN:
+        return ""
+    entry = f"moved: [{{from: {there.address}, to: {change.address}, reason: …}}]"
+    return f". If this is {other} under a new name, write {entry} at the top level of the file: the plan then prints the way"
 
 
 @lru_cache(maxsize=4)

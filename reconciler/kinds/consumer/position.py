@@ -54,7 +54,7 @@ def made_anew(change: Change, view: View, refusal: Finding) -> Finding:
     return replace(
         refusal,
         outcome=Outcome.REPLACES,
-        message=f"{refusal.message} Apply can recreate it at its position: {_comes_again(again, unacknowledged)}.",
+        message=f"{refusal.message} Apply can recreate it at its position: {_comes_again(again, unacknowledged, change)}.",
         quantities={"redelivered": again, "unacknowledged": unacknowledged},
     )
 
@@ -87,15 +87,14 @@ def follows_from_the_switch(change: Change, path: str) -> bool:
     return path != "deliver_subject" and pulled != pulls and change.becomes(path) is None
 
 
-def _comes_again(again: Amount, unacknowledged: int) -> str:
+def _comes_again(again: Amount, unacknowledged: int, change: Change) -> str:
     if not again.most:
         return "nothing is redelivered"
     if again.is_exact:
         return f"the server redelivers {amount(again, 'message')} that {verb(again.most, 'are')} not yet acknowledged"
-    return (
-        f"the server redelivers {amount(again, 'message')}, {some(unacknowledged)} not yet acknowledged and the others "
-        "acknowledged out of order"
-    )
+    gives_up = (change.was("max_deliver") or -1) > 0
+    others = f"acknowledged out of order{', or given up at max_deliver' if gives_up else ''}"
+    return f"the server redelivers {amount(again, 'message')}, {some(unacknowledged)} in flight and the others {others}"
 
 
 def _immovable(change: Change, view: View) -> str:
@@ -215,8 +214,8 @@ def placeholder(name: str) -> str:
 
 
 def consequences(change: Change, view: View) -> Iterable[Consequence]:
-    """What a replacement means for messages and clients."""
-    if change.action is not Action.REPLACE:
+    """What a replacement means for messages and clients, where there can be one."""
+    if change.action is not Action.REPLACE or (change.intent is None and _immovable(change, view)):
         return
     is_being_finished = change.intent is not None and (change.live is None or not change.fields)
     lines = _of_the_rest(change, view) if is_being_finished else _of_all(change, view)

@@ -31,7 +31,8 @@ def absent(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
         if member.info is None and group.queue is not None and member.partitions:
             yield warning(
                 "GR140", group.address, f"member {member.name} has no consumer: no instance of it runs{_waiting(group, member, evidence)}",
-                f"start an instance of {member.name}, or remove it from the members: the others get its partitions",
+                f"start an instance of {member.name}"
+                + (", or remove it from the members: the others get its partitions" if group.is_elastic else ""),
             )  # fmt: skip
 
 

@@ -30,7 +30,7 @@ EMPTIES = Version(2, 15)
 def interest_retention(change: Change, view: View) -> Found:
     """Retention changes from limits to interest on a stream that holds messages.
 
-    The server at once deletes the messages that every consumer has acknowledged. If there is no consumer, servers from
+    The server at once deletes the messages that no consumer wants any more. If there is no consumer, servers from
     2.15 on delete all messages. From then on, the server does not store a message that no consumer wants.
 
     Apply creates the plan's new consumers first, so the messages they want stay. Messages that no consumer has received
@@ -79,10 +79,12 @@ def _without_interest(change: Change, view: View, messages: int) -> tuple[Amount
     wanted = min(messages, takers[furthest].wants)
     wants = "still wants" if furthest in view.snapshot.consumers.get(change.address.name, {}) else "will want"
     going = Amount(0, min(messages - wanted, sum(one.done for one in takers.values())))
-    still = f"{furthest} {wants} {some(wanted)}" if wanted else ""
+    others = sum(one.wants > 0 for one in takers.values()) - 1
+    more = f", and {some(others, 'other consumer')} no more than that" if others > 0 else ""
+    still = f"{furthest} {wants} {some(wanted)}{more}" if wanted else ""
     if not going.most:
         return going, f"apply deletes none of {stored}: {still or 'no consumer has acknowledged any'}"
-    words = f"apply deletes {amount(going)} of {stored}, those that every consumer has acknowledged"
+    words = f"apply deletes {amount(going)} of {stored}, those that no consumer wants any more"
     return going, words + (f"; {still}" if still else "")
 
 
