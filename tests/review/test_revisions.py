@@ -132,6 +132,19 @@ def test_consent_to_what_only_the_account_can_count_is_taken_at_its_word(reposit
     assert (one.plan.exit_code, one.plan.diagnostics) == (0, ())
 
 
+@pytest.mark.parametrize(("until", "says"), [("2026-03-01", True), ("2026-02-28", False)])
+def test_what_the_files_consent_to_is_said_with_what_is_not_judged(
+    repository: Repository, until: str, says: bool
+) -> None:
+    repository.commit({"o.yaml": ORDERS})
+    allow = f"allow: [{{code: ST301, to: 1h, reason: last year, until: {until}}}]"
+    repository.write({"o.yaml": topology(f"ORDERS: {{subjects: [orders.>], max_age: 1h, {allow}}}")})
+    ((change,),) = (one.plan.changes for one in reviewed().reviews)
+    said = [one.message for one in change.consequences]
+    assert any("ST301 limit-lowered" in message for message in said)
+    assert ("The files consent to ST301 to 1h: last year" in said) is says
+
+
 def test_a_resource_that_is_renamed(repository: Repository) -> None:
     repository.commit({"o.yaml": ORDERS})
     repository.write({"o.yaml": topology("SALES: {subjects: [orders.>]}")})

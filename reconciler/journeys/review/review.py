@@ -10,8 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import date
 
+from reconciler.changes.consent import is_over, reaching
 from reconciler.changes.diff import Action, Consequence
 from reconciler.changes.plan import Plan, PlannedChange
+from reconciler.changes.view import View
 from reconciler.engine.compare import compare
 from reconciler.engine.decide import decide, questions
 from reconciler.engine.judging import judged_all
@@ -118,7 +120,7 @@ def _planned(head: Topology, snapshot: Snapshot, today: date) -> tuple[Plan, dic
         if view.changes[address].action is Action.CREATE:
             found[address] = [unless_live(verdict, older) for verdict in verdicts]
     plan = decide(view, REGISTRY, options, found, watched.left)
-    changes = tuple(_as_far_as_known(change, watched) for change in plan.changes if not _only_renews(change))
+    changes = tuple(_as_far_as_known(change, watched, today) for change in plan.changes if not _only_renews(change))
     return replace(plan, changes=changes), {code: len(all_) for code, all_ in sorted(watched.left.items())}
 
 
@@ -127,15 +129,28 @@ def _only_renews(change: PlannedChange) -> bool:
     return change.action is Action.ADOPT and not change.adopts and not change.reason
 
 
-def _as_far_as_known(change: PlannedChange, watched: Watched) -> PlannedChange:
+def _as_far_as_known(change: PlannedChange, watched: Watched, today: date) -> PlannedChange:
     """Leave out where a replacement would resume, and what it would redeliver: nobody measured that."""
     known = () if change.action is Action.REPLACE else change.consequences
     address = Address.parse(change.address)
-    left = (code for code, addresses in sorted(watched.left.items()) if address in addresses)
-    silent = [f"{code} {RULES[code].name}" for code in left if RULES[code].needs & ABOUT_IT]
-    more = [Consequence(message=f"Not judged offline: {', '.join(silent)}.")] if silent else []
+    left = [code for code, addresses in sorted(watched.left.items()) if address in addresses]
+    silent = [code for code in left if RULES[code].needs & ABOUT_IT]
+    more = []
+    if silent:
+        named = ", ".join(f"{code} {RULES[code].name}" for code in silent)
+        more.append(Consequence(message=f"Not judged offline: {named}."))
+        more += _consents(watched.calm, address, silent, today)
     verdicts = tuple(watched.told(verdict, RULES[verdict.code].doc) for verdict in change.verdicts)
     return replace(change, consequences=(*known, *more), verdicts=verdicts)
+
+
+def _consents(view: View, address: Address, codes: Sequence[str], today: date) -> Iterator[Consequence]:
+    """What the files allow here already: a plan may ask for nothing more."""
+    terms = view.changes[address].terms
+    for one in (*terms.allow, *reaching(address, terms.labels, view.allow)):
+        if one.code in codes and not is_over(one, today):
+            value = "" if one.to is None else f" to {one.to}"
+            yield Consequence(message=f"The files consent to {one.code}{value}: {one.reason}", code=one.code)
 
 
 def _with_objections(plan: Plan, older: Plan) -> Plan:
