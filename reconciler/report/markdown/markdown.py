@@ -13,7 +13,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from reconciler.changes.plan import PlannedChange
-from reconciler.report.document.blocks import mark, removal
+from reconciler.report.document.blocks import at_rest, mark, removal
 from reconciler.report.document.document import Document, ReportedFinding, apart
 from reconciler.report.document.effects import many
 from reconciler.report.document.entries import ChangeEntry, Section, entries
@@ -191,7 +191,8 @@ def _is_plain(entry: ChangeEntry) -> bool:
 
 def _line(entry: ChangeEntry, document: Document) -> str:
     waits = f" waits for {code(entry.first.blocked_by)}" if entry.first.blocked_by else ""
-    return f"- {code(mark(entry))} {_named(entry, document)}{along(entry)}{waits}{_reason(entry.first)}"
+    kept = f" {prose(sentence(at_rest(entry)))}" if entry.section is Section.ORPHAN else ""
+    return f"- {code(mark(entry))} {_named(entry, document)}{along(entry)}{waits}{kept}{_reason(entry.first)}"
 
 
 def _entry(entry: ChangeEntry, document: Document) -> str:
