@@ -72,7 +72,6 @@ class Document:
     """The plan is carried out right away, so the report names no next command."""
     is_asked_about: bool = False
     """A question follows, and stands below everything that needs to be read before it."""
-    """A question follows, which is to stand below all that needs to be read before it."""
     seconds: float | None = None
     paper: Paper = field(default_factory=Paper)
     """The width and colours for text."""

@@ -41,6 +41,7 @@ from reconciler.server.read.target import leader_versions, target
 from reconciler.server.wire.api import NO_CONSUMER, NO_STREAM, Answer, JetStream, NoAnswer, Refusal, Silence
 
 RESERVED = (BUCKET, "static-consumer-groups", "elastic-consumer-groups")
+"""Buckets whose entries are read: our own, and those of kinds that are keys of a bucket."""
 PARTS = {BUCKET: ("id", f"{PREFIX}.>", f"{intents.PREFIX}.>", "lease.>")}
 """Keys that matter to a plan, where that is not all of them: the journal only grows."""
 JETSTREAM_OFF = 10039
