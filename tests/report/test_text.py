@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 from reconciler.changes.diff import Action, Consequence, FieldClass
 from reconciler.changes.plan import Plan
@@ -62,6 +63,14 @@ def test_eight_hundred_equal_changes_are_one_entry_with_a_count() -> None:
 def test_equal_changes_with_different_quantities_name_a_few_and_give_the_sum() -> None:
     changes = [limit_lowered(f"stream/S{i}", messages=1000 * i) for i in range(1, 9)]
     same_as_golden("equal-verdicts.txt", plan_text(plan(*changes)))
+
+
+def test_one_entry_of_consent_says_how_many_it_is_for_where_others_lack_it_for_another_value() -> None:
+    same = [limit_lowered(f"stream/S{i}", messages=1000) for i in range(1, 3)]
+    other = limit_lowered("stream/T", messages=1000)
+    other = replace(other, verdicts=tuple(replace(one, to=DAY) for one in other.verdicts))
+    assert "Consent to ST301 for all 2 of them, at" in plan_text(plan(*same))
+    assert "Consent to ST301 for the 2 of 3 with this value, at" in plan_text(plan(*same, other))
 
 
 def test_verbose_names_every_one_of_equal_changes() -> None:

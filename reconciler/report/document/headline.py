@@ -118,8 +118,8 @@ def next_line(plan: Plan, commands: CommandLines) -> str:
 def _at_once(plan: Plan) -> str:
     """Show the consent that several changes lack as one line for the top level of the files."""
     return "".join(
-        f"\nConsent to {code} for all {number:_} of them, at the top level of the files:\n  {entry}"
-        for code, number, entry in shared_consents(plan.changes)
+        f"\nConsent to {code} for {whom}, at the top level of the files:\n  {entry}"
+        for code, whom, entry in shared_consents(plan.changes)
     )
 
 

@@ -124,8 +124,8 @@ def _value(verdict: Verdict, change: PlannedChange) -> str:
     return "" if verdict.to is None else show(verdict.to, _info(verdict.path, change))
 
 
-def shared_consents(changes: Iterable[PlannedChange]) -> Iterator[tuple[str, int, str]]:
-    """Return each code with the number of changes that lack consent to it, and the entry that gives it to all of
+def shared_consents(changes: Iterable[PlannedChange]) -> Iterator[tuple[str, str, str]]:
+    """Return each code with the changes that lack consent to it, as `all 4 of them`, and the entry that gives it to
     them."""
     lacking: dict[tuple[str, str], dict[str, None]] = {}
     for change in changes:
@@ -134,7 +134,10 @@ def shared_consents(changes: Iterable[PlannedChange]) -> Iterator[tuple[str, int
                 lacking.setdefault((verdict.code, _value(verdict, change)), {})[verdict.address] = None
     for (code, to), addresses in lacking.items():
         if len(addresses) > 1 and (on := together(addresses)):
-            yield code, len(addresses), consent.entry(code, to, on)
+            everywhere = {address for (other, _), there in lacking.items() if other == code for address in there}
+            some_of = f"the {len(addresses):_} of {len(everywhere):_} {'with this value' if to else 'without a value'}"
+            whom = some_of if len(addresses) < len(everywhere) else f"all {len(addresses):_} of them"
+            yield code, whom, consent.entry(code, to, on)
 
 
 def _info(path: str, change: PlannedChange) -> FieldInfo:
