@@ -47,6 +47,10 @@ def test_what_was_measured_is_what_tests_run_on() -> None:
     assert measured()["servers"] == VERSIONS, "a new patch release: make measured"
 
 
+def test_every_rule_was_measured() -> None:
+    assert sorted({*RULES} - {*measured()["rules"]}) == [], "new rules: make measured"
+
+
 def as_key(change: Any) -> str:
     return json.dumps(change, sort_keys=True)
 
