@@ -79,10 +79,13 @@ class Watched:
         pattern."""
         if (verdict.code, verdict.address) not in self.uncounted:
             return verdict
-        pattern = " ".join(page.partition("\n\n")[0].split())
-        return replace(
-            verdict, message=f"{pattern} Only the account can tell what that costs here.", quantities={}, bounds={}
-        )
+        said = f"{pattern(page)} Only the account can tell what that costs here."
+        return replace(verdict, message=said, quantities={}, bounds={})
+
+
+def pattern(page: str) -> str:
+    """What a rule looks for: the first paragraph of its page."""
+    return " ".join(page.partition("\n\n")[0].split())
 
 
 def unseen(view: View) -> View:

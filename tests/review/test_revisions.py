@@ -145,6 +145,30 @@ def test_what_the_files_consent_to_is_said_with_what_is_not_judged(
     assert ("The files consent to ST301 to 1h: last year" in said) is says
 
 
+EVERYTHING = (
+    "reconciler: 1\ntopology: t\n"
+    "streams: {S: {subjects: [s], sources: [{name: Q}], consumers: {c: {ack_policy: explicit, filter_subject: s}}}, Q: {}}\n"
+    "kv_buckets: {B: {history: 3}}\nobject_stores: {O: {ttl: 1d}}\n"
+)
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        EVERYTHING.replace("S: {", "S: {description: x, "),
+        EVERYTHING.replace("c: {", "c: {description: x, "),
+        EVERYTHING.replace("history: 3", "history: 3, description: x"),
+        EVERYTHING.replace("ttl: 1d", "ttl: 1d, metadata: {a: b}"),
+    ],
+    ids=["stream", "consumer", "kv_bucket", "object_store"],
+)
+def test_of_a_harmless_change_nothing_waits_for_the_account(repository: Repository, after: str) -> None:
+    repository.commit({"o.yaml": EVERYTHING})
+    repository.write({"o.yaml": after})
+    ((change,),) = (one.plan.changes for one in reviewed().reviews)
+    assert change.consequences == ()
+
+
 def test_a_resource_that_is_renamed(repository: Repository) -> None:
     repository.commit({"o.yaml": ORDERS})
     repository.write({"o.yaml": topology("SALES: {subjects: [orders.>]}")})

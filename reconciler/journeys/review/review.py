@@ -17,7 +17,7 @@ from reconciler.changes.view import View
 from reconciler.engine.compare import compare
 from reconciler.engine.decide import decide, questions
 from reconciler.engine.judging import judged_all
-from reconciler.engine.offline import Watched, unseen
+from reconciler.engine.offline import Watched, pattern, unseen
 from reconciler.journeys.plan.validate import able_to_stand, nowhere, unless_live, versions
 from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered
@@ -135,13 +135,16 @@ def _as_far_as_known(change: PlannedChange, watched: Watched, today: date) -> Pl
     address = Address.parse(change.address)
     left = [code for code, addresses in sorted(watched.left.items()) if address in addresses]
     silent = [code for code in left if RULES[code].needs & ABOUT_IT]
-    more = []
-    if silent:
-        named = ", ".join(f"{code} {RULES[code].name}" for code in silent)
-        more.append(Consequence(message=f"Not judged offline: {named}."))
-        more += _consents(watched.calm, address, silent, today)
+    more = [*map(_not_judged, silent), *_consents(watched.calm, address, silent, today)]
     verdicts = tuple(watched.told(verdict, RULES[verdict.code].doc) for verdict in change.verdicts)
     return replace(change, consequences=(*known, *more), verdicts=verdicts)
+
+
+def _not_judged(code: str) -> Consequence:
+    rule = RULES[code]
+    return Consequence(
+        message=f"Not judged offline: {code} {rule.name}, “{pattern(rule.doc).removesuffix('.')}”", code=code
+    )
 
 
 def _consents(view: View, address: Address, codes: Sequence[str], today: date) -> Iterator[Consequence]:

@@ -155,10 +155,9 @@ def bound_deliver_subject(change: Change, _view: View) -> Found:
 
     Instead: stop the clients first, or declare a second consumer and move them.
     """
-    bound = change.live.state.get("push_bound") if change.live else None
-    if not bound or not change.was("deliver_subject") or not change.becomes("deliver_subject"):
+    if not (change.touches("deliver_subject") and change.was("deliver_subject") and change.becomes("deliver_subject")):
         return None
-    if not change.touches("deliver_subject"):
+    if not (change.live and change.live.state.get("push_bound")):
         return None
     return Finding(
         outcome=Outcome.REFUSED,

@@ -147,6 +147,8 @@ def left_behind(family: str, own: OwnName = as_named) -> Rule:
 
         Instead: remove a source when `nats stream info` shows no lag; let a new one start at a sequence, `opt_start_seq`.
         """
+        if not change.touches("sources"):
+            return []
         return [
             *_left(change, own(change.address.name), view),
             *_begun_late(change, view),
@@ -168,7 +170,7 @@ def _still_to_come(told: Source, view: View) -> Amount | None:
 def _begun_late(change: Change, view: View) -> Iterator[Finding]:
     """Sources that are added to a stream with messages, and that shall start before the newest of them."""
     newest, before = state_of(change).get("last_ts"), _sources(change.was("sources"), view)
-    if not (state_of(change).get("messages") and newest and change.touches("sources")):
+    if not (state_of(change).get("messages") and newest):
         return
     for index, source in enumerate(change.becomes("sources") or ()):
         start = source.get("opt_start_time")
@@ -205,7 +207,7 @@ def _is(number: Amount) -> str:
 def _left(change: Change, stream: str, view: View) -> Iterator[Finding]:
     info = view.snapshot.streams.get(stream, {})
     staying = [origin_of(source) for source in change.becomes("sources") or ()]
-    for told in (info.get("sources") or ()) if change.touches("sources") else ():
+    for told in info.get("sources") or ():
         if told.get("lag") and origin_of(told) not in staying:
             left = _still_to_come(told, view)
             behind = amount(left, "message") if left else f"at least {some(told['lag'], 'message')}"
