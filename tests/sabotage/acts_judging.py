@@ -604,6 +604,28 @@ QUANTITIES = (
         after="or not isinstance(found, object)",
         seen_by=("tests/core/test_diff.py",),
     ),
+    Act(
+        name="a consumer that loses its only copy with a replica of its stream is not named",
+        file="reconciler/kinds/effects/fewer_copies.py",
+        before='return leader not in (there["leader"], *current)',
+        after='return leader not in (there["leader"], *current, leader)',
+        seen_by=(says("ST306"),),
+        is_quick=True,
+    ),
+    Act(
+        name="a copy of a consumer that is behind counts when its stream gets fewer replicas",
+        file="reconciler/kinds/effects/fewer_copies.py",
+        before='if one.get("current", True)]',
+        after='if one["name"]]',
+        seen_by=(says("ST306"),),
+    ),
+    Act(
+        name="what a consumer loses in flight with a replica of its stream takes no consent",
+        file="reconciler/kinds/effects/fewer_copies.py",
+        before="is_warning = not (unread or lost.flying or lost.skipped) or",
+        after="is_warning = not unread or",
+        seen_by=(says("ST306"),),
+    ),
 )
 
 ACTS = (*RULES, *CONSENT, *QUANTITIES)

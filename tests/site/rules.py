@@ -169,7 +169,8 @@ def _servers(code: str) -> list[str]:
     """What was measured, in tables; empty where nothing was."""
     found = of_code(code)
     own, changes, harms = (found.get(name, {}) for name in ("example", "changes", "harms"))
-    said = [_measured_on()] if found else []
+    is_clustered = bool(harms) and not own and "cluster" in example(code).case
+    said = [_measured_on("a cluster of three" if is_clustered else "a single server")] if found else []
     if own or harms:
         said += [_table(own, harms)]
     if changes:
@@ -180,10 +181,10 @@ def _servers(code: str) -> list[str]:
     return said
 
 
-def _measured_on() -> str:
+def _measured_on(what: str) -> str:
     *most, last = versions().values()
     return (
-        f"Measured on {measured()['measured']} with nats-server {', '.join(most)} and {last}, a single server each. Each got "
+        f"Measured on {measured()['measured']} with nats-server {', '.join(most)} and {last}, {what} each. Each got "
         "the change as if reconciler had no rule against it."
     )
 

@@ -11,6 +11,7 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.buckets.bucket import NAME, RESERVED, BucketShape, stream_body
 from reconciler.kinds.effects.doomed import doomed_live
+from reconciler.kinds.effects.fewer_copies import replicas_lowered
 from reconciler.kinds.effects.foretold import Effects
 from reconciler.kinds.effects.losses import limit_lowered
 from reconciler.kinds.effects.made_again import made_again
@@ -51,6 +52,7 @@ def bucket_rules(family: str, shape: BucketShape) -> tuple[Rule, ...]:
         *updatability_rules(FIELDS, fixed_fields(family, another=ANOTHER, stays=stays), of="bucket", lower=lower),
         one_way_change(family, lower),
         limit_lowered(family, shape.ours, counts=is_durable),
+        replicas_lowered(family, shape.ours, counts=is_durable),
         _deletion(family),
         made_again(family, shape.ours, shape.stream),
         too_young(family, unknown_fields, unknown_values),

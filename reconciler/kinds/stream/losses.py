@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.view import View
 from reconciler.kinds.effects import losses, sources_changed, surplus
+from reconciler.kinds.effects.fewer_copies import replicas_lowered
 from reconciler.kinds.effects.losses import limit_lowered
 from reconciler.kinds.effects.made_again import made_again
 from reconciler.kinds.effects.one_way import to_copy
@@ -41,6 +42,7 @@ RULES = (
     subject_removed,
     copied_again("ST"),
     left_behind("ST"),
+    replicas_lowered("ST"),
     stream_deletion,
     made_again("ST"),
 )

@@ -230,7 +230,25 @@ class StreamConfig(Terms):
         ),
     ] = None
     """Where messages are stored: `file` on disk, `memory` only until the server restarts."""
-    num_replicas: Annotated[Count | None, Known(unit="count", default=1, felt=NOT_FELT)] = None
+    num_replicas: Annotated[
+        Count | None,
+        Known(
+            unit="count",
+            default=1,
+            felt=(
+                felt(
+                    306,
+                    Side.POSITIONS,
+                    frozenset({Way.LOWERED, Way.UNSET}),
+                    "A consumer loses what it has in flight, or its position.",
+                    "a consumer has fewer copies than the stream, and none on the server that leads it",
+                ),
+                unfelt(
+                    frozenset({Way.RAISED, Way.SET}), "The servers copy what is stored, and clients notice nothing."
+                ),
+            ),
+        ),
+    ] = None
     """How many servers of the cluster hold a copy, 1 to 5."""
     no_ack: Annotated[
         bool | None,
