@@ -60,6 +60,8 @@ class View:
     changes: Mapping[Address, Change] = field(default_factory=dict)
     ledger: Mapping[Address, Owned] = field(default_factory=dict)
     """Who owns what, in any topology."""
+    given_up: Mapping[Address, str] = field(default_factory=dict)
+    """What topologies earlier in the same run give up, with the name of each: it has no owner then."""
     unmanaged: tuple[Address, ...] = ()
     """Live, and neither declared nor owned by this topology: never touched."""
     guards: tuple[Guarded, ...] = ()

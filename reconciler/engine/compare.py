@@ -137,6 +137,7 @@ def compare(
         unmanaged=tuple(sorted(a for a in live if a not in desired and a not in ours)),
         guards=topology.guards,
         allow=topology.allow,
+        given_up=dict(options.given_up),
         diagnostics=(*memory.problems, *misnamed(topology, there, registry, options.day)),
         kinds=registry.by_name,
     )

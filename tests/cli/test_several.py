@@ -178,6 +178,27 @@ def test_a_topology_is_split_in_one_apply_and_the_first_half_only_reads_from_the
     assert shell("drift", ".", *target(account)).code == 0
 
 
+def test_a_consumer_that_is_given_up_is_taken_before_it_gets_another_name(shell: Shell, account: Account) -> None:
+    whole = shell.write(f"{LOGS}    consumers: {{old: {{ack_policy: explicit}}}}\n", "logs.yaml")
+    assert shell("apply", whole, "--yes", *target(account)).code == 0
+    shell.write(f"{LOGS}forget: [consumer/LOGS/old]\n", "logs.yaml")
+    taker = (
+        "reconciler: 1\ntopology: taker\nstreams: {LOGS: {external: true, consumers: {%s: {ack_policy: explicit}}}}\n"
+    )
+    moved = "moved: [{from: consumer/LOGS/old, to: consumer/LOGS/new, reason: shorter}]\n"
+    shell.write(taker % "new" + moved, "taker.yaml")
+    at_once = shell("plan", ".", *target(account))
+    said = "topology `logs` gives it up in this run, and this topology does not own it yet"
+    assert (at_once.code, said in " ".join(at_once.out.split())) == (4, True), at_once
+    shell.write(taker % "old", "taker.yaml")
+    assert shell("apply", ".", "--yes", *target(account)).code == 0
+    shell.write(taker % "new" + moved, "taker.yaml")
+    assert shell("apply", ".", "--yes", *target(account)).code == 0
+
+
+LOGS = "reconciler: 1\ntopology: logs\nstreams:\n  LOGS:\n    subjects: [logs]\n"
+
+
 def test_what_is_said_to_be_of_others_is_given_up_without_another_word(shell: Shell, account: Account) -> None:
     file = shell.write(CHAT, "chat.yaml")
     assert shell("apply", file, "--yes", *target(account)).code == 0

@@ -164,6 +164,12 @@ def _there_again(change: Change, view: View) -> Finding | None:
     entry = view.snapshot.entries.get(BUCKET, {}).get(encode_key(address))
     if entry is None or not view.ledger_known:
         return None
+    if giver := view.given_up.get(address):
+        return Finding(
+            outcome=Outcome.REFUSED,
+            message=f"topology `{giver}` gives it up in this run, and this topology does not own it yet",
+            fix=f"declare {address} as it is and apply once, which takes it; then {'move' if change.origin else 'change'} it",
+        )
     what = (
         "a topology gave it up; or it was removed and exists again, since"
         if entry.deleted
