@@ -188,7 +188,7 @@ def test_a_consumer_that_is_given_up_is_taken_before_it_gets_another_name(shell:
     moved = "moved: [{from: consumer/LOGS/old, to: consumer/LOGS/new, reason: shorter}]\n"
     shell.write(taker % "new" + moved, "taker.yaml")
     at_once = shell("plan", ".", *target(account))
-    said = "topology `logs` gives it up in this run, and this topology does not own it yet"
+    said = "Topology `logs` gives it up in this run, and this topology does not own it yet"
     assert (at_once.code, said in " ".join(at_once.out.split())) == (4, True), at_once
     shell.write(taker % "old", "taker.yaml")
     assert shell("apply", ".", "--yes", *target(account)).code == 0
