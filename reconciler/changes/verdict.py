@@ -123,6 +123,11 @@ class Verdict:
         return self.refuses and not self.consentable
 
     @property
+    def is_about_the_gone(self) -> bool:
+        """It tells what was lost with something that was applied and that somebody deleted: the 312 of every family."""
+        return self.code[2:] == "312"
+
+    @property
     def is_loss(self) -> bool:
         """It costs messages or a position, whether or not that needs a consent of its own."""
         return self.code[2:3] == "3" and self.reaction is Reaction.HARMS

@@ -105,9 +105,7 @@ def compare(
     desired = settled(topology, snapshot, registry, live)
     begun = {address: intent for address, intent in intents(snapshot).items() if registry.holds(address)}
     changes = {
-        address: _wanted(
-            resource, live.get(address), ledger.get(address), begun.get(address), registry.of(address), snapshot
-        )
+        address: _wanted(resource, live.get(address), ledger, begun.get(address), registry, snapshot)
         for address, resource in desired.items()
     }
     changes |= _brought_along(changes, registry)
@@ -156,11 +154,12 @@ def counted(view: View) -> dict[str, int]:
 def _wanted(
     desired: Resource,
     live: Resource | None,
-    owned: Owned | None,
+    ledger: Ledger,
     intent: Intent | str | None,
-    kind: Kind,
+    registry: Registry,
     snapshot: Snapshot,
 ) -> Change:
+    kind, owned = registry.of(desired.address), ledger.get(desired.address)
     why = kind.unknown(desired.address, snapshot) if live is None else None
     if why or isinstance(intent, str):
         reason = why or f"{unfinished.UNREADABLE}: {intent}"
@@ -169,6 +168,8 @@ def _wanted(
         )
     ours = None if desired.external else owned  # for an external resource only live matters, whoever remembers it
     begins = tuple(kind.begins(desired, live, snapshot)) if live and intent is None else ()
+    if begins and ours and live and _made_anew(desired.address, ours, live, registry, snapshot, ledger):
+        begins = ()  # it may have begun elsewhere than the one that was applied
     return unfinished.compared(desired, live, ours, intent, kind.fields, begins)
 
 
@@ -189,7 +190,8 @@ def _identified(change: Change, registry: Registry, snapshot: Snapshot, ledger: 
     if not change.owned or not change.live or not change.desired or change.intent:
         return change
     at_rest = Action.ADOPT if change.action is Action.KEEP else change.action
-    if said := _made_anew(change, change.owned, change.live, registry, snapshot, ledger):
+    known_as = change.origin or change.address  # a renamed object is still known by its old name
+    if said := _made_anew(known_as, change.owned, change.live, registry, snapshot, ledger):
         return replace(change, action=at_rest, made_anew=said)
     if change.action is Action.KEEP and is_stale(change.owned, change.desired, registry.of(change.address).fields):
         return replace(change, action=at_rest)
@@ -197,13 +199,12 @@ def _identified(change: Change, registry: Registry, snapshot: Snapshot, ledger: 
 
 
 def _made_anew(
-    change: Change, owned: Owned, live: Resource, registry: Registry, snapshot: Snapshot, ledger: Ledger
+    known_as: Address, owned: Owned, live: Resource, registry: Registry, snapshot: Snapshot, ledger: Ledger
 ) -> str:
-    """A renamed object is still known by its old name."""
+    """Says that somebody recreated it, and when; empty if it is the recorded one, as far as anybody can tell."""
     created, before = live.state.get("created"), owned.seen.get("created")
     if before and created == before:  # nearly always, and thousands of times in a plan
         return ""
-    known_as = change.origin or change.address
     if not identity.made_anew(owned, known_as, registry.of(known_as), snapshot, ledger):
         return ""
     return f"it was deleted and recreated{f' at {created}' if created else ''}"

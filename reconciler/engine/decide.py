@@ -37,7 +37,7 @@ def questions(view: View, registry: Registry, about: Collection[Address] | None 
     """Reads that depend on the changes (`about` these; None: all) and are not answered yet. Their answers may lead to
     more questions."""
     changes = view.changes.values() if about is None else (view.changes[address] for address in about)
-    changing = (change for change in changes if change.action.writes)
+    changing = (change for change in changes if change.action.writes or change.made_anew)
     asked = dict.fromkeys(q for change in changing for q in registry.of(change.address).questions(change, view))
     return [question for question in asked if question not in view.facts]
 

@@ -408,6 +408,27 @@ def test_what_a_member_works_on_comes_to_the_new_owner_as_well(account: Account,
     return f"One message, not yet acknowledged when its partition changes hands, is delivered {len(came)} times: once to each member."
 
 
+@shows("EG312")
+@on_every_version
+def test_members_process_again_what_a_recreated_queue_starts_with(account: Account, tmp_path: Path) -> str:
+    async def work(js: JetStream) -> tuple[int, int]:
+        await carried_out(js, tmp_path, QUEUE.format(members="[m]"))
+        await publish(js, "s.1", "s.2", "s.3")
+        await reaches(3, js, "S-g")
+        await make_consumer(js, "S-g", "m", filter_subject=">")
+        message = await pull(js.pipeline.nc, "S-g", "m")
+        assert message is not None
+        await js.pipeline.nc.request(message.reply, b"", timeout=5)
+        left = await reaches(2, js, "S-g")
+        done(await js.write("STREAM.DELETE.S-g"))
+        await carried_out(js, tmp_path, QUEUE.format(members="[m]"), "EG312")
+        return left, await reaches(3, js, "S-g")
+
+    left, again = talk(account, work)
+    assert (left, again) == (2, 3)
+    return f"The queue held {counted(left, 'message')}, and 1 was processed; recreated, it holds {counted(again, 'message')}."
+
+
 @shows("EG310")
 @on_every_version
 def test_what_is_queued_goes_with_an_elastic_group(account: Account, tmp_path: Path) -> str:

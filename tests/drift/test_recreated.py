@@ -6,12 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.journeys.drift.codec import drift_data
 from reconciler.journeys.drift.drift import Standing
 from reconciler.server.wire.api import JetStream
+from tests.agreement.harm import reaches
 from tests.drift.account import Owner
+from tests.e2e.someone import Someone
+from tests.quantities.losing import publish, take
 from tests.support.accounts import Account, accounts_config
 from tests.support.jetstream import done, make_consumer, make_stream, talk
 from tests.support.servers import NatsServer
+from tests.support.topologies import HEADER
 from tests.support.versions import on_every_version
 
 FILE = "streams:\n  S:\n    subjects: [s.>]\n    consumers: {c: {ack_policy: explicit}, d: {ack_policy: explicit}}\n"
@@ -64,3 +69,95 @@ def test_a_restart_makes_nothing_anew_and_hides_no_consumer_of_a_stream_that_was
         assert recreated(owner, FILE.replace("[s.>]", "[s.>, t]")) == set()
         talk(owner.account, stream_anew)
         assert recreated(owner) == EVERYTHING
+
+
+LOST = "streams:\n  D: {subjects: [d.>]}\n  E:\n    subjects: [e.>]\n    consumers: {c: {ack_policy: explicit}}\n"
+
+
+async def filled(js: JetStream) -> None:
+    await publish(js, *(f"{stream}.{number}" for stream in "de" for number in range(5)))
+    await take(js, "E", "c", 2)
+
+
+async def recreated_alike(js: JetStream) -> None:
+    done(await js.write("STREAM.DELETE.D"))
+    await make_stream(js, "D", subjects=["d.>"])
+    done(await js.write("CONSUMER.DELETE.E.c"))
+    await make_consumer(js, "E", "c")
+
+
+@on_every_version
+def test_what_was_lost_with_the_old_one_is_counted_and_nothing_is_said_to_be_put_back(
+    someone: Someone, account: Account
+) -> None:
+    """Recreated as it was, an object is as declared: only the record of the old one knows what it held."""
+    file = someone.write(HEADER + LOST)
+    assert someone("apply", file, "--yes").code == 0
+    talk(account, filled)
+    someone.write(
+        HEADER + LOST.replace("[d.>]", "[d.>], description: a").replace("explicit", "explicit, description: a")
+    )
+    assert someone("apply", file, "--yes").code == 0
+    talk(account, recreated_alike)
+    someone.write(HEADER + LOST)
+    looked_at, planned = someone("drift", file), someone("plan", file)
+    restored, again = someone("drift", file, "--restore", "--yes"), someone("drift", file)
+    for said in (looked_at, planned, restored):
+        text = " ".join(said.out.split())
+        assert "he old one is gone with everything in it (5 messages when it was recorded on 20" in text
+        assert "he old one is gone with its position (before sequence 3 when it was recorded on 20" in text
+        assert (
+            "the new one continues at sequence 1, so up to 2 messages that the old one had processed are redelivered"
+            in text
+        )
+    assert (looked_at.code, planned.code, restored.code, again.code) == (3, 0, 0, 0)
+    assert "To put it back" not in looked_at.out
+    assert f"To record it as it is now: reconciler drift {file}" in looked_at.out
+    assert restored.out.endswith(
+        "No configuration had to be put back. Nothing brings back the messages and positions of what somebody deleted.\n"
+    )
+
+
+@pytest.mark.parametrize("account", ["2.15"], indirect=True)
+def test_drift_tells_tools_what_was_lost(account: Account, tmp_path: Path) -> None:
+    owner = Owner(account, tmp_path)
+    owner.apply(LOST)
+    talk(account, filled)
+    owner.apply(LOST.replace("explicit", "explicit, description: a"))
+    talk(account, recreated_alike)
+    items = {one["address"]: one for one in drift_data(owner.drift(owner.topology(LOST)))["items"]}
+    assert "up to 2 messages that the old one had processed are redelivered" in items["consumer/E/c"]["lost"]
+    assert "lost" not in items["stream/D"], "it held nothing when it was recorded"
+
+
+GROUP = """streams:
+  S:
+    subjects: [s.*]
+    groups:
+      g: {type: elastic, max_members: 2, partitioning_filters: [{filter: s.*, partitioning_wildcards: [1]}], members: [m]}
+"""
+
+
+async def half_processed(js: JetStream) -> None:
+    await publish(js, "s.1", "s.2", "s.3")
+    await reaches(3, js, "S-g")
+    await make_consumer(js, "S-g", "m", filter_subject=">")
+    await take(js, "S-g", "m", 2)
+    done(await js.write("STREAM.DELETE.S-g"))
+
+
+@on_every_version
+def test_the_queue_of_a_group_comes_back_with_consent_alone(someone: Someone, account: Account) -> None:
+    file = someone.write(HEADER + GROUP)
+    assert someone("apply", file, "--yes").code == 0
+    talk(account, half_processed)
+    planned, refused = someone("plan", file), someone("drift", file, "--restore", "--yes")
+    assert (planned.code, refused.code) == (4, 4)
+    for said in (planned, refused):
+        assert "up to 3 messages, including what its members have processed" in " ".join(said.out.split())
+    restored = someone("drift", file, "--restore", "--yes", "--allow", "EG312=elastic_group/S/g")
+    assert restored.out.endswith(
+        "Everything that drifted here is configured as it was applied. "
+        "Nothing brings back the messages and positions of what somebody deleted.\n"
+    ), restored
+    assert talk(account, lambda js: reaches(3, js, "S-g")) == 3

@@ -212,6 +212,27 @@ REPLACING = (
         after="return [stream for stream in streams_at_stake(plan) if stream not in snapshot.streams]",
         seen_by=("tests/guards/test_backup.py::test_a_backup_brings_every_message_and_position_back[2.11]",),
     ),
+    Act(
+        name="a consumer that somebody recreated is replaced at its own position",
+        file="reconciler/kinds/consumer/position.py",
+        before="        return recorded.continues_at(change, view)",
+        after="        return None",
+        seen_by=("tests/replacement/test_recreated.py",),
+    ),
+    Act(
+        name="an interrupted replacement forgets that its start came from the record",
+        file="reconciler/kinds/consumer/replacement.py",
+        before="        notes[position.BY_RECORD] = True",
+        after="        pass",
+        seen_by=("tests/replacement/test_recreated.py",),
+    ),
+    Act(
+        name="the start of a recreated consumer that has delivered something is passed over",
+        file="reconciler/engine/compare.py",
+        before="        begins = ()  # it",
+        after="        pass  # it",
+        seen_by=("tests/replacement/test_recreated.py",),
+    ),
 )
 
 REMEMBERING = (

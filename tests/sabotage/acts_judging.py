@@ -626,6 +626,20 @@ QUANTITIES = (
         after="is_warning = not unread or",
         seen_by=(says("ST306"),),
     ),
+    Act(
+        name="what was lost with a consumer that somebody recreated is not said",
+        file="reconciler/kinds/consumer/starting.py",
+        before="    return _with_the_old_one(change, view) if change.made_anew else",
+        after="    return None if change.made_anew else",
+        seen_by=("tests/rules/test_rules.py",),
+    ),
+    Act(
+        name="what a stream held that somebody recreated is not said",
+        file="reconciler/kinds/effects/made_again.py",
+        before="_by_hand(held, messages, behind) if messages or behind.words else None",
+        after="None",
+        seen_by=("tests/rules/test_rules.py",),
+    ),
 )
 
 ACTS = (*RULES, *CONSENT, *QUANTITIES)

@@ -258,6 +258,13 @@ GROUPS = (
         after='    arguments = ",".join(map(str, (partitions, *item["partitioning_wildcards"][::-1])))',
         seen_by=("tests/kinds/test_elastic_group.py",),
     ),
+    Act(
+        name="a group's queue that somebody deleted comes back without consent",
+        file="reconciler/kinds/elastic_group/queue_rules.py",
+        before="        outcome=Outcome.NEEDS_CONSENT,\n        path=QUEUE,",
+        after="        outcome=Outcome.WARNS,\n        path=QUEUE,",
+        seen_by=("tests/rules/test_rules.py",),
+    ),
 )
 
 ACTS = (*FIELDS, *FILES, *GROUPS)

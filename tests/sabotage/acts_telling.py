@@ -359,6 +359,20 @@ DRIFT = (
             "tests/permissions/test_looking_for_drift.py::test_whoever_has_them_sees_what_an_admin_sees_and_uses_all_of_them",
         ),
     ),
+    Act(
+        name="a restoration that puts nothing back says that everything is put back",
+        file="reconciler/journeys/drift/text.py",
+        before="    if is_put_back:\n        return",
+        after="    if restored:\n        return",
+        seen_by=("tests/drift/test_recreated.py",),
+    ),
+    Act(
+        name="where nothing can be put back, that is offered",
+        file="reconciler/journeys/drift/text.py",
+        before="    if any(not item.is_only_recorded for item in back):",
+        after="    if back:",
+        seen_by=("tests/drift/test_recreated.py",),
+    ),
 )
 
 HELP = (

@@ -19,7 +19,7 @@ from reconciler.journeys.drift.accept import accept
 from reconciler.journeys.drift.accepted import accepted_json, accepted_text
 from reconciler.journeys.drift.look import Looked, look
 from reconciler.journeys.drift.restore import restore
-from reconciler.journeys.drift.text import drift_text
+from reconciler.journeys.drift.text import closing, drift_text
 from reconciler.journeys.files_and_account import both
 from reconciler.model.run_options import RunOptions
 from reconciler.report.codec.outcome_json import outcome_json
@@ -72,7 +72,7 @@ async def _restored(
         planned = await restore(found, here.js)
         made = Made(
             planned=planned, topology=here.topology, arguments=arguments, seconds=time.monotonic() - began,
-            commands=commands,
+            commands=replace(commands, then=closing(planned.plan, found.drift)),
         )  # fmt: skip
         code = await ApplyRun(manner).offered(made, here.js)
         return exits.DRIFT if code == exits.FINE and theirs else code

@@ -74,7 +74,7 @@ def item_data(item: Item) -> dict[str, Any]:
         "standing": item.standing.value,
         "drift": item.is_drift,
         "fields": [field_data(one) for one in item.fields],
-        **some(reason=item.reason, ignored=item.ignored, codes=_codes(item.verdicts)),
+        **some(reason=item.reason, ignored=item.ignored, codes=_codes(item.verdicts), lost="; ".join(item.lost)),
         **present(span=span_data(item.span), applied_by=_owner(item.owned), by=_by(item.by)),
     }
 
@@ -189,6 +189,7 @@ def _parts() -> dict[str, Schema]:
                 "fields": list_of("field") | says("Fields that differ."),
             },
             reason=TEXT | says("Why, where the standing alone does not say it."),
+            lost=TEXT | says("What was lost with the object that somebody deleted and recreated."),
             ignored=TEXT | says("The reason of the `ignore_drift` entry that covers it."),
             span=span,
             by=by,

@@ -99,6 +99,17 @@ class Item:
     """Findings about the object as a whole."""
 
     @property
+    def lost(self) -> tuple[str, ...]:
+        """What was lost with the object that somebody deleted, if another one is in its place."""
+        is_another = self.standing is Standing.RECREATED
+        return tuple(one.message for one in self.verdicts if is_another and one.is_about_the_gone)
+
+    @property
+    def is_only_recorded(self) -> bool:
+        """Putting it back changes nothing that is live: only its record is updated."""
+        return self.standing is Standing.RECREATED and not any(one.counts for one in self.fields)
+
+    @property
     def is_drift(self) -> bool:
         """Did something drift that no `ignore_drift` entry covers?"""
         return (self.standing.is_whole and not self.ignored) or any(one.counts for one in self.fields)

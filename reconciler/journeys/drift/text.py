@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reconciler.changes.diff import FieldClass
+from reconciler.changes.plan import Plan
 from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, Standing
 from reconciler.kinds.fields.words import listed
 from reconciler.report.document.headline import read_in, where
@@ -119,9 +120,10 @@ def _about(item: Item, paper: Paper) -> list[str]:
 
 
 def said_of_item(item: Item) -> str:
-    """Return what happened to the whole object, and who did it."""
+    """Return what happened to the whole object, who did it, and what was lost with it."""
     said = item.reason or _SAYS.get(item.standing, "")
-    return f"{said}, by {_who(item.by)}" if said and item.by else said
+    happened = f"{said}, by {_who(item.by)}" if said and item.by else said
+    return "; ".join(filter(None, (happened, *item.lost)))
 
 
 _SAYS = {
@@ -224,6 +226,22 @@ def _coverage(drift: Drift) -> str:
     return f", {drift.coverage.percent} % of what is live is declared ({extras:_} live {noun(extras, 'object')} not)"
 
 
+GONE = "Nothing brings back the messages and positions of what somebody deleted."
+
+
+def closing(restored: Plan, drift: Drift) -> str:
+    """Return what is true once this restoration is done."""
+    is_put_back = any(change.action.writes for change in restored.changes)
+    lost = any(item.is_ours and item.standing in (Standing.MISSING, Standing.RECREATED) for item in drift.drifted)
+    lost |= any(verdict.is_about_the_gone for change in restored.changes for verdict in change.verdicts)
+    if is_put_back:
+        return f"Everything that drifted here is configured as it was applied. {GONE}" if lost else PUT_BACK
+    return f"No configuration had to be put back. {GONE}" if lost else "No configuration had to be put back."
+
+
+PUT_BACK = "Everything that drifted here is put back."
+
+
 def _next(drift: Drift, arguments: str, paper: Paper) -> list[str]:
     return [line for said in _advice(drift, arguments) for line in paper.wrapped(said)]
 
@@ -240,8 +258,13 @@ def _advice(drift: Drift, arguments: str) -> Iterator[str]:
     if drift.ledger_known and any(item.owned is None for item in ours):
         yield f"To see what an apply would adopt and change: reconciler plan {arguments}".rstrip()
     kept = [item for item in ours if item.refusals]
-    if any(item.owned or not drift.ledger_known for item in ours if not item.refusals):
+    back = [item for item in ours if not item.refusals and (item.owned or not drift.ledger_known)]
+    if any(item.is_only_recorded for item in back):
+        yield GONE
+    if any(not item.is_only_recorded for item in back):
         yield f"To put it back: {command} --restore"
+    elif back:
+        yield f"To record it as it is now: {command} --restore"
     if kept:
         codes = ", ".join(dict.fromkeys(code for item in kept for code in item.refusals))
         yield f"Nothing puts back {listed([_of(item) for item in kept])} ({codes})."

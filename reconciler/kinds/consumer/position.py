@@ -8,6 +8,7 @@ where a consumer without a past starts; a replacement keeps the position, whatev
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from hashlib import sha256
@@ -17,6 +18,7 @@ from reconciler.changes.diff import Action, Change, Consequence
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
 from reconciler.engine.bindings import after_ack_floor
+from reconciler.kinds.consumer import recorded
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
 from reconciler.kinds.effects import rewound
 from reconciler.kinds.fields.words import amount, some, verb
@@ -51,10 +53,16 @@ def made_anew(change: Change, view: View, refusal: Finding) -> Finding:
     if why := _immovable(change, view):
         return replace(refusal, message=f"{refusal.message} {why}")
     again, unacknowledged = _again(change, view)
+    point = by_record(change, view)
+    offer = (
+        f"Apply can recreate it at its position: {_comes_again(again, unacknowledged, change)}"
+        if point is None
+        else f"Apply can recreate it at sequence {point}, {_whose(point, change)}: {_comes_since(again)}"
+    )
     return replace(
         refusal,
         outcome=Outcome.REPLACES,
-        message=f"{refusal.message} Apply can recreate it at its position: {_comes_again(again, unacknowledged, change)}.",
+        message=f"{refusal.message} {offer}.",
         quantities={"redelivered": again, "unacknowledged": unacknowledged},
     )
 
@@ -87,6 +95,20 @@ def follows_from_the_switch(change: Change, path: str) -> bool:
     return path != "deliver_subject" and pulled != pulls and change.becomes(path) is None
 
 
+def _whose(point: int, change: Change) -> str:
+    return (
+        "as this file says"
+        if point == change.becomes("opt_start_seq")
+        else "where the deleted one stood when it was recorded"
+    )
+
+
+def _comes_since(again: Amount) -> str:
+    if not again.most:
+        return "nothing is redelivered"
+    return f"the server delivers {amount(again, 'message')} from there on, including those that were processed since"
+
+
 def _comes_again(again: Amount, unacknowledged: int, change: Change) -> str:
     if not again.most:
         return "nothing is redelivered"
@@ -108,7 +130,7 @@ def _immovable(change: Change, view: View) -> str:
             "It cannot be replaced either: a placeholder consumer must keep its messages meanwhile, and the stream's "
             "max_consumers leaves no room for one."
         )
-    return _unknowable(info_of(change))
+    return _unknowable(info_of(change)) if by_record(change, view) is None else ""
 
 
 def _unknowable(info: Mapping[str, Json]) -> str:
@@ -163,6 +185,8 @@ def _again(change: Change, view: View) -> tuple[Amount, int]:
     unacknowledged = info.get("num_ack_pending", 0)
     if is_queue(change, view):
         return exactly(unacknowledged), unacknowledged
+    if point := by_record(change, view):
+        return Amount(0, recorded.between(point, sys.maxsize, change, view)), unacknowledged
     delivered, floor = info.get("delivered") or {}, info.get("ack_floor") or {}
     messages = delivered.get("stream_seq", 0) + 1 - after_ack_floor(info)
     deliveries = delivered.get("consumer_seq", 0) - floor.get("consumer_seq", 0)
@@ -173,10 +197,25 @@ def start(change: Change, view: View) -> Config:
     """What a new consumer must say of its start, as known now; nothing if the file's own start is right."""
     if is_queue(change, view):
         return {}
-    sequence = after_ack_floor(info_of(change))
+    sequence = by_record(change, view) or after_ack_floor(info_of(change))
     if change.intent and is_noted(change):
         sequence = min(sequence, resumed(change, view).get("opt_start_seq", 1))
     return {"deliver_policy": "by_start_sequence", "opt_start_seq": sequence, "opt_start_time": None}
+
+
+BY_RECORD = "by_record"
+"""In the notes of a replacement: its start does not come from the live consumer."""
+
+
+def by_record(change: Change, view: View) -> int | None:
+    """The start that replaces the position of a consumer that somebody recreated by hand; a run that was interrupted has
+    noted it."""
+    if is_queue(change, view):
+        return None
+    if change.intent is None:
+        return recorded.continues_at(change, view)
+    is_its_own = BY_RECORD not in change.intent.notes or is_noted(change)
+    return None if is_its_own else int(resumed(change, view).get("opt_start_seq", 1))
 
 
 def questions(change: Change) -> Iterable[Question]:
@@ -236,14 +275,15 @@ def _of_the_rest(change: Change, view: View) -> Iterable[str]:
 
 
 def _of_all(change: Change, view: View) -> Iterable[str]:
-    known = start(change, view)
+    known, point = start(change, view), by_record(change, view)
     if known:
         policy = change.becomes("deliver_policy") or "all"
         field = NEEDS.get(policy)
         said = f"{field} {change.becomes(field)}" if field else f"deliver_policy {policy}"
+        after = f"after the ack floor of the old one, at stream sequence {known['opt_start_seq']} or later"
+        where = after if point is None else f"at stream sequence {point}, {_whose(point, change)}"
         yield (
-            f"The new consumer continues after the ack floor of the old one, at stream sequence {known['opt_start_seq']} or "
-            f"later. The server then shows by_start_sequence, which counts as the {said} of this file"
+            f"The new consumer continues {where}. The server then shows by_start_sequence, which counts as the {said} of this file"
         )
     else:
         yield "The new consumer starts with everything that is left in the work queue"

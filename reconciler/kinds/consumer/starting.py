@@ -11,12 +11,12 @@ from reconciler.changes.diff import Action, Change, Consequence
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
+from reconciler.kinds.consumer import recorded
 from reconciler.kinds.consumer.losses import number_of, retention_of
-from reconciler.kinds.effects.made_again import is_made_again, recorded
+from reconciler.kinds.effects.made_again import is_made_again, when_recorded
 from reconciler.kinds.effects.readers import filters
-from reconciler.kinds.fields.times import moment
 from reconciler.kinds.fields.words import consent_to, some
-from reconciler.model.resource import Address, Config, Json
+from reconciler.model.resource import Config
 from reconciler.model.wire.questions import MessagesFrom, Question
 
 ASKED = {"by_start_sequence": "opt_start_seq", "by_start_time": "opt_start_time"}
@@ -54,6 +54,8 @@ def _are(number: int) -> str:
 
 def questions(change: Change) -> Iterator[Question]:
     """How many messages are stored from the start on, if the stream's own number does not say it."""
+    if change.made_anew:
+        yield from recorded.questions(change)
     if change.action is not Action.CREATE or change.desired is None:
         return
     config = change.desired.config
@@ -61,15 +63,9 @@ def questions(change: Change) -> Iterator[Question]:
         yield from _counted_from(change, 1)
     if asked := config.get(ASKED.get(_policy(config), "")):
         yield from _counted_from(change, asked)
-    if is_made_again(change) and (stood := _recorded_next(change)):
+    if is_made_again(change) and (stood := recorded.next_of(change)):
         yield from _counted_from(change, stood)
-        yield from _since_recorded(change)
-
-
-def _since_recorded(change: Change) -> list[MessagesFrom]:
-    """Messages after the recording have higher numbers than the stream had then, unless it has since lost its end."""
-    written = change.owned.written if change.owned else ""
-    return [MessagesFrom(stream=change.address.stream, start=written)] if written else []
+        yield from recorded.questions(change)
 
 
 def consequences(change: Change, view: View) -> Iterator[Consequence]:
@@ -84,7 +80,7 @@ def start_of(change: Change, view: View) -> Start | None:
     """The start that the file asks for, among the messages stored now; None: nothing is stored, and it gets
     everything."""
     config = change.desired.config if change.desired else {}
-    state = _state(change, view)
+    state = recorded.state(change, view)
     total = _total(change, state, view)
     policy = "all" if retention_of(change.address.stream, view) == "workqueue" else _policy(config)
     if policy in ASKED and config.get(ASKED[policy]) is None:
@@ -123,19 +119,6 @@ def _policy(config: Config) -> str:
     return str(config.get("deliver_policy") or "all")
 
 
-def _info(change: Change, view: View) -> Mapping[str, Json]:
-    """The live stream; nothing if this plan creates it."""
-    return (view.snapshot.streams.get(change.address.stream)) or {}
-
-
-def _state(change: Change, view: View) -> Config:
-    """The stream's state when the consumer is created."""
-    stream = view.changes.get(Address.of("stream", change.address.stream))
-    if stream and stream.action in (Action.CREATE, Action.REPLACE):
-        return {"last_seq": (stream.becomes("first_seq") or 1) - 1}
-    return _info(change, view).get("state") or {}
-
-
 def _total(change: Change, state: Config, view: View) -> int | None:
     """How many stored messages it may get; None: nobody counted."""
     if filters(change.desired.config if change.desired else {}) == [">"]:
@@ -161,47 +144,23 @@ def _number_from(change: Change, start: int | str, state: Config, view: View) ->
     return int(state["last_seq"] - answer["first"] + 1)
 
 
-def _recorded_next(change: Change) -> int | None:
-    found = change.owned.seen.get("next") if change.owned else None
-    return found if isinstance(found, int) and found > 1 else None
-
-
-def _stood(change: Change, view: View) -> int | None:
-    """The next message of the consumer when it was recorded; it had come at least that far when it was lost. None:
-    nobody knows, or the stream was created since."""
-    stood, owned, info = _recorded_next(change), change.owned, _info(change, view)
-    if (
-        not (stood and owned and owned.written and info.get("created"))
-        or _state(change, view).get("last_seq", 0) + 1 < stood
-    ):
-        return None
-    if any(_is_below(view.facts.get(one), stood) for one in _since_recorded(change)):
-        return None
-    return stood if moment(info["created"]) < moment(owned.written) else None
-
-
-def _is_below(answer: Json, stood: int) -> bool:
-    first = answer.get("first") if isinstance(answer, Mapping) else None
-    return first is not None and first < stood
-
-
 def _lost(change: Change, view: View) -> Finding | None:
     """What a recreated consumer delivers twice, or never."""
     if not is_made_again(change) or change.desired is None or (start := start_of(change, view)) is None:
         return None
-    policy, stood = _policy(change.desired.config), _stood(change, view)
-    was = f"it is gone with its position{recorded(change, '' if stood is None else f'before sequence {stood}')}: recreated, "
+    policy, stood = _policy(change.desired.config), recorded.stood(change, view)
+    was = f"it is gone with its position{when_recorded(change, '' if stood is None else f'before sequence {stood}')}: recreated, "
     if policy in ASKED:
         return _consented(change, f"{was}it starts at {start.words}", "skipped", start.missed) if start.missed else None
     if retention_of(change.address.stream, view) == "workqueue":
         return None
-    total = _total(change, _state(change, view), view)
-    number = total if total is not None else int(_state(change, view)["messages"])
+    total = _total(change, recorded.state(change, view), view)
+    number = total if total is not None else int(recorded.state(change, view)["messages"])
     many = f"{'' if total is not None else 'up to '}{some(number, 'stored message')}"
     if policy == "all":
         known = "even if it had processed them" if stood is None else f"including those before sequence {stood}"
         return _consented(change, f"{was}it starts over with {many}, {known}", "redelivered", number, stood)
-    since = _number_from(change, stood, _state(change, view), view) if stood else None
+    since = _number_from(change, stood, recorded.state(change, view), view) if stood else None
     if since == 0:
         return None
     unseen = (
@@ -216,6 +175,53 @@ def _lost(change: Change, view: View) -> Finding | None:
         number if since is None else since,
         stood,
     )
+
+
+def _with_the_old_one(change: Change, view: View) -> Finding | None:
+    """What a consumer that somebody recreated delivers twice, or never: the old one's record tells."""
+    if (lost := recorded.compared(change, view)) is None:
+        return None
+    stood = f"before sequence {lost.at}" if lost.at > 1 else "at its first message"
+    was = f"the old one is gone with its position{when_recorded(change, stood)}: "
+    if lost.skipped:
+        number, name, began = (
+            lost.skipped,
+            "skipped",
+            _BEGAN.get(_policy(change.live.config if change.live else {}), ""),
+        )
+        said = (
+            f"the new one started{began} and skips up to {some(number, 'message')} from sequence {lost.at} on, as far as the old "
+            "one had not processed them"
+        )
+    else:
+        number, name = lost.redelivered, "redelivered"
+        said = (
+            f"the new one continues at sequence {lost.reached}, so up to {some(number, 'message')} that the old one had processed "
+            f"{_are(number)} redelivered"
+        )
+    return Finding(
+        outcome=Outcome.WARNS, reaction=Reaction.DOES, quantities={name: Amount(0, number)}, message=was + said,
+        fix=_back_to(lost.at, change),
+    )  # fmt: skip
+
+
+def _back_to(stood: int, change: Change) -> str:
+    if found := change.field("deliver_policy"):
+        stay = f"write deliver_policy: {found.live or 'all'}, and it stays where it is"
+        return f"consent to the replacement, which continues at sequence {stood}; or {stay}"
+    return (
+        f"to continue at sequence {stood}, write deliver_policy: by_start_sequence and opt_start_seq: {stood} before you apply, and "
+        "consent to the replacement that the next plan offers; an apply without that only updates the record"
+    )
+
+
+_BEGAN = {
+    "new": " at new messages",
+    "last": " at the last message",
+    "last_per_subject": " at the last message of each subject",
+    "by_start_sequence": " at its own sequence",
+    "by_start_time": " at its own time",
+}
 
 
 def _consented(change: Change, message: str, name: str, number: int, stood: int | None = None) -> Finding:
@@ -237,9 +243,15 @@ def _consented(change: Change, message: str, name: str, number: int, stood: int 
     )  # fmt: skip
 
 
-@rule("CO312", "consumer-made-again", on=(Action.CREATE,), needs=("live", "facts"), reaction=Reaction.HARMS)
+@rule(
+    "CO312",
+    "consumer-made-again",
+    on=(Action.CREATE, Action.ADOPT, Action.UPDATE),
+    needs=("live", "facts"),
+    reaction=Reaction.HARMS,
+)
 def consumer_made_again(change: Change, view: View) -> Found:
-    """A consumer that was applied before is gone, with its position, and apply recreates it.
+    """A consumer that was applied before is gone, with its position, and apply recreates it, or somebody already has.
 
     The new consumer starts where the file says, which is not the old position: with all stored messages, or after them.
     So the server redelivers what the old one had processed, or skips what it had not. No server knows the old position
@@ -247,9 +259,13 @@ def consumer_made_again(change: Change, view: View) -> Found:
     what nobody has acknowledged, and nothing is lost. If the file names a start sequence that the stream has not
     reached, because the stream was recreated too, the new consumer skips everything up to there.
 
+    If somebody recreated it by hand, the new one exists and has its own position, and no apply hurts more than that. So
+    this is a warning, with the position on record. An apply that only updates the record leaves the position as it is. If
+    the start changes, apply recreates the consumer at the position on record, with consent to that change (CO101).
+
     Instead: state the old position, with `deliver_policy: by_start_sequence` and `opt_start_seq`; or consent.
     """
-    return _lost(change, view)
+    return _with_the_old_one(change, view) if change.made_anew else _lost(change, view)
 
 
 RULES = (consumer_made_again,)

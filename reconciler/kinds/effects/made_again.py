@@ -24,7 +24,7 @@ def is_made_again(change: Change) -> bool:
     return change.action is Action.CREATE and is_ours
 
 
-def recorded(change: Change, held: str) -> str:
+def when_recorded(change: Change, held: str) -> str:
     """` (500 messages when it was recorded on 2026-11-22)`: what the bucket remembers of the lost object."""
     day = change.owned.written[:10] if change.owned else ""
     when = f"when it was recorded{f' on {day}' if day else ''}"
@@ -44,14 +44,18 @@ def made_again(family: str, own: OwnName = as_named, stream: OwnName = as_named)
         The new stream counts from 1. Streams that copied from the old one continue after the last message they have copied. They
         silently skip as many messages of the new one, so this needs consent. Sources on servers from 2.15 on copy all of it.
 
+        If somebody recreated it by hand, the new one exists, and this is a warning: an apply only updates the record.
+
         Instead: restore a backup before applying, if you have one (`nats stream restore`). If other streams copy from it, let it
         continue their numbers with `first_seq`.
         """
-        if not is_made_again(change) or change.desired is None:
+        if not (is_made_again(change) or change.made_anew) or change.desired is None:
             return None
         messages = change.owned.seen.get("messages", 0) if change.owned else 0
-        held = recorded(change, some(messages, "message") if messages else "")
+        held = when_recorded(change, some(messages, "message") if messages else "")
         behind = _skipping(stream(change.address.name), change.becomes("first_seq") or 1, view)
+        if change.made_anew:
+            return _by_hand(held, messages, behind) if messages or behind.words else None
         said = [f"it is gone with everything in it{held}: recreated, it is empty", *_copied(change, view, own)]
         said += [*_read(change, view), *behind.words]
         counts_on = behind.first if change.address.kind == "stream" else 0
@@ -69,7 +73,8 @@ def made_again(family: str, own: OwnName = as_named, stream: OwnName = as_named)
             + (f"; or consent here: {consent_to(f'{family}312')}" if behind.words else ""),
         )
 
-    harms = rule(f"{family}312", "made-again-empty", on=(Action.CREATE,), needs=("live",), reaction=Reaction.HARMS)
+    on = (Action.CREATE, Action.ADOPT, Action.UPDATE)
+    harms = rule(f"{family}312", "made-again-empty", on=on, needs=("live",), reaction=Reaction.HARMS)
     return harms(judge)
 
 
@@ -100,6 +105,18 @@ def _skipping(origin: str, first: int, view: View) -> _Skipping:
     if unsure:
         words.append(f"{listed(unsure)} copied from the old one and {_skips(unsure)} as many messages of the new one")
     return _Skipping(tuple(words), most, 0 if unsaid else reached + 1, (*late, *unsure))
+
+
+def _by_hand(held: str, messages: int, behind: _Skipping) -> Finding:
+    """Somebody recreated it: apply loses nothing more, and brings nothing back."""
+    return Finding(
+        outcome=Outcome.WARNS,
+        reaction=Reaction.DOES,
+        quantities={name: number for name, number in (("messages", messages), ("skipped", behind.most)) if number},
+        message="; ".join([f"the old one is gone with everything in it{held}", *behind.words]),
+        fix="an apply only updates the record and brings no message back; a backup, if there is one, can be restored only after "
+        "the new one is deleted (nats stream restore)",
+    )
 
 
 def _skips(names: Sequence[str]) -> str:

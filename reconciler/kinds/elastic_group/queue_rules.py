@@ -134,6 +134,28 @@ def queue_outlives_source(change: Change, view: View) -> Found:
     )
 
 
+@rule("EG312", "queue-made-again", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.HARMS)
+def queue_made_again(change: Change, view: View) -> Found:
+    """The work-queue stream of a group that was applied before is gone, and apply recreates it.
+
+    Only the old queue knew which messages members had processed. The new one starts with everything that the source
+    stores, so members process those messages again. Messages that only the old queue still held are lost.
+
+    Instead: make sure that processing a message twice does no harm, and consent.
+    """
+    if not recreation.is_queue_lost(change) or not (stored := recreation.stored(change, view)):
+        return None
+    stream, name = change.address.stream, recreate.name(change)
+    return Finding(
+        outcome=Outcome.NEEDS_CONSENT,
+        path=QUEUE,
+        quantities={"redelivered": Amount(0, stored)},
+        message=f"its queue {name} is gone with its position: recreated, it starts with everything that {stream} holds: "
+        f"{amount(Amount(0, stored), 'message')}, including what its members have processed",
+        fix="make sure that processing a message twice does no harm, and consent here: " + consent_to("EG312"),
+    )
+
+
 def _told(name: str, queue: Config, stream: str, group: Config) -> tuple[str, str]:
     """Which implementation it looks like, and what to do about it."""
     differing = derived.deviations(queue, stream, group)

@@ -169,17 +169,29 @@ def consequences(change: Change, view: View) -> Iterable[Consequence]:
         yield Consequence(message=filling)
 
 
+def is_queue_lost(change: Change) -> bool:
+    """Somebody deleted the queue of a group that was applied, and no run has noted where a new one starts."""
+    return change.was(QUEUE) == "missing" and change.owned is not None and change.intent is None
+
+
+def stored(change: Change, view: View) -> int:
+    """How many messages its source holds."""
+    return int(((_source(change, view) or {}).get("state") or {}).get("messages", 0))
+
+
 def _of_the_missing(change: Change, view: View) -> Iterable[Consequence]:
     """Only the old queue knew what was processed, and only it held what its source no longer stores."""
     stream, state = change.address.stream, (_source(change, view) or {}).get("state") or {}
-    stored, config = int(state.get("messages", 0)), change.desired.config if change.desired else {}
-    if not stored:
+    number, config = stored(change, view), change.desired.config if change.desired else {}
+    if not number:
         return
-    held = amount(Amount(0, stored), "message")
-    done = "including what its members have processed" if change.owned else "whatever members have processed before"
-    yield Consequence(message=f"Its queue starts with everything that {stream} holds: {held}, {done}")
-    if waiting := waits_outside(config, stored, int(state.get("bytes", 0)), stream):
-        yield Consequence(message=f"It {waiting}")
+    if not is_queue_lost(change):  # otherwise a rule says it, and asks for consent
+        held = amount(Amount(0, number), "message")
+        yield Consequence(
+            message=f"Its queue starts with everything that {stream} holds: {held}, whatever members have processed before"
+        )
+    if waiting := waits_outside(config, number, int(state.get("bytes", 0)), stream):
+        yield Consequence(message=f"{'The queue' if is_queue_lost(change) else 'It'} {waiting}")
 
 
 def _of_the_rest(change: Change, view: View) -> Iterable[Consequence]:

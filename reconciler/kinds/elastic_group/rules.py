@@ -13,7 +13,12 @@ from reconciler.kinds.elastic_group import derived, recreate, recreation
 from reconciler.kinds.elastic_group.effects import EFFECTS
 from reconciler.kinds.elastic_group.filters import bad_partitioning_filter, mappings_with_several_filters, whole_subject
 from reconciler.kinds.elastic_group.fixed import fixed
-from reconciler.kinds.elastic_group.queue_rules import group_resuming, queue_differs, queue_outlives_source
+from reconciler.kinds.elastic_group.queue_rules import (
+    group_resuming,
+    queue_differs,
+    queue_made_again,
+    queue_outlives_source,
+)
 from reconciler.kinds.group_records import group_rules as shared
 from reconciler.kinds.group_records import group_steps
 from reconciler.kinds.group_records import membership_rules as membership
@@ -108,6 +113,7 @@ RULES = (
     group_type_change,
     queue_name_taken,
     queue_differs,
+    queue_made_again,
     group_resuming,
     *EFFECTS.rules(),
     shared.deletion("EG"),

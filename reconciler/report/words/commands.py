@@ -29,10 +29,9 @@ def of_plan(arguments: str, applying: str | None = None) -> CommandLines:
 
 def of_restoring(arguments: str, consented: str) -> CommandLines:
     """Return the commands after a restoration: an apply would also make the file's own changes. `consented` includes
-    the consents, which a look does not take."""
+    the consents, which a look does not take. Only its plan tells what is true `then`."""
     go = f"{_typed('drift', consented)} --restore"
-    then = "Everything that drifted here is put back."
-    return CommandLines(look=_typed("drift", arguments), edited=go, go=go, rest=f"{go} --partial", then=then)
+    return CommandLines(look=_typed("drift", arguments), edited=go, go=go, rest=f"{go} --partial", then="")
 
 
 def _typed(command: str, arguments: str) -> str:

@@ -1,0 +1,116 @@
+"""The position of a consumer that somebody deleted, as its record remembers it; and what the consumer that somebody
+recreated in its place delivers twice, or never."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.view import View
+from reconciler.engine.bindings import after_ack_floor, first_asked
+from reconciler.kinds.fields.times import moment
+from reconciler.model.resource import Address, Config, Json
+from reconciler.model.wire.questions import MessagesFrom
+
+
+def questions(change: Change) -> Iterator[MessagesFrom]:
+    """Messages after the recording have higher numbers than the stream had then, unless it has since lost its end."""
+    if change.owned and change.owned.written and next_of(change):
+        yield MessagesFrom(stream=change.address.stream, start=change.owned.written)
+
+
+def next_of(change: Change) -> int | None:
+    """The next message of the consumer when it was recorded; None: its first one, or nobody knows."""
+    found = change.owned.seen.get("next") if change.owned else None
+    return found if isinstance(found, int) and found > 1 else None
+
+
+def stood(change: Change, view: View) -> int | None:
+    """The next message of the consumer when it was recorded; it had come at least that far when it was lost. None:
+    nobody knows, or the stream was created since."""
+    found = next_of(change)
+    if not found or state(change, view).get("last_seq", 0) + 1 < found:
+        return None
+    if any(_is_below(view.facts.get(one), found) for one in questions(change)):
+        return None
+    return found if _is_its_stream(change, view) else None
+
+
+def _is_its_stream(change: Change, view: View) -> bool:
+    """The stream existed when the consumer was recorded."""
+    written, created = change.owned.written if change.owned else "", info(change, view).get("created")
+    return bool(written and created) and moment(str(created)) < moment(written)
+
+
+def _is_below(answer: Json, found: int) -> bool:
+    first = answer.get("first") if isinstance(answer, Mapping) else None
+    return first is not None and first < found
+
+
+def info(change: Change, view: View) -> Mapping[str, Json]:
+    """The live stream; nothing if this plan creates it."""
+    return view.snapshot.streams.get(change.address.stream) or {}
+
+
+def state(change: Change, view: View) -> Config:
+    """The stream's state when the consumer is created."""
+    stream = view.changes.get(Address.of("stream", change.address.stream))
+    if stream and stream.action in (Action.CREATE, Action.REPLACE):
+        return {"last_seq": (stream.becomes("first_seq") or 1) - 1}
+    return info(change, view).get("state") or {}
+
+
+class Lost(NamedTuple):
+    """A recreated consumer, compared with the record of the old one. It delivers again, or skips, at most these
+    messages."""
+
+    at: int
+    """The position on record."""
+    redelivered: int = 0
+    skipped: int = 0
+    reached: int = 1
+    """The next message of the live one."""
+
+
+def compared(change: Change, view: View) -> Lost | None:
+    """None: nobody recreated it, or nothing is lost with the old one, as far as anybody can tell."""
+    stream = info(change, view).get("config") or {}
+    if not change.made_anew or change.live is None or stream.get("retention") == "workqueue":
+        return None  # a work queue holds exactly what is still to be done
+    at = stood(change, view) or (1 if _had_not_begun(change, view) else None)
+    if at is None:
+        return None
+    live = {"config": {}, **change.live.state}
+    reached, began = after_ack_floor(live), first_asked(live["config"])
+    if (began and began <= at) or (reached and reached <= at):
+        again = between(reached or at, at, change, view)
+        return Lost(at, redelivered=again, reached=reached or at) if again else None
+    end = reached or int((live.get("delivered") or {}).get("stream_seq", 0))  # it began there or before
+    never = between(at, end, change, view)
+    return Lost(at, skipped=never, reached=end) if never else None
+
+
+def _had_not_begun(change: Change, view: View) -> bool:
+    """It had delivered nothing when it was recorded, and was to start at the first message."""
+    seen = change.owned.seen if change.owned else {}
+    return seen.get("at") == 0 and "next" not in seen and _is_its_stream(change, view)
+
+
+def between(start: int, end: int, change: Change, view: View) -> int:
+    """How many stored messages have such numbers, at most; `end` is the first one after them."""
+    stored = state(change, view)
+    first, last, messages = (int(stored.get(name, 0)) for name in ("first_seq", "last_seq", "messages"))
+    return max(0, min(min(end, last + 1) - max(start, first), messages))
+
+
+def continues_at(change: Change, view: View) -> int | None:
+    """Where a recreated consumer skips nothing and repeats least: at the position on record, or where the file says
+    since. None: at its own position."""
+    if not change.made_anew:
+        return None
+    asked = change.becomes("opt_start_seq")
+    if asked and change.owned and change.owned.applied.get("opt_start_seq") != asked:
+        return int(asked)
+    found = compared(change, view)
+    return found.at if found else None
