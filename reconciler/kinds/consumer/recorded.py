@@ -61,7 +61,7 @@ def state(change: Change, view: View) -> Config:
     return info(change, view).get("state") or {}
 
 
-class Lost(NamedTuple):
+class LostPosition(NamedTuple):
     """A recreated consumer, compared with the record of the old one. It delivers again, or skips, at most these
     messages."""
 
@@ -73,7 +73,7 @@ class Lost(NamedTuple):
     """The next message of the live one."""
 
 
-def compared(change: Change, view: View) -> Lost | None:
+def compared(change: Change, view: View) -> LostPosition | None:
     """None: nobody recreated it, or nothing is lost with the old one, as far as anybody can tell."""
     stream = info(change, view).get("config") or {}
     if not change.made_anew or change.live is None or stream.get("retention") == "workqueue":
@@ -85,10 +85,10 @@ def compared(change: Change, view: View) -> Lost | None:
     reached, began = after_ack_floor(live), first_asked(live["config"])
     if (began and began <= at) or (reached and reached <= at):
         again = between(reached or at, at, change, view)
-        return Lost(at, redelivered=again, reached=reached or at) if again else None
+        return LostPosition(at, redelivered=again, reached=reached or at) if again else None
     end = reached or int((live.get("delivered") or {}).get("stream_seq", 0))  # it began there or before
     never = between(at, end, change, view)
-    return Lost(at, skipped=never, reached=end) if never else None
+    return LostPosition(at, skipped=never, reached=end) if never else None
 
 
 def _had_not_begun(change: Change, view: View) -> bool:
