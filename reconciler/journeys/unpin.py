@@ -8,7 +8,8 @@ from typing import Any
 
 from reconciler.documents.read.complain import did_you_mean
 from reconciler.model.diagnostic import CannotContinue
-from reconciler.server.wire.api import NO_CONSUMER, NO_STREAM, JetStream, Refusal
+from reconciler.server.wire.answers import NO_CONSUMER, NO_STREAM, Refusal
+from reconciler.server.wire.api import JetStream
 
 PINNED = "pinned_client"
 LOOK = "Look at it with `nats consumer info`."

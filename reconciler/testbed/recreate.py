@@ -14,7 +14,9 @@ from reconciler.model.records import BUCKET, PREFIX, decode_owned, encode_owned
 from reconciler.model.resource import Json
 from reconciler.model.wire.snapshot import Entry, Snapshot
 from reconciler.server.remember import ledger
-from reconciler.server.wire.api import JetStream, NoAnswer, Refusal, Stored, encoded
+from reconciler.server.wire.answers import Refusal, Stored
+from reconciler.server.wire.api import JetStream, encoded
+from reconciler.server.wire.pipeline import NoAnswer
 
 AT_ONCE = 64
 OF_THE_SERVER = "_nats."

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reconciler.server.wire.api import Answer, Refusal
+from reconciler.server.wire.answers import Answer, Refusal
 
 Answered = dict[str, Any]
 """`answer`: accepts or refuses. With it the `err_code` and `description`; or the fields that were `dropped`, what was `lost` after

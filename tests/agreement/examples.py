@@ -19,7 +19,8 @@ from reconciler.model.resource import Address
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.model.wire.steps import Step
 from reconciler.server.read.observe import observe
-from reconciler.server.wire.api import JetStream, NoAnswer
+from reconciler.server.wire.api import JetStream
+from reconciler.server.wire.pipeline import NoAnswer
 from tests.agreement.answered import Answered, answered
 from tests.agreement.case import Body, Live
 from tests.agreement.judging import RULES

@@ -19,7 +19,8 @@ from reconciler.changes.events import Finished
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.plan.plan import plan
 from reconciler.model.run_options import RunOptions
-from reconciler.server.wire.api import JetStream, Refusal
+from reconciler.server.wire.answers import Refusal
+from reconciler.server.wire.api import JetStream
 from tests.agreement.data import of_code
 from tests.support.accounts import Account
 from tests.support.jetstream import done

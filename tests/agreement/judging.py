@@ -11,7 +11,8 @@ from enum import StrEnum
 from reconciler.changes.rule import Rule
 from reconciler.changes.verdict import Reaction, Verdict
 from reconciler.kinds import REGISTRY
-from reconciler.server.wire.api import NoAnswer, Refusal
+from reconciler.server.wire.answers import Refusal
+from reconciler.server.wire.pipeline import NoAnswer
 from tests.agreement.case import Case
 from tests.agreement.rooms import HIDDEN
 from tests.agreement.running import Outcome

@@ -14,7 +14,9 @@ from reconciler.model.resource import Config, Json
 from reconciler.model.wire.questions import Question, Unanswered
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.server.read.observe import ask, observe
-from reconciler.server.wire.api import Answer, JetStream, NoAnswer, Refusal
+from reconciler.server.wire.answers import Answer, Refusal
+from reconciler.server.wire.api import JetStream
+from reconciler.server.wire.pipeline import NoAnswer
 from tests.agreement.case import Case, Live
 from tests.agreement.ours import Ours, compared, judged, restricted
 from tests.agreement.rooms import Ground, seated

@@ -15,7 +15,8 @@ from reconciler.model.wire.snapshot import Snapshot
 from reconciler.model.wire.steps import Call, Step
 from reconciler.server.run.handling import RunContext, Succeeded
 from reconciler.server.run.steps import carry_out
-from reconciler.server.wire.api import Answer, JetStream
+from reconciler.server.wire.answers import Answer
+from reconciler.server.wire.api import JetStream
 from tests.agreement.ours import Ours, Request, request_for
 
 PLAIN = {

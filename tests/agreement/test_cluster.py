@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from reconciler.server.wire.api import NoAnswer
+from reconciler.server.wire.pipeline import NoAnswer
 from tests.agreement.case import Case
 from tests.agreement.judging import NOBODY_KNOWS
 from tests.agreement.report import problems

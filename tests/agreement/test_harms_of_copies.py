@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from reconciler.report.words.values import counted
-from reconciler.server.wire.api import JetStream, Refusal
+from reconciler.server.wire.answers import Refusal
+from reconciler.server.wire.api import JetStream
 from tests.agreement.harm import (
     Alone,
     as_text,

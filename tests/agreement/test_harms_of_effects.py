@@ -12,7 +12,8 @@ import pytest
 
 from reconciler.journeys.plan.plan import plan
 from reconciler.report.words.values import counted
-from reconciler.server.wire.api import JetStream, NoAnswer, Silence
+from reconciler.server.wire.api import JetStream
+from reconciler.server.wire.pipeline import NoAnswer, Silence
 from tests.agreement.harm import (
     Alone,
     as_text,

@@ -9,7 +9,9 @@ import pytest
 
 from reconciler.journeys.plan.plan import plan
 from reconciler.report.words.values import counted
-from reconciler.server.wire.api import JetStream, NoAnswer, Refusal, Silence
+from reconciler.server.wire.answers import Refusal
+from reconciler.server.wire.api import JetStream
+from reconciler.server.wire.pipeline import NoAnswer, Silence
 from tests.agreement.harm import change, count, publish, refused, shows
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_bucket, make_consumer, make_stream, talk

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from reconciler.report.words.values import counted
-from reconciler.server.wire.api import JetStream, NoAnswer, Silence
+from reconciler.server.wire.api import JetStream
+from reconciler.server.wire.pipeline import NoAnswer, Silence
 from tests.agreement.harm import Alone, as_text, change, count, is_there, publish, pull, refused, shows
 from tests.support.accounts import Account, Pool
 from tests.support.binaries import MINORS

@@ -22,7 +22,8 @@ from reconciler.report.words.status import duration, status
 from reconciler.report.words.visible import columns
 from reconciler.server.remember.lease import LeaseTerms, leased
 from reconciler.server.run.execute import execute
-from reconciler.server.wire.api import JetStream, Refusal
+from reconciler.server.wire.answers import Refusal
+from reconciler.server.wire.api import JetStream
 from tests.cli.running import Shell, command, environment
 from tests.lease.test_lease import bucket, holder
 from tests.server.test_execute import FORMS

@@ -16,7 +16,8 @@ from reconciler.journeys.drift.drift import Drift, Item
 from reconciler.journeys.plan.plan import Planned
 from reconciler.model.topology import Topology
 from reconciler.server.connect.options import ConnectOptions
-from reconciler.server.wire.api import JetStream, answer
+from reconciler.server.wire.answers import answer
+from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.attribution import Attribution
 from reconciler.server.wire.audit import SUBJECT
 from tests.cli.running import EXAMPLES

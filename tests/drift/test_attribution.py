@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.server.wire.api import JetStream, Stored
+from reconciler.server.wire.answers import Stored
+from reconciler.server.wire.api import JetStream
 from tests.drift.account import Owner, asking, author, authors, item, updating
 from tests.support.accounts import Account
 from tests.support.versions import on_every_version

@@ -8,7 +8,8 @@ import re
 
 import pytest
 
-from reconciler.server.wire.api import JetStream, Stored
+from reconciler.server.wire.answers import Stored
+from reconciler.server.wire.api import JetStream
 from tests.cli.running import Shell
 from tests.e2e.someone import HEADER, Someone, readable
 from tests.support.jetstream import make_bucket, make_consumer, make_stream

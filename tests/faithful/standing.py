@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from reconciler.model.wire.version import Version
-from reconciler.server.wire.api import Answer, Put
+from reconciler.server.wire.answers import Answer, Put
 from tests.faithful.accounts import Live
 from tests.faithful.drawing import GROUP_BUCKET, as_stored
 from tests.primitives.bodies import MS, Body

@@ -26,7 +26,8 @@ from reconciler.server.read.observe import observe
 from reconciler.server.read.read_kv import entry
 from reconciler.server.remember import journal
 from reconciler.server.remember import leases_held as unlocking
-from reconciler.server.wire.api import NO_STREAM, JetStream, Refusal
+from reconciler.server.wire.answers import NO_STREAM, Refusal
+from reconciler.server.wire.api import JetStream
 from tests.faults.cluster import Throne, settled
 from tests.faults.kinds import DEPOSING, GOES_ON, PERMANENT, TRANSIENT, Fault, step_type
 from tests.faults.scenes import ALLOWED, Scene, Sections

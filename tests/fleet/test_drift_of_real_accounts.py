@@ -19,7 +19,8 @@ from reconciler.fleet.tables.tables import WANTED
 from reconciler.journeys.drift.drift import Standing
 from reconciler.kinds import REGISTRY
 from reconciler.model.resource import Json
-from reconciler.server.wire.api import JetStream, Stored
+from reconciler.server.wire.answers import Stored
+from reconciler.server.wire.api import JetStream
 from tests.cli.running import Shell
 from tests.support.accounts import Account
 from tests.support.jetstream import done, talk

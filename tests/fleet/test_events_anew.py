@@ -17,7 +17,8 @@ from reconciler.fleet.events.events import positions, together, unbroken
 from reconciler.fleet.report.schema import fleet_schema
 from reconciler.fleet.tables.store import store
 from reconciler.fleet.tables.tables import MESSAGES
-from reconciler.server.wire.api import JetStream, answer
+from reconciler.server.wire.answers import answer
+from reconciler.server.wire.api import JetStream
 from tests.fleet.told import Heard, audit, event, events
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_stream, talk

@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 
 from reconciler.fleet.accounts.source import live
 from reconciler.fleet.tables.tables import MESSAGES
-from reconciler.server.wire.api import JetStream, answer
+from reconciler.server.wire.answers import answer
+from reconciler.server.wire.api import JetStream
 from tests.fleet.keeping import kept_up
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_stream, talk

@@ -20,7 +20,8 @@ from reconciler.fleet.tables.tables import EVENTS
 from reconciler.server.connect.options import ConnectOptions
 from reconciler.server.connect.settings import Settings
 from reconciler.server.read.messages import Message, Range, last, pages
-from reconciler.server.wire.api import JetStream, answer
+from reconciler.server.wire.answers import answer
+from reconciler.server.wire.api import JetStream
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_consumer, make_stream, talk
 

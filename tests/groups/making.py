@@ -7,7 +7,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from reconciler.server.wire.api import JetStream, Stored
+from reconciler.server.wire.answers import Stored
+from reconciler.server.wire.api import JetStream
 from tests.support.jetstream import done, make_bucket, make_stream
 
 SECOND = 1_000_000_000

@@ -28,7 +28,9 @@ from reconciler.server.read import lost_answers as settled
 from reconciler.server.read.read_kv import entry
 from reconciler.server.read.snapshot import torn
 from reconciler.server.remember.lease import LeaseTerms
-from reconciler.server.wire.api import JetStream, NoAnswer, Refusal
+from reconciler.server.wire.answers import Refusal
+from reconciler.server.wire.api import JetStream
+from reconciler.server.wire.pipeline import NoAnswer
 from tests.e2e.here import Here, somebody
 from tests.e2e.someone import Someone
 from tests.guards.restoring import messages, restore

@@ -22,7 +22,9 @@ from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.model.wire.steps import Call, Step
 from reconciler.server.read.observe import observe
-from reconciler.server.wire.api import Answer, JetStream, NoAnswer, Refusal
+from reconciler.server.wire.answers import Answer, Refusal
+from reconciler.server.wire.api import JetStream
+from reconciler.server.wire.pipeline import NoAnswer
 from tests.primitives.bodies import named
 from tests.support.accounts import Account
 from tests.support.jetstream import make_stream

@@ -16,7 +16,8 @@ from nats.aio.client import Client
 from reconciler.model.resource import Address
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.server.read.observe import observe
-from reconciler.server.wire.api import JetStream, Refusal
+from reconciler.server.wire.answers import Refusal
+from reconciler.server.wire.api import JetStream
 from tests.agreement.case import Case, Live
 from tests.agreement.judging import RULES
 from tests.agreement.ours import compared, judged

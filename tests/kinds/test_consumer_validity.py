@@ -10,7 +10,8 @@ import pytest
 
 from reconciler.kinds.consumer import CONSUMER
 from reconciler.kinds.subjects.subjects import name_problem
-from reconciler.server.wire.api import Answer, JetStream, Refusal
+from reconciler.server.wire.answers import Answer, Refusal
+from reconciler.server.wire.api import JetStream
 from tests.kinds.consumer_cases import CASES, EXPLICIT, FLOW_CHANGED, QUEUE_CHANGES, QUEUES, REPLICATED
 from tests.kinds.judging import RULES, Case, Judged, judge
 from tests.support.accounts import Account, Pool

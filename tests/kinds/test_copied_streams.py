@@ -15,7 +15,8 @@ from reconciler.journeys.plan.plan import plan
 from reconciler.model.run_options import RunOptions
 from reconciler.model.wire.version import Version
 from reconciler.server.read.observe import observe
-from reconciler.server.wire.api import Answer, JetStream, Refusal
+from reconciler.server.wire.answers import Answer, Refusal
+from reconciler.server.wire.api import JetStream
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_stream, talk
 from tests.support.topologies import TODAY, read

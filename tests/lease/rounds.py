@@ -9,7 +9,8 @@ import sys
 from reconciler.memory.lease import Holder
 from reconciler.server.read.read_kv import entry
 from reconciler.server.remember.lease import LeaseTerms, leased
-from reconciler.server.wire.api import JetStream, Stored
+from reconciler.server.wire.answers import Stored
+from reconciler.server.wire.api import JetStream
 from tests.support.accounts import connect
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from reconciler.memory.journal import begun_key, changes_key
-from reconciler.server.wire.api import JetStream, Refusal
+from reconciler.server.wire.answers import Refusal
+from reconciler.server.wire.api import JetStream
 from tests.e2e.here import somebody
 from tests.e2e.someone import Someone
 from tests.support.accounts import Account

@@ -18,7 +18,8 @@ from reconciler.server.read.read_kv import entry, names
 from reconciler.server.remember import capacity as room
 from reconciler.server.remember import journal, ledger
 from reconciler.server.remember.lease import GIVEN_BACK
-from reconciler.server.wire.api import JetStream, Stored
+from reconciler.server.wire.answers import Stored
+from reconciler.server.wire.api import JetStream
 from tests.cli.running import Ran, Shell
 from tests.e2e.here import somebody
 from tests.e2e.someone import Someone, start

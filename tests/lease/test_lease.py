@@ -21,7 +21,8 @@ from reconciler.server.read.observe import observe
 from reconciler.server.read.read_kv import entry
 from reconciler.server.remember import ledger
 from reconciler.server.remember.lease import Leases, LeaseTerms, Unavailable, leased
-from reconciler.server.wire.api import JetStream, Stored
+from reconciler.server.wire.answers import Stored
+from reconciler.server.wire.api import JetStream
 from tests.cli.running import environment
 from tests.faults.kinds import TRANSIENT
 from tests.faults.wire import Goes, Moment, Point, Request, Side, wire

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.server.wire.api import JetStream, Stored
+from reconciler.server.wire.answers import Stored
+from reconciler.server.wire.api import JetStream
 from tests.e2e.here import somebody
 from tests.support.accounts import Account
 

@@ -20,7 +20,8 @@ from reconciler.model.topology import Topology
 from reconciler.model.wire.steps import Call
 from reconciler.report.outcome import outcome_text
 from reconciler.server.run.execute import execute
-from reconciler.server.wire.api import JetStream, Stored
+from reconciler.server.wire.answers import Stored
+from reconciler.server.wire.api import JetStream
 from tests.replacement.consuming import OPTIONS
 from tests.replacement.killing import killed, unlock
 from tests.support.accounts import Account

@@ -19,7 +19,8 @@ from reconciler.model.topology import Topology
 from reconciler.model.wire.steps import Call, Step
 from reconciler.server.read.observe import observe
 from reconciler.server.run.execute import execute
-from reconciler.server.wire.api import JetStream, NoAnswer
+from reconciler.server.wire.api import JetStream
+from reconciler.server.wire.pipeline import NoAnswer
 from tests.replacement.consuming import CONSENT, Work, at_work, file
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_stream, talk

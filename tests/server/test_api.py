@@ -9,7 +9,9 @@ import pytest
 from nats.aio.msg import Msg
 
 from reconciler.server.read import lost_answers as settled
-from reconciler.server.wire.api import Conflict, JetStream, NoAnswer, Refusal, Silence, Stored
+from reconciler.server.wire.answers import Conflict, Refusal, Stored
+from reconciler.server.wire.api import JetStream
+from reconciler.server.wire.pipeline import NoAnswer, Silence
 from tests.support.accounts import Account, User
 from tests.support.jetstream import done, make_bucket, make_stream, talk
 from tests.support.servers import NatsServer

@@ -19,7 +19,8 @@ from reconciler.server.run import entry_steps
 from reconciler.server.run.execute import execute
 from reconciler.server.run.handling import Forms, Result, RunContext
 from reconciler.server.run.problems import Unsuccessful
-from reconciler.server.wire.api import JetStream, Refusal
+from reconciler.server.wire.answers import Refusal
+from reconciler.server.wire.api import JetStream
 from tests.support.accounts import Account, connect
 from tests.support.jetstream import done, make_bucket, make_consumer, make_stream, talk
 from tests.support.lossy import losing

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from reconciler.server.read.following import Onward, Position, newest, onward
 from reconciler.server.read.messages import Message
-from reconciler.server.wire.api import JetStream, Refusal
+from reconciler.server.wire.answers import Refusal
+from reconciler.server.wire.api import JetStream
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_stream, talk
 from tests.support.versions import on_every_version

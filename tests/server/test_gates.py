@@ -19,7 +19,8 @@ from reconciler.model.wire.snapshot import Entry
 from reconciler.model.wire.steps import Call
 from reconciler.server.read.observe import observe
 from reconciler.server.read.read_kv import entry
-from reconciler.server.wire.api import JetStream, Refusal
+from reconciler.server.wire.answers import Refusal
+from reconciler.server.wire.api import JetStream
 from tests.groups.making import SECOND, pull, until, waited_for
 from tests.support.accounts import Account, User
 from tests.support.jetstream import done, make_stream, talk

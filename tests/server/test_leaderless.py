@@ -11,7 +11,8 @@ import nats
 import pytest
 
 from reconciler.server.read.read_kv import names
-from reconciler.server.wire.api import JetStream, Refusal
+from reconciler.server.wire.answers import Refusal
+from reconciler.server.wire.api import JetStream
 from tests.support.clusters import Cluster, cluster
 from tests.support.jetstream import done
 from tests.support.servers import NatsServer

@@ -10,8 +10,9 @@ import pytest
 
 from reconciler.server.read import messages
 from reconciler.server.read.messages import Gone, Message, Range, last, next_after, pages, since
-from reconciler.server.wire.api import JetStream, NoAnswer, Refusal
-from reconciler.server.wire.pipeline import Reply
+from reconciler.server.wire.answers import Refusal
+from reconciler.server.wire.api import JetStream
+from reconciler.server.wire.pipeline import NoAnswer, Reply
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_stream, talk
 from tests.support.versions import on_every_version

@@ -14,7 +14,8 @@ from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.wire.snapshot import Entry, Snapshot
 from reconciler.model.wire.version import Version
 from reconciler.server.read.observe import observe
-from reconciler.server.wire.api import JetStream, Stored
+from reconciler.server.wire.answers import Stored
+from reconciler.server.wire.api import JetStream
 from tests.support.accounts import User
 from tests.support.binaries import MINORS, VERSIONS
 from tests.support.clusters import Cluster

@@ -11,7 +11,9 @@ from reconciler.server.connect.connection import close, connect
 from reconciler.server.connect.options import ConnectOptions, Server
 from reconciler.server.read import lost_answers as settled
 from reconciler.server.read.listing import Listed, ask_each
-from reconciler.server.wire.api import NO_CONSUMER, Conflict, JetStream, NoAnswer, Refusal, Silence, Stored
+from reconciler.server.wire.answers import NO_CONSUMER, Conflict, Refusal, Stored
+from reconciler.server.wire.api import JetStream
+from reconciler.server.wire.pipeline import NoAnswer, Silence
 from reconciler.server.wire.shared_connection import Line
 from tests.faults.wire import Goes, Moment, Point, Request, Side, wire
 from tests.support.accounts import Account

@@ -11,7 +11,8 @@ from reconciler.journeys.plan.plan import planned
 from reconciler.model.run_options import RunOptions
 from reconciler.model.wire.questions import Peers, Unanswered
 from reconciler.server.read.observe import ask, observe
-from reconciler.server.wire.api import JetStream, Refusal
+from reconciler.server.wire.answers import Refusal
+from reconciler.server.wire.api import JetStream
 from tests.support.accounts import Account, accounts_config
 from tests.support.binaries import MINORS
 from tests.support.clusters import SYSTEM, cluster

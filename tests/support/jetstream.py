@@ -8,7 +8,9 @@ from typing import Any, Protocol, TypeVar
 
 from nats.aio.client import Client
 
-from reconciler.server.wire.api import Answer, JetStream, NoAnswer, Refusal
+from reconciler.server.wire.answers import Answer, Refusal
+from reconciler.server.wire.api import JetStream
+from reconciler.server.wire.pipeline import NoAnswer
 
 T = TypeVar("T")
 

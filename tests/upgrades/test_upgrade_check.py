@@ -7,7 +7,9 @@ import pytest
 from reconciler.journeys.upgrade.check import Checked, checked
 from reconciler.journeys.upgrade.outcomes import Fate
 from reconciler.model.wire.version import Version
-from reconciler.server.wire.api import JetStream, NoAnswer, Refusal
+from reconciler.server.wire.answers import Refusal
+from reconciler.server.wire.api import JetStream
+from reconciler.server.wire.pipeline import NoAnswer
 from tests.support.binaries import VERSIONS
 from tests.support.jetstream import talk
 from tests.support.servers import running

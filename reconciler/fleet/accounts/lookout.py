@@ -20,7 +20,9 @@ from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.server.connect.session import session
 from reconciler.server.read.following import Onward, Position, newest, onward
 from reconciler.server.read.messages import Message, Problem
-from reconciler.server.wire.api import JetStream, NoAnswer, Refusal
+from reconciler.server.wire.answers import Refusal
+from reconciler.server.wire.api import JetStream
+from reconciler.server.wire.pipeline import NoAnswer
 
 EVENTS = "$JS.EVENT.>"
 NOT_KEPT = f"No stream captures {EVENTS}, so it is unknown what happened."

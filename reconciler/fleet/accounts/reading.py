@@ -22,7 +22,9 @@ from reconciler.model.wire.snapshot import Scope, Snapshot
 from reconciler.server.connect.session import session
 from reconciler.server.read.observe import RESERVED, observe
 from reconciler.server.read.read_kv import subject_pages
-from reconciler.server.wire.api import JetStream, NoAnswer, Refusal
+from reconciler.server.wire.answers import Refusal
+from reconciler.server.wire.api import JetStream
+from reconciler.server.wire.pipeline import NoAnswer
 
 REQUESTS = 960
 """Requests under way in all tasks together, so that no cluster gets more, whichever targets it holds: at 10,000 a

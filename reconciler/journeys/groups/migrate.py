@@ -14,7 +14,9 @@ from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.pages import PAGES
 from reconciler.model.wire.snapshot import Entry
 from reconciler.server.read.read_kv import entry
-from reconciler.server.wire.api import JetStream, NoAnswer, Put, Stored
+from reconciler.server.wire.answers import Put, Stored
+from reconciler.server.wire.api import JetStream
+from reconciler.server.wire.pipeline import NoAnswer
 
 
 async def migrations(js: JetStream, wanted: Sequence[str], *, while_running: bool) -> list[Migration]:

@@ -14,7 +14,9 @@ from reconciler.model.records import BUCKET
 from reconciler.server.remember import journal
 from reconciler.server.remember import leases_held as unlocking
 from reconciler.server.remember.capacity import STORES_NOTHING, way_out
-from reconciler.server.wire.api import NO_STREAM, JetStream, NoAnswer, Refusal, Silence
+from reconciler.server.wire.answers import NO_STREAM, Refusal
+from reconciler.server.wire.api import JetStream
+from reconciler.server.wire.pipeline import NoAnswer, Silence
 
 
 async def history(js: JetStream, topology: str | None = None) -> list[Run]:

@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from reconciler.model.resource import Json
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.server.read.read_kv import STALL, ends, is_unbroken
-from reconciler.server.wire.api import JetStream, NoAnswer, encoded
+from reconciler.server.wire.api import JetStream, encoded
 from reconciler.server.wire.audit import SUBJECT, Event, event
-from reconciler.server.wire.pipeline import Reply
+from reconciler.server.wire.pipeline import NoAnswer, Reply
 
 BATCH = 2_000
 MOST = 50_000

@@ -15,7 +15,9 @@ from datetime import datetime
 from typing import Any
 
 from reconciler.model.wire.questions import Holes, Largest, MessagesFrom, MessagesSince, Oldest
-from reconciler.server.wire.api import NO_MESSAGE, JetStream, NoAnswer, Refusal, encoded
+from reconciler.server.wire.answers import NO_MESSAGE, Refusal
+from reconciler.server.wire.api import JetStream, encoded
+from reconciler.server.wire.pipeline import NoAnswer
 
 PAGE = 100_000
 """Subjects in one answer of STREAM.INFO."""

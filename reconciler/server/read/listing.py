@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from reconciler.model.resource import Json
-from reconciler.server.wire.api import Answer, JetStream, NoAnswer, Refusal
+from reconciler.server.wire.answers import Answer, Refusal
+from reconciler.server.wire.api import JetStream
+from reconciler.server.wire.pipeline import NoAnswer
 
 OVERLAP = 16
 """How many objects two pages share: so many may be deleted before a page while it is under way."""

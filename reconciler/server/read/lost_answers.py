@@ -11,18 +11,9 @@ from typing import TypeVar
 
 from reconciler.model.wire.snapshot import Entry
 from reconciler.server.read.read_kv import entry
-from reconciler.server.wire.api import (
-    NOTHING_DONE,
-    TRANSIENT,
-    Answer,
-    Conflict,
-    JetStream,
-    NoAnswer,
-    Pauses,
-    Put,
-    Refusal,
-    Stored,
-)
+from reconciler.server.wire.answers import NOTHING_DONE, TRANSIENT, Answer, Conflict, Put, Refusal, Stored
+from reconciler.server.wire.api import JetStream, Pauses
+from reconciler.server.wire.pipeline import NoAnswer
 
 T = TypeVar("T")
 

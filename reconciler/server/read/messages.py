@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 
 from reconciler.model.resource import Json
 from reconciler.server.read.read_kv import STALL, ends, is_unbroken
-from reconciler.server.wire.api import NO_MESSAGE, NO_STREAM, JetStream, NoAnswer, Refusal, encoded
-from reconciler.server.wire.pipeline import Reply, Silence
+from reconciler.server.wire.answers import NO_MESSAGE, NO_STREAM, Refusal
+from reconciler.server.wire.api import JetStream, encoded
+from reconciler.server.wire.pipeline import NoAnswer, Reply, Silence
 
 BATCH, BYTES = 2_000, 4 << 20
 """Messages in one direct batch."""

@@ -38,7 +38,9 @@ from reconciler.server.read.peers import peers
 from reconciler.server.read.queues import queued_from
 from reconciler.server.read.read_kv import entries, subject_counts
 from reconciler.server.read.target import leader_versions, target
-from reconciler.server.wire.api import NO_CONSUMER, NO_STREAM, Answer, JetStream, NoAnswer, Refusal, Silence
+from reconciler.server.wire.answers import NO_CONSUMER, NO_STREAM, Answer, Refusal
+from reconciler.server.wire.api import JetStream
+from reconciler.server.wire.pipeline import NoAnswer, Silence
 
 RESERVED = (BUCKET, "static-consumer-groups", "elastic-consumer-groups")
 """Buckets whose entries are read: our own, and those of kinds that are keys of a bucket."""

@@ -6,7 +6,8 @@ import json
 
 from reconciler.model.resource import Json
 from reconciler.model.wire.questions import Peers
-from reconciler.server.wire.api import JetStream, NoAnswer, Reply, Silence
+from reconciler.server.wire.api import JetStream
+from reconciler.server.wire.pipeline import NoAnswer, Reply, Silence
 
 ALL = "$SYS.REQ.ACCOUNT.PING.STATZ"
 _EACH = b'{"include_unused":true}'

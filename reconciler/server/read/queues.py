@@ -9,7 +9,9 @@ from typing import Any
 from reconciler.engine.bindings import is_unlike, passed, queued_at, sourced
 from reconciler.model.wire.questions import MessagesFrom, QueuedFrom
 from reconciler.server.read.counting import messages_from
-from reconciler.server.wire.api import NO_MESSAGE, NO_STREAM, Answer, JetStream, NoAnswer, Refusal
+from reconciler.server.wire.answers import NO_MESSAGE, NO_STREAM, Answer, Refusal
+from reconciler.server.wire.api import JetStream
+from reconciler.server.wire.pipeline import NoAnswer
 
 COMPARED = 256
 """How many of the newest queued messages are compared with their source."""

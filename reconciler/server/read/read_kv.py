@@ -13,8 +13,9 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 
 from reconciler.model.resource import Json
 from reconciler.model.wire.snapshot import Entry
-from reconciler.server.wire.api import NO_MESSAGE, JetStream, NoAnswer, Refusal, Silence, encoded
-from reconciler.server.wire.pipeline import Reply
+from reconciler.server.wire.answers import NO_MESSAGE, Refusal
+from reconciler.server.wire.api import JetStream, encoded
+from reconciler.server.wire.pipeline import NoAnswer, Reply, Silence
 
 STALL = 2.0
 """Seconds without a message after which a stream of answers counts as cut off (an import that passes on one answer)."""

@@ -16,7 +16,9 @@ from typing import BinaryIO
 from nats.aio.msg import Msg
 
 from reconciler.model.resource import Json
-from reconciler.server.wire.api import JetStream, NoAnswer, Refusal
+from reconciler.server.wire.answers import Refusal
+from reconciler.server.wire.api import JetStream
+from reconciler.server.wire.pipeline import NoAnswer
 
 CHUNK = 128 << 10
 QUIET = 10.0

@@ -13,7 +13,8 @@ from contextlib import suppress
 from reconciler.model.resource import Json
 from reconciler.model.wire.snapshot import Target
 from reconciler.model.wire.version import Version
-from reconciler.server.wire.api import Answer, JetStream
+from reconciler.server.wire.answers import Answer
+from reconciler.server.wire.api import JetStream
 
 LEVELS = {
     1: Version(2, 11, 0), 2: Version(2, 12, 0), 3: Version(2, 12, 5), 4: Version(2, 14, 0), 5: Version(2, 15, 0),

@@ -15,7 +15,9 @@ from reconciler.model.records import BUCKET
 from reconciler.model.resource import Json
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.server.read.read_kv import entries
-from reconciler.server.wire.api import JetStream, NoAnswer, Put, Refusal
+from reconciler.server.wire.answers import Put, Refusal
+from reconciler.server.wire.api import JetStream
+from reconciler.server.wire.pipeline import NoAnswer
 
 AMPLE = 1 << 30
 """Bytes that count as room where the bucket has no limit of its own."""

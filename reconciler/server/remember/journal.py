@@ -19,7 +19,9 @@ from reconciler.model.wire.snapshot import Entry
 from reconciler.server.read import lost_answers as settled
 from reconciler.server.read.read_kv import entry, names
 from reconciler.server.remember import capacity as room
-from reconciler.server.wire.api import JetStream, NoAnswer, Put, Refusal, Stored
+from reconciler.server.wire.answers import Put, Refusal, Stored
+from reconciler.server.wire.api import JetStream
+from reconciler.server.wire.pipeline import NoAnswer
 
 Stamped = tuple[Entry, str] | Refusal | NoAnswer | None
 

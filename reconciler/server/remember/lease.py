@@ -20,8 +20,9 @@ from reconciler.model.records import BUCKET
 from reconciler.model.waits import Wait, waiting
 from reconciler.server.read.read_kv import entry
 from reconciler.server.remember.capacity import STORES_NOTHING, VANISHES, way_out
-from reconciler.server.wire.api import NO_STREAM, Conflict, JetStream, NoAnswer, Put, Refusal, Silence, Stored, passes
-from reconciler.server.wire.pipeline import ForNow
+from reconciler.server.wire.answers import NO_STREAM, Conflict, Put, Refusal, Stored, passes
+from reconciler.server.wire.api import JetStream
+from reconciler.server.wire.pipeline import ForNow, NoAnswer, Silence
 
 GIVEN_BACK = VANISHES
 """Marks a lease that was given back. An apply that takes the lease before it vanishes expects the marker's revision."""

@@ -8,7 +8,9 @@ from reconciler.memory.lease import PREFIX, Free, Held, found, lease_key, topolo
 from reconciler.model.records import BUCKET
 from reconciler.server.read.read_kv import entry, names
 from reconciler.server.remember.lease import GIVEN_BACK
-from reconciler.server.wire.api import NO_STREAM, Conflict, JetStream, NoAnswer, Refusal, Stored
+from reconciler.server.wire.answers import NO_STREAM, Conflict, Refusal, Stored
+from reconciler.server.wire.api import JetStream
+from reconciler.server.wire.pipeline import NoAnswer
 
 TRIES = 5
 """A live holder renews its lease now and then, perhaps at this moment."""

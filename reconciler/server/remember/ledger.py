@@ -16,19 +16,9 @@ from reconciler.model.resource import Address, Json
 from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.server.read import lost_answers as settled
 from reconciler.server.remember.capacity import way_out
-from reconciler.server.wire.api import (
-    NO_PEERS,
-    Answer,
-    Conflict,
-    JetStream,
-    NoAnswer,
-    Pauses,
-    Put,
-    Refusal,
-    Silence,
-    Stored,
-    passes,
-)
+from reconciler.server.wire.answers import NO_PEERS, Answer, Conflict, Put, Refusal, Stored, passes
+from reconciler.server.wire.api import JetStream, Pauses
+from reconciler.server.wire.pipeline import NoAnswer, Silence
 
 STREAM = f"KV_{BUCKET}"
 EXISTS = 10058

@@ -16,7 +16,8 @@ from reconciler.server.read.read_kv import entry
 from reconciler.server.run import problems
 from reconciler.server.run.handling import Result, RunContext, Succeeded
 from reconciler.server.run.problems import Unsuccessful
-from reconciler.server.wire.api import Conflict, NoAnswer, Put, Refusal, Silence, Stored
+from reconciler.server.wire.answers import Conflict, Put, Refusal, Stored
+from reconciler.server.wire.pipeline import NoAnswer, Silence
 
 SETTLING = 2.0
 """Seconds in which a new bucket may not listen yet."""

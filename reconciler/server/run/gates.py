@@ -15,7 +15,8 @@ from reconciler.model.wire.steps import Step
 from reconciler.server.read.read_kv import entry
 from reconciler.server.run import problems
 from reconciler.server.run.handling import POLL, Result, RunContext, Succeeded, info_of, is_missing
-from reconciler.server.wire.api import NO_MESSAGE, Answer, NoAnswer, Refusal
+from reconciler.server.wire.answers import NO_MESSAGE, Answer, Refusal
+from reconciler.server.wire.pipeline import NoAnswer
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from reconciler.model.wire.snapshot import Entry
 from reconciler.model.wire.steps import Call, Step
 from reconciler.server.run.problems import Doubtful, Unsuccessful, strayed
 from reconciler.server.run.stale_answers import Acknowledged
-from reconciler.server.wire.api import NO_CONSUMER, NO_STREAM, Answer, JetStream, Refusal
+from reconciler.server.wire.answers import NO_CONSUMER, NO_STREAM, Answer, Refusal
+from reconciler.server.wire.api import JetStream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,8 @@ from reconciler.model.resource import Json
 from reconciler.model.wire.steps import Call, Step
 from reconciler.model.written import written
 from reconciler.server.remember.capacity import FULL_DISK
-from reconciler.server.wire.api import NoAnswer, Refusal
+from reconciler.server.wire.answers import Refusal
+from reconciler.server.wire.pipeline import NoAnswer
 
 CORRECT = "Correct what the server names and plan again. The plan should have foretold this: please report it."
 PLAN_AGAIN = "Run `reconciler plan` again and look at the live state."

@@ -20,7 +20,8 @@ from reconciler.server.read import lost_answers as settled
 from reconciler.server.read.queues import OVERTAKEN, has_moved, is_gone, is_rewound, look, message
 from reconciler.server.run import problems
 from reconciler.server.run.handling import Result, RunContext, Succeeded, unlike_planned
-from reconciler.server.wire.api import Answer, NoAnswer
+from reconciler.server.wire.answers import Answer
+from reconciler.server.wire.pipeline import NoAnswer
 
 POLL = 0.1
 REST = 4.0

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from reconciler.model.resource import Json
-from reconciler.server.wire.api import NO_CONSUMER, NO_PEERS, NO_STREAM, Refusal
+from reconciler.server.wire.answers import NO_CONSUMER, NO_PEERS, NO_STREAM, Refusal
 
 LASTING = ("tags not matched", "insufficient storage", "exclude tag", "unique tag")
 """Reasons for a lack of servers that time does not change."""

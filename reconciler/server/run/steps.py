@@ -27,7 +27,8 @@ from reconciler.server.run.handling import (
     unlike_planned,
 )
 from reconciler.server.run.problems import Doubtful, Unsuccessful
-from reconciler.server.wire.api import Answer, NoAnswer, Refusal
+from reconciler.server.wire.answers import Answer, Refusal
+from reconciler.server.wire.pipeline import NoAnswer
 
 PAUSES_WITHIN = 2.0
 """Seconds in which a cluster makes a pause take effect; without it a little more is delivered twice, and nothing is
