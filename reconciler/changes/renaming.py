@@ -26,6 +26,11 @@ class Renaming:
 Recipe = Callable[[Renaming], list[str]]
 
 
+def moved_entry(old: Address | str, new: Address | str) -> str:
+    """`moved: [{from: consumer/A/old, to: consumer/A/new, reason: …}]`, ready to be pasted at the top level of a file."""
+    return f"moved: [{{from: {old}, to: {new}, reason: …}}]"
+
+
 def copied(asked: Renaming) -> list[str]:
     """Steps for a kind that knows no better ones."""
     old, new = asked.old.name, asked.new.name

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.kind import Kind, Registry
+from reconciler.changes.renaming import moved_entry
 from reconciler.engine import unfinished
 from reconciler.model.intents import Intent
 from reconciler.model.records import Owned
@@ -88,9 +89,9 @@ def left_behind(changes: Mapping[Address, Change], registry: Registry) -> Iterat
     for orphan in orphans:
         alike = made.get(_likeness(orphan.live), ()) if orphan.live else ()
         if len(alike) == 1 and not orphan.reason:
-            entry = f"`moved: [{{from: {orphan.address}, to: {alike[0]}, reason: …}}]`"
+            entry = moved_entry(orphan.address, alike[0])
             reason = (
-                f"{alike[0]} is new and declared alike. If it is this one under a new name, write {entry} at the top "
+                f"{alike[0]} is new and declared alike. If it is this one under a new name, write `{entry}` at the top "
                 "level of the file: it then keeps its position, if the server knows it"
             )
             yield orphan.address, replace(orphan, reason=reason)

@@ -67,7 +67,7 @@ def followed(case: dict[str, Any], change: PlannedChange, verdict: Verdict, fold
         if key == "allow":
             where = place(file, Address.parse(verdict.address))
             where["allow"] = [*where.get("allow", ()), *entry]
-        elif key == "moved":
+        elif key == "moved" and verdict.consentable:  # else it asks for the steps, and is no consent
             file[key] = entry
         elif key == "removed" and verdict.consentable:
             file[key] = [*file.get(key, ()), *entry]

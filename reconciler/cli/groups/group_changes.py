@@ -74,8 +74,7 @@ def plan_members(
     format_: Annotated[MembersFormat, typer.Option("--format", help=common.PLAIN_FORMAT_HELP)] = MembersFormat.TEXT,
 ) -> int:
     """Show what other members would change: which partitions move, what is queued on them, what is redelivered.
-    Changes nothing
-    in the account."""
+    Changes nothing in the account."""
     wish = Wish(add=_names(add), drop=_names(drop), exactly=_names(exactly), mapped=mapped)
     _check(wish, write=write_, offline=offline, paths=paths, values=values)
     made: list[Preview] = []

@@ -20,8 +20,9 @@ from reconciler.journeys.drift.codec import drift_schema
 from reconciler.journeys.groups.schema import groups_schema
 from reconciler.journeys.rehearse.schema import rehearsal_schema
 from reconciler.kinds import REGISTRY
+from reconciler.report.codec.findings_schema import findings_schema, reports_schema
 from reconciler.report.codec.outcome_schema import outcome_schema
-from reconciler.report.codec.plan_schema import findings_schema, plan_schema, reports_schema
+from reconciler.report.codec.plan_schema import plan_schema
 
 app = common.app()
 ALONE = "--plan, --apply, --drift, --findings, --groups, --rehearse, --fleet-file and --fleet"

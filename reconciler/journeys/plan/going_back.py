@@ -11,6 +11,7 @@ from pathlib import Path
 
 from reconciler.changes.diff import Action, FieldChange
 from reconciler.changes.plan import Plan, PlannedChange
+from reconciler.changes.renaming import moved_entry
 from reconciler.changes.verdict import Verdict
 from reconciler.documents.find.git_tree import GitTree
 from reconciler.documents.find.revision import origin
@@ -83,7 +84,7 @@ def _empty(made: Config) -> str:
 
 
 def _still_there(change: PlannedChange, beside: str) -> str:
-    entry = f"moved: [{{from: {beside}, to: {change.address}, reason: …}}]"
+    entry = moved_entry(beside, change.address)
     return f"if {beside} is the same consumer under a newer name, rename it back with this entry in the files: {entry}"
 
 

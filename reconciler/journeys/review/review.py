@@ -13,6 +13,7 @@ from datetime import date
 from reconciler.changes.consent import is_over, reaching
 from reconciler.changes.diff import Action, Consequence
 from reconciler.changes.plan import Plan, PlannedChange
+from reconciler.changes.renaming import moved_entry
 from reconciler.changes.view import View
 from reconciler.engine.compare import compare
 from reconciler.engine.decide import decide, questions
@@ -194,12 +195,12 @@ def _renamed(before: Resources, after: Resources, moved: Set[tuple[Address, Addr
     for address, now in after.items():
         same = [one for one in gone if one.address.kind == address.kind and one.spec == now.spec]
         if address not in before and len(same) == 1 and (same[0].address, address) not in moved:
-            entry = f"`moved: [{{from: {same[0].address}, to: {address}, reason: …}}]`"
+            entry = moved_entry(same[0].address, address)
             yield Diagnostic(
                 severity=Severity.WARNING, code="RV102", name="renamed", address=str(address),
                 message=f"has the settings of {same[0].address}, which is gone: this creates a new object, and the "
                 "old one stays",
                 span=now.where(""),
-                fix=f"if it is meant to be the same one, write {entry} at the top level of the file; a plan then says "
+                fix=f"if it is meant to be the same one, write `{entry}` at the top level of the file; a plan then says "
                 "how to copy what no server renames",
             )  # fmt: skip

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from reconciler.changes.diff import Action, Change
+from reconciler.changes.renaming import moved_entry
 from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
@@ -43,10 +44,10 @@ def subject_overlap(change: Change, view: View) -> Iterator[Finding]:
 
 def _renamed(change: Change, other: str, view: View) -> str:
     """A new stream that wants the subjects of one that is declared no more is often that one under a new name."""
-    there = view.changes.get(Address.of("stream", other))
-    if change.action is not Action.CREATE or there is None or there.action is not Action.ORPHAN:
+    there = view.changes.get(Address.of(change.address.kind, other))
+    if change.action is not Action.CREATE or change.origin or there is None or there.action is not Action.ORPHAN:
         return ""
-    entry = f"moved: [{{from: {there.address}, to: {change.address}, reason: …}}]"
+    entry = moved_entry(there.address, change.address)
     return f". If this is {other} under a new name, write {entry} at the top level of the file: the plan then prints the way"
 
 

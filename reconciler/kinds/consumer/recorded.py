@@ -30,7 +30,7 @@ def stood(change: Change, view: View) -> int | None:
     """The next message of the consumer when it was recorded; it had come at least that far when it was lost. None:
     nobody knows, or the stream was created since."""
     found = next_of(change)
-    if not found or state(change, view).get("last_seq", 0) + 1 < found:
+    if not found or stream_state(change, view).get("last_seq", 0) + 1 < found:
         return None
     if any(_is_below(view.facts.get(one), found) for one in questions(change)):
         return None
@@ -39,7 +39,7 @@ def stood(change: Change, view: View) -> int | None:
 
 def _is_its_stream(change: Change, view: View) -> bool:
     """The stream existed when the consumer was recorded."""
-    written, created = change.owned.written if change.owned else "", info(change, view).get("created")
+    written, created = change.owned.written if change.owned else "", stream_info(change, view).get("created")
     return bool(written and created) and moment(str(created)) < moment(written)
 
 
@@ -48,17 +48,17 @@ def _is_below(answer: Json, found: int) -> bool:
     return first is not None and first < found
 
 
-def info(change: Change, view: View) -> Mapping[str, Json]:
-    """The live stream; nothing if this plan creates it."""
+def stream_info(change: Change, view: View) -> Mapping[str, Json]:
+    """The consumer's live stream; nothing if this plan creates it."""
     return view.snapshot.streams.get(change.address.stream) or {}
 
 
-def state(change: Change, view: View) -> Config:
-    """The stream's state when the consumer is created."""
+def stream_state(change: Change, view: View) -> Config:
+    """The state of its stream when the consumer is created."""
     stream = view.changes.get(Address.of("stream", change.address.stream))
     if stream and stream.action in (Action.CREATE, Action.REPLACE):
         return {"last_seq": (stream.becomes("first_seq") or 1) - 1}
-    return info(change, view).get("state") or {}
+    return stream_info(change, view).get("state") or {}
 
 
 class LostPosition(NamedTuple):
@@ -75,7 +75,7 @@ class LostPosition(NamedTuple):
 
 def compared(change: Change, view: View) -> LostPosition | None:
     """None: nobody recreated it, or nothing is lost with the old one, as far as anybody can tell."""
-    stream = info(change, view).get("config") or {}
+    stream = stream_info(change, view).get("config") or {}
     if not change.made_anew or change.live is None or stream.get("retention") == "workqueue":
         return None  # a work queue holds exactly what is still to be done
     at = stood(change, view) or (1 if _had_not_begun(change, view) else None)
@@ -99,7 +99,7 @@ def _had_not_begun(change: Change, view: View) -> bool:
 
 def between(start: int, end: int, change: Change, view: View) -> int:
     """How many stored messages have such numbers, at most; `end` is the first one after them."""
-    stored = state(change, view)
+    stored = stream_state(change, view)
     first, last, messages = (int(stored.get(name, 0)) for name in ("first_seq", "last_seq", "messages"))
     return max(0, min(min(end, last + 1) - max(start, first), messages))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from reconciler.changes.diff import Action, Change
+from reconciler.changes.renaming import moved_entry
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
@@ -38,7 +39,7 @@ def consumer_rename(change: Change, view: View) -> Found:
     )
     if found.outcome is not Outcome.REPLACES:
         return found
-    entry = f"moved: [{{from: {change.origin}, to: {change.address}, reason: …}}]"
+    entry = moved_entry(change.origin, change.address)
     return replace(found, fix=f"consent with a reason in the entry,\n  {entry}\nor {beside}")
 
 

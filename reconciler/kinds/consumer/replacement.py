@@ -74,11 +74,11 @@ def how(change: Change, view: View) -> Replacement:
     """Wherever the steps end, the position noted before tells where to continue."""
     name, start = change.address.name, position.start(change, view)
     held = [*_held(change, view)] if position.is_interest(change, view) else []
-    is_known = position.is_noted(change) or position.by_record(change, view) is not None
-    noted = [*_noted(change)] if start and not is_known else []
+    is_by_record = position.by_record(change, view) is not None
+    noted = [*_noted(change)] if start and not (is_by_record or position.is_noted(change)) else []
     bound = {"opt_start_seq": noted[-1].id} if noted else {}  # the one field that only a step knows
     notes: dict[str, Json] = {"placeholder": position.placeholder(name)} if held else {}
-    if position.by_record(change, view) is not None:
+    if is_by_record:
         notes[position.BY_RECORD] = True
     if start:
         stream = view.snapshot.streams.get(change.address.stream)

@@ -80,7 +80,7 @@ def start_of(change: Change, view: View) -> Start | None:
     """The start that the file asks for, among the messages stored now; None: nothing is stored, and it gets
     everything."""
     config = change.desired.config if change.desired else {}
-    state = recorded.state(change, view)
+    state = recorded.stream_state(change, view)
     total = _total(change, state, view)
     policy = "all" if retention_of(change.address.stream, view) == "workqueue" else _policy(config)
     if policy in ASKED and config.get(ASKED[policy]) is None:
@@ -154,13 +154,13 @@ def _lost(change: Change, view: View) -> Finding | None:
         return _consented(change, f"{was}it starts at {start.words}", "skipped", start.missed) if start.missed else None
     if retention_of(change.address.stream, view) == "workqueue":
         return None
-    total = _total(change, recorded.state(change, view), view)
-    number = total if total is not None else int(recorded.state(change, view)["messages"])
+    total = _total(change, recorded.stream_state(change, view), view)
+    number = total if total is not None else int(recorded.stream_state(change, view)["messages"])
     many = f"{'' if total is not None else 'up to '}{some(number, 'stored message')}"
     if policy == "all":
         known = "even if it had processed them" if stood is None else f"including those before sequence {stood}"
         return _consented(change, f"{was}it starts over with {many}, {known}", "redelivered", number, stood)
-    since = _number_from(change, stood, recorded.state(change, view), view) if stood else None
+    since = _number_from(change, stood, recorded.stream_state(change, view), view) if stood else None
     if since == 0:
         return None
     unseen = (
@@ -184,17 +184,14 @@ def _with_the_old_one(change: Change, view: View) -> Finding | None:
     stood = f"before sequence {lost.at}" if lost.at > 1 else "at its first message"
     was = f"the old one is gone with its position{when_recorded(change, stood)}: "
     if lost.skipped:
-        number, name, began = (
-            lost.skipped,
-            "skipped",
-            _BEGAN.get(_policy(change.live.config if change.live else {}), ""),
-        )
+        name, number = "skipped", lost.skipped
+        began = _BEGAN.get(_policy(change.live.config if change.live else {}), "")
         said = (
             f"the new one started{began} and skips up to {some(number, 'message')} from sequence {lost.at} on, as far as the old "
             "one had not processed them"
         )
     else:
-        number, name = lost.redelivered, "redelivered"
+        name, number = "redelivered", lost.redelivered
         said = (
             f"the new one continues at sequence {lost.reached}, so up to {some(number, 'message')} that the old one had processed "
             f"{_are(number)} redelivered"
