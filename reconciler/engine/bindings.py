@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
+from reconciler.model.entries import compact_json
 from reconciler.model.resource import Json
 from reconciler.model.wire.steps import Call, Step
 
@@ -156,7 +157,7 @@ def filled(step: Step, bound: Mapping[str, Json]) -> Step:
     if step.call is not Call.ENTRY_PUT:
         return replace(step, body=_with(dict(step.body), step, bound))
     record = _with(json.loads(step.value or "{}"), step, bound)
-    return replace(step, value=json.dumps(record, separators=(",", ":"), ensure_ascii=False))
+    return replace(step, value=compact_json(record).decode())
 
 
 def _with(body: dict[str, Any], step: Step, bound: Mapping[str, Json]) -> dict[str, Any]:

@@ -6,7 +6,6 @@ and it is deleted once the new object is recorded as owned. The kinds say what h
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -16,9 +15,10 @@ from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.changes.view import View
 from reconciler.engine.bindings import Bind
 from reconciler.engine.unfinished import RESUMED, says
+from reconciler.model.entries import compact_json
 from reconciler.model.intents import Intent, encode_intent, intent_key
 from reconciler.model.records import BUCKET, Owned, encode_key, encode_owned
-from reconciler.model.resource import Config, Consent, Json, Resource
+from reconciler.model.resource import Config, Consent, Resource
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.model.wire.steps import Call, Step
 
@@ -164,7 +164,7 @@ def _put(change: Change, view: View, key: str, record: Config, uses: Mapping[str
         call=Call.ENTRY_PUT,
         on=(BUCKET, key),
         address=str(change.address),
-        value=_text(record),
+        value=compact_json(record).decode(),
         revision=_revision(view.snapshot, key),
         uses=uses,
     )
@@ -180,10 +180,6 @@ def _done(change: Change, view: View) -> Step:
         revision=_revision(view.snapshot, key),
         effect=f"note that {change.address} is no longer being replaced",
     )
-
-
-def _text(record: Json) -> str:
-    return json.dumps(record, separators=(",", ":"), ensure_ascii=False)
 
 
 def _revision(snapshot: Snapshot, key: str) -> int:

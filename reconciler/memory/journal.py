@@ -6,7 +6,6 @@ last. Times are the server's own, from when it stored the entries.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -166,11 +165,6 @@ def _failure(one: Failed | InDoubt) -> dict[str, Json]:
 def _diagnostic(one: Diagnostic) -> dict[str, Json]:
     told = {"code": one.code, "name": one.name, "address": one.address, "message": one.message, "fix": one.fix}
     return {name: value for name, value in told.items() if value}
-
-
-def encoded(said: Mapping[str, Json]) -> bytes:
-    """JSON without spaces, in UTF-8."""
-    return json.dumps(said, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def chunked(value: bytes, size: int = CHUNK) -> list[bytes]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, fields
 
-from reconciler.model.entries import FORMAT, Unusable, escaped, json_object, unescaped
+from reconciler.model.entries import FORMAT, Unusable, compact_json, escaped, json_object, unescaped
 from reconciler.model.wire.snapshot import Entry
 
 PREFIX = "lease"
@@ -87,7 +86,7 @@ def topology_of(key: str) -> str | None:
 def encode_holder(holder: Holder) -> bytes:
     """The holder as it is stored, without empty values."""
     said = {name: value for name, value in asdict(holder).items() if value}
-    return json.dumps({"format": FORMAT, **said}, separators=(",", ":"), ensure_ascii=False).encode()
+    return compact_json({"format": FORMAT, **said})
 
 
 def decode_holder(value: bytes, topology: str) -> Holder:

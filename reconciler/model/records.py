@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from reconciler.model.entries import (
     FORMAT,
@@ -140,6 +141,7 @@ def decode_owned(entry: Entry) -> Owned | str:
 _PLAIN_KEY = re.compile(r"[a-z]+(\.[A-Za-z0-9_-]+){2,}")
 
 
+@lru_cache(maxsize=1 << 14)  # the same ones again and again
 def encode_key(address: Address, prefix: str = PREFIX) -> str:
     """`owned.stream.ORDERS`: bytes that KV keys cannot hold become `=XX`, so that every legal name fits."""
     return ".".join((prefix, *(escaped(part) for part in (address.kind, *address.names))))

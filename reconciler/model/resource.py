@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from functools import cache
+from functools import cache, lru_cache
 from typing import Annotated, Any, NamedTuple, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
@@ -44,6 +44,7 @@ class Address(NamedTuple):
         return cls(kind, names)
 
     @classmethod
+    @lru_cache(maxsize=1 << 14)  # the same ones again and again
     def parse(cls, text: str) -> Address:
         """From text such as `stream/ORDERS`; the kind need not exist. Raises ValueError where a kind or name is missing."""
         kind, *names = text.split("/")

@@ -9,13 +9,14 @@ from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 
 from reconciler.changes.rehearsal import Missing
+from reconciler.model.entries import compact_json
 from reconciler.model.intents import PREFIX as INTENT
 from reconciler.model.records import BUCKET, PREFIX, decode_owned, encode_owned
 from reconciler.model.resource import Json
 from reconciler.model.wire.snapshot import Entry, Snapshot
 from reconciler.server.remember import ledger
 from reconciler.server.wire.answers import Refusal, Stored
-from reconciler.server.wire.api import JetStream, encoded
+from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.pipeline import NoAnswer
 
 AT_ONCE = 64
@@ -121,4 +122,4 @@ async def _entry(js: JetStream, bucket: str, key: str, entry: Entry) -> Missing 
 def _as_new(entry: Entry) -> bytes:
     """Forget which object a record is about: here everything is recreated on purpose."""
     owned = decode_owned(entry)
-    return entry.value if isinstance(owned, str) else encoded(encode_owned(replace(owned, seen={})))
+    return entry.value if isinstance(owned, str) else compact_json(encode_owned(replace(owned, seen={})))

@@ -6,6 +6,27 @@ from tests.sabotage.act import Act
 
 STEPS = (
     Act(
+        name="a write that may not be sent any more stays with nats-py, which sends it later",
+        file="reconciler/server/wire/pipeline.py",
+        before="        ready, nc._pending, nc._pending_data_size = nc._pending, earlier, size",
+        after="        ready = nc._pending",
+        seen_by=("tests/server/test_api.py::test_what_may_not_be_written_any_more_when_its_turn_comes_is_never_sent",),
+    ),
+    Act(
+        name="a write that was given up is sent all the same",
+        file="reconciler/server/wire/pipeline.py",
+        before="[one for one in due if not one.waiting.future.done()]",
+        after="due",
+        seen_by=("tests/server/test_api.py::test_a_write_that_is_given_up_before_its_turn_is_never_sent",),
+    ),
+    Act(
+        name="each write is sent alone",
+        file="reconciler/server/wire/pipeline.py",
+        before="            self._writes = [one for one in self._writes if one.unless != unless]",
+        after="            due, self._writes = due[:1], self._writes[1:]",
+        seen_by=("tests/server/test_api.py::test_writes_that_are_ready_together_are_sent_after_one_question",),
+    ),
+    Act(
         name="a plan of several topologies refuses to one what another gives up before",
         file="reconciler/cli/account/plan.py",
         before="selection = selection.after(made[0].planned.plan)",

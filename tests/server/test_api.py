@@ -11,7 +11,7 @@ from nats.aio.msg import Msg
 from reconciler.server.read import lost_answers as settled
 from reconciler.server.wire.answers import Conflict, Refusal, Stored
 from reconciler.server.wire.api import JetStream
-from reconciler.server.wire.pipeline import NoAnswer, Silence
+from reconciler.server.wire.pipeline import NoAnswer, Reply, Silence
 from tests.support.accounts import Account, User
 from tests.support.jetstream import done, make_bucket, make_stream, talk
 from tests.support.servers import NatsServer
@@ -35,6 +35,53 @@ def restricted() -> Iterator[NatsServer]:
 def test_an_answer_is_the_json_the_server_sent(account: Account) -> None:
     config = talk(account, lambda js: make_stream(js, "ORDERS", subjects=["orders.>"]))["config"]
     assert config["subjects"] == ["orders.>"]
+
+
+def test_writes_that_are_ready_together_are_sent_after_one_question(account: Account) -> None:
+    asked: list[str] = []
+
+    async def work(js: JetStream) -> list[Reply | NoAnswer]:
+        await make_stream(js, "S", subjects=["s.>"])
+
+        def unless() -> None:
+            asked.append("may it be sent?")
+
+        writes = (js.pipeline.request(f"s.{number}", b"", within=5, unless=unless) for number in range(20))
+        return await asyncio.gather(*writes)
+
+    assert all(isinstance(reply, Reply) for reply in talk(account, work))
+    assert len(asked) == 1
+
+
+def test_what_may_not_be_written_any_more_when_its_turn_comes_is_never_sent(account: Account) -> None:
+    """Nor a moment later, with the next request over the same connection."""
+
+    async def work(js: JetStream) -> tuple[set[object], int]:
+        await make_stream(js, "S", subjects=["s.>"])
+        pipeline = js.pipeline
+        late = asyncio.gather(
+            *(pipeline.request("s.late", b"", within=5, unless=lambda: "it is too late") for _ in range(3))
+        )
+        fine = pipeline.request("s.fine", b"", within=5, unless=lambda: None)
+        said = [*await late, await fine]
+        await pipeline.nc.flush()
+        stored = done(await js.request("STREAM.INFO.S"))["state"]["messages"]
+        return {one.detail for one in said if isinstance(one, NoAnswer)}, stored
+
+    assert talk(account, work) == ({"it is too late"}, 1)
+
+
+def test_a_write_that_is_given_up_before_its_turn_is_never_sent(account: Account) -> None:
+    async def work(js: JetStream) -> int:
+        await make_stream(js, "S", subjects=["s.>"])
+        given_up = asyncio.ensure_future(js.pipeline.request("s.x", b"", within=5, unless=lambda: None))
+        await asyncio.sleep(0)  # it waits for its turn now
+        given_up.cancel()
+        await asyncio.gather(given_up, return_exceptions=True)
+        await js.pipeline.request("s.x", b"", within=5, unless=lambda: None)
+        return int(done(await js.request("STREAM.INFO.S"))["state"]["messages"])
+
+    assert talk(account, work) == 1
 
 
 @on_every_version

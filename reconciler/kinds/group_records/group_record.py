@@ -16,6 +16,7 @@ from functools import lru_cache
 from pydantic_core import from_json
 
 from reconciler.kinds.group_records.group_shape import wrong_shape
+from reconciler.model.entries import compact_json
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire.snapshot import Entry
 
@@ -159,7 +160,7 @@ def _membership(config: Config) -> dict[str, Json]:
 
 def encode(record: Mapping[str, Json]) -> str:
     """The record's text, in every byte as Go writes it: no spaces, and `<`, `>` and `&` escaped."""
-    text = json.dumps(record, separators=(",", ":"), ensure_ascii=False)
+    text = compact_json(record).decode()
     for character, escape in (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026")):
         text = text.replace(character, escape)
     return text

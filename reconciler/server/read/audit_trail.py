@@ -9,10 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from reconciler.model.entries import compact_json
 from reconciler.model.resource import Json
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.server.read.read_kv import STALL, ends, is_unbroken
-from reconciler.server.wire.api import JetStream, encoded
+from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.audit import SUBJECT, Event, event
 from reconciler.server.wire.pipeline import NoAnswer, Reply
 
@@ -88,7 +89,7 @@ async def events_since(js: JetStream, stream: str, when: datetime, *, last: int)
 
 async def _batch(js: JetStream, stream: str, begin: Mapping[str, Json], number: int) -> list[Reply] | str:
     """Read this many events from there on; fewer only where there are no more."""
-    wanted = encoded({**begin, "batch": number, "next_by_subj": SUBJECT})
+    wanted = compact_json({**begin, "batch": number, "next_by_subj": SUBJECT})
     replies = await js.pipeline.stream(f"{js.prefix}DIRECT.GET.{stream}", wanted, within=STALL, ends=ends)
     if isinstance(replies, NoAnswer):
         return f"stream {stream} could not be read ({replies}); reading it needs allow_direct: true, and permission"

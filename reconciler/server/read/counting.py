@@ -14,9 +14,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from reconciler.model.entries import compact_json
 from reconciler.model.wire.questions import Holes, Largest, MessagesFrom, MessagesSince, Oldest
 from reconciler.server.wire.answers import NO_MESSAGE, Refusal
-from reconciler.server.wire.api import JetStream, encoded
+from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.pipeline import NoAnswer
 
 PAGE = 100_000
@@ -71,7 +72,7 @@ async def _number(js: JetStream, stream: str, wanted: dict[str, Any], first: int
     if not js.prefix.startswith("$JS."):
         return None  # an import passes on one answer, and the count is in the second
     subject = f"{js.prefix}DIRECT.GET.{stream}"
-    replies = await js.pipeline.stream(subject, encoded({**wanted, "batch": 1}), within=js.timeout, ends=_ends)
+    replies = await js.pipeline.stream(subject, compact_json({**wanted, "batch": 1}), within=js.timeout, ends=_ends)
     if isinstance(replies, NoAnswer) or len(replies) != 2 or replies[-1].status != "204":
         return None
     if replies[0].headers.get("Nats-Sequence") != str(first):

@@ -14,10 +14,11 @@ import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 
+from reconciler.model.entries import compact_json
 from reconciler.model.resource import Json
 from reconciler.server.read.read_kv import STALL, ends, is_unbroken
 from reconciler.server.wire.answers import NO_MESSAGE, NO_STREAM, Refusal
-from reconciler.server.wire.api import JetStream, encoded
+from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.pipeline import NoAnswer, Reply, Silence
 
 BATCH, BYTES = 2_000, 4 << 20
@@ -131,7 +132,9 @@ async def _batch(js: JetStream, wanted: Range, after: int) -> list[Message] | No
     """Read one batch. None: this way is closed. Empty: whoever answered has no more; a batch that was cut off counts as
     far as it goes."""
     body = {"seq": after + 1, "batch": BATCH, "max_bytes": BYTES, "next_by_subj": wanted.matching}
-    replies = await js.pipeline.stream(f"{js.prefix}DIRECT.GET.{wanted.stream}", encoded(body), within=STALL, ends=ends)
+    replies = await js.pipeline.stream(
+        f"{js.prefix}DIRECT.GET.{wanted.stream}", compact_json(body), within=STALL, ends=ends
+    )
     if isinstance(replies, NoAnswer):
         if replies.why in (Silence.NO_RESPONDERS, Silence.DENIED, Silence.TIMEOUT):
             return None

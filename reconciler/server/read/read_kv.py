@@ -11,10 +11,11 @@ import base64
 import re
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 
+from reconciler.model.entries import compact_json
 from reconciler.model.resource import Json
 from reconciler.model.wire.snapshot import Entry
 from reconciler.server.wire.answers import NO_MESSAGE, Refusal
-from reconciler.server.wire.api import JetStream, encoded
+from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.pipeline import NoAnswer, Reply, Silence
 
 STALL = 2.0
@@ -65,7 +66,7 @@ async def _direct(js: JetStream, bucket: str, matching: str) -> dict[str, Entry]
     while True:
         body = {"seq": start, "batch": 1_000_000, "next_by_subj": matching}
         subject = f"{js.prefix}DIRECT.GET.KV_{bucket}"
-        replies = await js.pipeline.stream(subject, encoded(body), within=STALL, ends=ends)
+        replies = await js.pipeline.stream(subject, compact_json(body), within=STALL, ends=ends)
         if isinstance(replies, NoAnswer) or replies[-1].status not in ("204", "404"):
             return None
         *messages, end = replies

@@ -13,6 +13,7 @@ from reconciler.memory import run_changes as changed
 from reconciler.memory.journal import Run
 from reconciler.memory.lease import Held, Holder, found, lease_key
 from reconciler.model.diagnostic import Diagnostic, Severity
+from reconciler.model.entries import compact_json
 from reconciler.model.records import BUCKET
 from reconciler.model.resource import Json
 from reconciler.model.wire.snapshot import Entry
@@ -36,7 +37,7 @@ async def begin(js: JetStream, number: int, holder: Holder, plan: Plan) -> Diagn
     kept = chunks if len(chunks) <= journal.MOST else []
     begun = journal.begun(holder, plan, len(kept) or None)
     puts = [_put(js, journal.changes_key(number, at), chunk) for at, chunk in enumerate(kept)]
-    return _first_not_written(await asyncio.gather(_put(js, journal.begun_key(number), journal.encoded(begun)), *puts))
+    return _first_not_written(await asyncio.gather(_put(js, journal.begun_key(number), compact_json(begun)), *puts))
 
 
 async def end(js: JetStream, number: int, finished: Finished) -> Diagnostic | None:
@@ -46,7 +47,7 @@ async def end(js: JetStream, number: int, finished: Finished) -> Diagnostic | No
     written = [_put(js, journal.steps_key(number, at), chunk) for at, chunk in enumerate(chunks)]
     unwritten = _first_not_written(await asyncio.gather(*written))
     ended = journal.ended(finished, 0 if unwritten else len(chunks))
-    unwritten = _first_not_written([await _put(js, journal.ended_key(number), journal.encoded(ended))]) or unwritten
+    unwritten = _first_not_written([await _put(js, journal.ended_key(number), compact_json(ended))]) or unwritten
     await room.prune(js)
     return unwritten
 
@@ -54,7 +55,7 @@ async def end(js: JetStream, number: int, finished: Finished) -> Diagnostic | No
 def _chunked(js: JetStream, said: Mapping[str, Json]) -> list[bytes]:
     """Split into chunks of the journal's size, or smaller where the server takes less at once."""
     most = max(js.pipeline.nc.max_payload - HEADROOM, HEADROOM)
-    return journal.chunked(journal.encoded(said), min(journal.CHUNK, most))
+    return journal.chunked(compact_json(said), min(journal.CHUNK, most))
 
 
 def _first_not_written(answers: Iterable[Put]) -> Diagnostic | None:

@@ -6,11 +6,11 @@ Nothing is written on the objects: an extra metadata key would make an applicati
 from __future__ import annotations
 
 import asyncio
-import json
 import secrets
 from collections.abc import Mapping, Sequence
 
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.entries import compact_json
 from reconciler.model.records import BUCKET, ID_KEY, Owned, decode_key, encode_key, encode_owned
 from reconciler.model.resource import Address, Json
 from reconciler.model.wire.snapshot import Snapshot, Target
@@ -136,7 +136,7 @@ async def _write(js: JetStream, address: Address, record: Record, revision: int)
     key = encode_key(address)
     if record is None:
         return await settled.delete(js, BUCKET, key, expected_revision=revision)
-    value = json.dumps(encode_owned(record), separators=(",", ":"), ensure_ascii=False).encode()
+    value = compact_json(encode_owned(record))
     return await settled.put(js, BUCKET, key, value, expected_revision=revision, whoever=True)
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import json
 import random
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Self, TypeVar
@@ -15,6 +14,7 @@ from typing import Self, TypeVar
 from nats.aio.client import Client
 
 from reconciler.model import waits
+from reconciler.model.entries import compact_json
 from reconciler.model.resource import Json
 from reconciler.server.wire.answers import (
     IN_FLIGHT,
@@ -58,11 +58,6 @@ def _is_of_a_copy(said: Answer) -> bool:
 def _asked_again(what: str, said: object) -> str:
     """What is waited for, where an answer is none that one can go on with."""
     return f"until {what} is answered, and asking again: {said}"
-
-
-def encoded(body: Mapping[str, Json]) -> bytes:
-    """Return the body of a request: compact JSON in UTF-8."""
-    return json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 class Pauses:
@@ -194,7 +189,7 @@ class JetStream:
         unless: Unless = always,
     ) -> Answer:
         """Send one request, once. `level`: refuse unless the server has this API level."""
-        payload = b"" if body is None else encoded(body)
+        payload = b"" if body is None else compact_json(body)
         headers = {"Nats-Required-Api-Level": str(level)} if level else None
         wait = self.timeout if within is None else within
         subject = self.prefix + endpoint

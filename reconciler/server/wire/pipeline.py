@@ -7,8 +7,9 @@ server does. It also lets a denied publish run into its timeout, although the se
 from __future__ import annotations
 
 import asyncio
+import math
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -77,6 +78,9 @@ class _Waiting:
     replies: list[Reply] = field(default_factory=list)
 
 
+CLOSED = NoAnswer(Silence.OFFLINE, "the connection is closed")
+
+
 class ForNow(str):
     """A reason that may pass in a moment."""
 
@@ -95,6 +99,17 @@ def first(_reply: Reply) -> bool:
 def always() -> str | None:
     """Allow every write."""
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Write:
+    """A request that changes something, and waits for its turn to be sent."""
+
+    token: str
+    waiting: _Waiting
+    payload: bytes
+    headers: dict[str, str] | None
+    unless: Unless
 
 
 Window = int | AbstractAsyncContextManager[object]
@@ -121,6 +136,8 @@ class Pipeline:
         self._opening: asyncio.Task[NoAnswer | None] | None = None
         self._inbox = line.nc.new_inbox() + "."
         self._waiting: dict[str, _Waiting] = {}
+        self._writes: list[_Write] = []
+        self._sender: asyncio.Task[None] | None = None
         self._count = 0
         self._sweeper: asyncio.TimerHandle | None = None
         self._subscription: Subscription | None = None
@@ -229,34 +246,46 @@ class Pipeline:
         if self._inbox_denied:
             return NoAnswer(Silence.DENIED, f"may not subscribe to {self._inbox}*, where answers arrive")
         async with self._window:
-            if (hindered := await self._hindered(subject, within, unless)) is not None:
-                return hindered
+            if (offline := await self._connected()) is not None:
+                return offline
             token, waiting = self._expect(subject, within, ends)
             wait = waits.begin(f"for {self._server} to answer {subject}", within if ends is first else None)
             try:
-                await self.nc.publish(subject, payload, reply=self._inbox + token, headers=headers)
-                if unless is not always:
-                    self._hand_over()
+                if unless is always:
+                    await self._publish(token, waiting, payload, headers)
+                else:
+                    self._send_soon(_Write(token, waiting, payload, headers, unless))
                 return await waiting.future
-            except nats.errors.ConnectionClosedError:
-                return NoAnswer(Silence.OFFLINE, "the connection is closed")
-            except nats.errors.Error as error:
-                return NoAnswer(Silence.UNSENT, f"{subject}: {str(error).removeprefix('nats: ')}")
             finally:
                 waits.over(wait)
                 del self._waiting[token]
 
-    async def _hindered(self, subject: str, within: float, unless: Unless) -> NoAnswer | None:
-        """Return why it must not be sent. The condition is asked last: nothing else happens between it and the
-        sending."""
-        if (offline := await self._connected()) is not None:
-            return offline
-        if unless is not always and not await self._takes_more(within):
-            return NoAnswer(Silence.UNSENT, f"{subject}: the connection took nothing within {within:g} s")
-        why = unless()
-        if why is None:
-            return None
-        return NoAnswer(Silence.OFFLINE if isinstance(why, ForNow) else Silence.UNSENT, why)
+    async def _publish(self, token: str, waiting: _Waiting, payload: bytes, headers: dict[str, str] | None) -> None:
+        """Leave it to nats-py to send this in a moment."""
+        try:
+            await self.nc.publish(waiting.subject, payload, reply=self._inbox + token, headers=headers)
+        except nats.errors.ConnectionClosedError:
+            _settle(waiting, CLOSED)
+        except nats.errors.Error as error:
+            _settle(waiting, NoAnswer(Silence.UNSENT, f"{waiting.subject}: {str(error).removeprefix('nats: ')}"))
+
+    def _send_soon(self, write: _Write) -> None:
+        """Send it with all others that are ready now: a system call for each would wake the server for each."""
+        write.waiting.deadline = math.inf
+        self._writes.append(write)
+        if self._sender is None or self._sender.done():
+            self._sender = asyncio.create_task(self._send())
+
+    async def _send(self) -> None:
+        while self._writes:
+            within, unless = self._writes[0].waiting.within, self._writes[0].unless
+            if not await self._takes_more(within):
+                for write in self._writes:
+                    why = f"{write.waiting.subject}: the connection took nothing within {within:g} s"
+                    _settle(write.waiting, NoAnswer(Silence.UNSENT, why))
+            due = [one for one in self._writes if one.unless == unless]
+            self._writes = [one for one in self._writes if one.unless != unless]
+            await self._hand_over([one for one in due if not one.waiting.future.done()], unless)
 
     async def _takes_more(self, within: float) -> bool:
         """Wait until the socket has taken all earlier writes: what is left in this process would go out unasked."""
@@ -267,13 +296,23 @@ class Pipeline:
             await asyncio.sleep(0.005)  # rare, and nothing tells when the very last byte has gone
         return True
 
-    def _hand_over(self) -> None:
-        """Give it to the socket right after the condition was asked. nats-py would write a moment later, and a process
-        suspended in that moment would send it when nothing may be written any more."""
-        pending, transport = self.nc._pending, self.nc._transport
-        if pending and transport and self.nc.is_connected:
-            self.nc._pending, self.nc._pending_data_size = [], 0
-            transport.writelines(pending)
+    async def _hand_over(self, writes: Sequence[_Write], unless: Unless) -> None:
+        """Give them to the socket right after the condition was asked. nats-py would send them a moment later, and a
+        process suspended in that moment would send them when nothing may be written any more."""
+        nc, now = self.nc, asyncio.get_running_loop().time()
+        earlier, size, nc._pending = nc._pending, nc._pending_data_size, []
+        for write in writes:
+            write.waiting.deadline = now + write.waiting.within
+            await self._publish(write.token, write.waiting, write.payload, write.headers)  # goes on at once
+        ready, nc._pending, nc._pending_data_size = nc._pending, earlier, size
+        if nc._transport is None or not nc.is_connected:
+            hindered: NoAnswer | None = CLOSED
+        elif (hindered := _hindered(unless())) is None:
+            nc._pending, nc._pending_data_size = [], 0
+            nc._transport.writelines(earlier + ready)
+        if hindered is not None:
+            for write in writes:
+                _settle(write.waiting, hindered)
 
     def _expect(self, subject: str, within: float, ends: Callable[[Reply], bool]) -> tuple[str, _Waiting]:
         loop = asyncio.get_running_loop()
@@ -342,6 +381,10 @@ def _left_with_us(transport: Transport | None) -> int:
         return 0
     writers = {transport._io_writer, transport._bare_io_writer} - {None}
     return sum(writer.transport.get_write_buffer_size() for writer in writers if writer is not None)
+
+
+def _hindered(why: str | None) -> NoAnswer | None:
+    return why if why is None else NoAnswer(Silence.OFFLINE if isinstance(why, ForNow) else Silence.UNSENT, why)
 
 
 def _settle(waiting: _Waiting, answer: NoAnswer) -> None:
