@@ -145,7 +145,7 @@ class Declared:
     @property
     def external(self) -> bool:
         """Someone else manages it, the file says."""
-        return bool(getattr(self.spec, "external", False))
+        return bool(vars(self.spec).get("external"))  # most kinds have no such field
 
 
 @dataclass(frozen=True, slots=True)
