@@ -12,6 +12,13 @@ MAKERS: tuple[Callable[[], dict[str, str]], ...] = (
     proofs.page, rules.pages, files.pages, commands.pages, exit_codes.pages, json_output.pages, index.for_machines,
 )  # fmt: skip
 """Each answers with whole pages by their path below docs/."""
+PLACES = ("reference", "why/how-it-is-tested.md", "llms.txt")
+"""Where these pages are, and no others."""
+
+
+def is_generated(path: Path) -> bool:
+    """Without making it: that takes seconds."""
+    return any(path.is_relative_to(DOCS / place) for place in PLACES)
 
 
 def generated() -> Iterator[tuple[Path, str]]:

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.site.generated import generated
+from tests.site.generated import is_generated
 from tests.site.page import Example, blocks, examples, pages
 from tests.site.place import ROOT
 from tests.site.playing import played, stage
 
-MADE = dict(generated())
-PLAYED = [path for path in pages(ROOT) if path not in MADE]
+PLAYED = [path for path in pages(ROOT) if not is_generated(path)]
 FOR_THE_READER = (
     "make",
     "git clone",

@@ -9,6 +9,7 @@ import ast
 import inspect
 import re
 import textwrap
+from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -44,6 +45,7 @@ def _inherited(model: type[Spec]) -> dict[str, Said]:
     return said
 
 
+@cache
 def _own(model: type[Spec]) -> dict[str, Said]:
     (definition,) = ast.parse(textwrap.dedent(inspect.getsource(model))).body
     assert isinstance(definition, ast.ClassDef)
