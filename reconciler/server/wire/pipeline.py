@@ -102,7 +102,7 @@ def always() -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Write:
+class _Due:
     """A request that changes something, and waits for its turn to be sent."""
 
     token: str
@@ -136,7 +136,7 @@ class Pipeline:
         self._opening: asyncio.Task[NoAnswer | None] | None = None
         self._inbox = line.nc.new_inbox() + "."
         self._waiting: dict[str, _Waiting] = {}
-        self._writes: list[_Write] = []
+        self._writes: list[_Due] = []
         self._sender: asyncio.Task[None] | None = None
         self._count = 0
         self._sweeper: asyncio.TimerHandle | None = None
@@ -254,7 +254,7 @@ class Pipeline:
                 if unless is always:
                     await self._publish(token, waiting, payload, headers)
                 else:
-                    self._send_soon(_Write(token, waiting, payload, headers, unless))
+                    self._send_soon(_Due(token, waiting, payload, headers, unless))
                 return await waiting.future
             finally:
                 waits.over(wait)
@@ -269,7 +269,7 @@ class Pipeline:
         except nats.errors.Error as error:
             _settle(waiting, NoAnswer(Silence.UNSENT, f"{waiting.subject}: {str(error).removeprefix('nats: ')}"))
 
-    def _send_soon(self, write: _Write) -> None:
+    def _send_soon(self, write: _Due) -> None:
         """Send it with all others that are ready now: a system call for each would wake the server for each."""
         write.waiting.deadline = math.inf
         self._writes.append(write)
@@ -296,7 +296,7 @@ class Pipeline:
             await asyncio.sleep(0.005)  # rare, and nothing tells when the very last byte has gone
         return True
 
-    async def _hand_over(self, writes: Sequence[_Write], unless: Unless) -> None:
+    async def _hand_over(self, writes: Sequence[_Due], unless: Unless) -> None:
         """Give them to the socket right after the condition was asked. nats-py would send them a moment later, and a
         process suspended in that moment would send them when nothing may be written any more."""
         nc, now = self.nc, asyncio.get_running_loop().time()
