@@ -15,6 +15,11 @@ from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Address, Config, Json, Resource
 from reconciler.model.wire.steps import Step
 
+EXISTENCE = "existence"
+"""What a new object gives to whatever hangs on it."""
+INTEREST = "interest"
+"""What a new consumer gives to a new stream, which takes messages only when somebody wants them."""
+
 
 class Tie(NamedTuple):
     """`first` must be done before `then`, because a server accepts them only in this order."""
@@ -30,7 +35,8 @@ class Tie(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
-    """The first stage of an update: some fields have a value in between; everything else is as live."""
+    """The first stage of an update, in which some fields have a value in between and everything else is as live; or of a
+    creation, in which everything else is as desired."""
 
     fields: Mapping[str, Json]
     """Field → value in between; None is absence."""
@@ -43,14 +49,22 @@ class Opening:
 
 def is_divisible(change: Change) -> bool:
     """A change that replaces can be updated first; an object that is renamed does not exist under its new name yet."""
-    return change.action in (Action.UPDATE, Action.REPLACE) and change.live is not None and change.origin is None
+    is_there = change.action in (Action.UPDATE, Action.REPLACE) and change.live is not None
+    return (is_there or change.action is Action.CREATE) and change.origin is None
 
 
 def halves(change: Change, opening: Opening, infos: Mapping[str, FieldInfo]) -> tuple[Change, Change]:
-    """Live → in between, and in between → desired. For a kind the first is an ordinary update, and so is the second
-    unless it replaces."""
-    if change.live is None or change.desired is None:
-        raise ValueError(f"{change.address} does not exist yet, or is deleted, and cannot be changed in two stages")
+    """Live → in between, and in between → desired. For a kind the first is an ordinary update or creation, and the second
+    an update unless it replaces."""
+    if change.desired is None:
+        raise ValueError(f"{change.address} is deleted, and cannot be changed in two stages")
+    if change.live is None:
+        config = patched(change.desired.config, opening.fields)
+        made = replace(change.desired, config=config)
+        there = replace(made, state={"config": config})
+        return _half(change, None, made, infos), _half(
+            replace(change, action=Action.UPDATE), there, change.desired, infos
+        )
     config = patched(change.live.config, opening.fields)
     raw = patched(change.live.state.get("config", {}), opening.fields)
     # The rest of what the snapshot said of the object is outdated by then; a replacement reads the position again.
@@ -68,8 +82,8 @@ def patched(config: Config, fields: Mapping[str, Json]) -> dict[str, Json]:
     return {name: value for name, value in {**config, **fields}.items() if value is not None}
 
 
-def _half(change: Change, live: Resource, desired: Resource, infos: Mapping[str, FieldInfo]) -> Change:
-    fields = differences(desired.config, live.config, change.owned, infos)
+def _half(change: Change, live: Resource | None, desired: Resource, infos: Mapping[str, FieldInfo]) -> Change:
+    fields = differences(desired.config, live.config if live else {}, change.owned, infos)
     return replace(change, live=live, desired=desired, fields=fields)
 
 

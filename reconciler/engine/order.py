@@ -37,6 +37,7 @@ class Graph:
 
     writing: tuple[Address, ...]
     ties: list[Tie]
+    creating: frozenset[Address] = frozenset()
     openings: dict[Address, Opening] = field(default_factory=dict)
 
     def before(self) -> dict[Node, dict[Node, Tie | None]]:
@@ -47,8 +48,13 @@ class Graph:
             found[address, ChangeStage.DONE][address, ChangeStage.OPENED] = None
         for tie in self.ties:
             if tie.first != tie.then:
-                found[tie.then, ChangeStage.DONE].setdefault(self._giving(tie), tie)
+                found[self._taking(tie)].setdefault(self._giving(tie), tie)
         return found
+
+    def _taking(self, tie: Tie) -> Node:
+        """A new object exists from its first stage on, so that already waits for everything but interest in it."""
+        is_early = tie.then in self.openings and tie.then in self.creating and tie.gives != stages.INTEREST
+        return (tie.then, ChangeStage.OPENED if is_early else ChangeStage.DONE)
 
     def _giving(self, tie: Tie) -> Node:
         is_early = tie.first in self.openings and tie.gives
@@ -68,7 +74,8 @@ def graph(changes: Changes, registry: Registry, view: View) -> Graph:
         return Graph(writing=(), ties=[])
     ties = [*_existence(writing, registry), *registry.order(view)]
     known = [tie for tie in dict.fromkeys(ties) if tie.first in writing and tie.then in writing]
-    edges = Graph(writing=tuple(writing), ties=known)
+    creating = frozenset(address for address, change in writing.items() if change.action is Action.CREATE)
+    edges = Graph(writing=tuple(writing), ties=known, creating=creating)
     gives = stages.given(known)
 
     def opening(address: Address) -> Opening | None:
@@ -99,8 +106,11 @@ def _existence(writing: Changes, registry: Registry) -> Iterator[Tie]:
         for parent in _parents(address, registry):
             above = writing.get(parent)
             weak = above is not None and above.action is Action.UPDATE
-            ends = (address, parent) if change.action is Action.DELETE else (parent, address)
-            yield Tie(*ends, weak=weak)
+            if change.action is Action.DELETE:
+                yield Tie(address, parent, weak=weak)
+            else:
+                is_new = above is not None and above.action is Action.CREATE
+                yield Tie(parent, address, gives=stages.EXISTENCE if is_new else "", weak=weak)
         for origin in _needed(address, change.desired, registry):
             if origin != address:
                 yield Tie(origin, address, weak=True)
@@ -163,6 +173,8 @@ def _goes_on(tie: Tie, changes: Changes, registry: Registry) -> bool:
     """A blocked update of a live resource does not stop changes that only need it to exist. A change that inherits the
     blocked fields is stopped: it would be planned again forever."""
     first, then = changes[tie.first], changes[tie.then]
+    if tie.gives == stages.INTEREST:
+        return True
     if tie.gives or first.action is not Action.UPDATE or first.live is None:
         return False
     if then.address.stream != first.address.stream:

@@ -188,6 +188,40 @@ async def has_seen(worker: Worker, sequence: int | None) -> bool:
     return worker.seen[sequence or 0] > 0
 
 
+TOGETHER = """
+streams: {S: {subjects: [o, p], retention: interest, consumers: {a: {ack_policy: explicit, filter_subject: o}, b: {
+  ack_policy: explicit, filter_subject: p}}}}
+"""
+APART = """
+streams:
+  S: {subjects: [o], retention: interest, consumers: {a: {ack_policy: explicit, filter_subject: o}}}
+  T: {subjects: [p], retention: interest, consumers: {b: {ack_policy: explicit}}}
+removed: [{address: consumer/S/b, reason: it reads T now}]
+"""
+
+
+@on_every_version
+def test_an_interest_stream_is_split_and_nothing_that_was_acknowledged_is_dropped(
+    account: Account, files: Callable[[str], Topology]
+) -> None:
+    """Until S has given the subject up, its consumer is there; when T takes it, T's own is."""
+
+    async def work(js: JetStream) -> tuple[int, int]:
+        nc = js.pipeline.nc
+        await applied(js, files(TOGETHER))
+        said = [await published(nc, "p") for _ in range(20)]
+        change = asyncio.create_task(applied(js, files(APART)))
+        while not change.done():
+            said.append(await published(nc, "p"))
+        await change
+        said += [await published(nc, "p") for _ in range(20)]
+        held = [done(await js.request(f"STREAM.INFO.{name}"))["state"]["messages"] for name in ("S", "T")]
+        return sum(held), sum(sequence is not None for sequence in said)
+
+    held, acknowledged = talk(account, work)
+    assert held == acknowledged
+
+
 @on_every_version
 def test_streams_exchange_subjects_and_what_was_acknowledged_is_stored_once(
     account: Account, files: Callable[[str], Topology]

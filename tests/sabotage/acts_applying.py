@@ -6,6 +6,20 @@ from tests.sabotage.act import Act
 
 STEPS = (
     Act(
+        name="a new interest stream takes its subjects before anybody wants them",
+        file="reconciler/kinds/order/interest_handovers.py",
+        before="            yield Tie(change.address, above.address, gives=INTEREST, weak=True)",
+        after="            pass",
+        seen_by=("tests/kinds/test_order_on_interest.py",),
+    ),
+    Act(
+        name="a consumer of an interest stream goes before the stream passes its subject on",
+        file="reconciler/kinds/order/interest_handovers.py",
+        before='            yield Tie(above.address, change.address, gives="subjects")',
+        after='            yield Tie(above.address, change.address, gives="subjects", weak=True)',
+        seen_by=("tests/kinds/test_order_on_interest.py",),
+    ),
+    Act(
         name="a write that may not be sent any more stays with nats-py, which sends it later",
         file="reconciler/server/wire/pipeline.py",
         before="        ready, nc._pending, nc._pending_data_size = nc._pending, earlier, size",
@@ -125,8 +139,8 @@ ORDER = (
     Act(
         name="a stream is deleted before its consumers",
         file="reconciler/engine/order.py",
-        before="ends = (address, parent) if change.action is Action.DELETE else (parent, address)",
-        after="ends = (parent, address)",
+        before="                yield Tie(address, parent, weak=weak)",
+        after="                yield Tie(parent, address, weak=weak)",
         seen_by=("tests/core/test_order.py",),
     ),
     Act(

@@ -15,6 +15,7 @@ from reconciler.kinds.consumer.handovers import switches
 from reconciler.kinds.consumer_checks.around import changes_of
 from reconciler.kinds.effects.readers import behind, filters
 from reconciler.kinds.fields.words import amount, consent_to, listed, some, verb
+from reconciler.kinds.subjects.passing import passed_on
 from reconciler.kinds.subjects.subjects import collide, is_subset, meets
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.questions import MessagesFrom, Question
@@ -304,13 +305,19 @@ def _fate(change: Change, info: Info, view: View) -> tuple[Amount, str]:
     retention = retention_of(change.address.stream, view)
     if retention == "workqueue":
         return exactly(0), f": {taking_over.fate(change, filters(info['config']), view)}"
-    if retention != "interest":
-        return exactly(0), ""
-    mine = filters(info["config"])
-    if any(collide(one, two) for other in _others(change, view) for one in filters(other) for two in mine):
-        dropped = Amount(0, behind(info))
-        return dropped, f"; apply deletes {amount(dropped)} of them: those that no other consumer wants"
-    return exactly(behind(info)), "; apply deletes them, since no other consumer wants them"
+    return _dropped_by_interest(change, info, view) if retention == "interest" else (exactly(0), "")
+
+
+def _dropped_by_interest(change: Change, info: Info, view: View) -> tuple[Amount, str]:
+    number, mine, stream = behind(info), filters(info["config"]), change.address.stream
+    passed = passed_on(stream, view)
+    if all(any(is_subset(one, wider) for wider in passed) for one in mine):
+        return exactly(0), f"; they stay in stream {stream}, which passes their subjects on before"
+    others = [one for other in _others(change, view) for one in filters(other)]
+    if not any(collide(one, two) for one in (*others, *passed) for two in mine):
+        return exactly(number), "; apply deletes them, since no other consumer wants them"
+    dropped = Amount(0, number)
+    return dropped, f"; apply deletes {amount(dropped)} of them: those that no other consumer wants"
 
 
 def _clients(info: Info) -> str:

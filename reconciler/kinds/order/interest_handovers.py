@@ -1,5 +1,8 @@
-"""Subjects that pass between the consumers of an interest stream. A consumer takes them over before another gives them
-up, since the stream drops what no consumer wants. Consumers that exchange subjects both have them for a moment."""
+"""Who wants the messages of an interest stream, which drops what no consumer wants.
+
+A consumer takes subjects over before another gives them up; consumers that exchange subjects both have them for a
+moment. A stream gives subjects up before its consumers do, and a new stream takes its subjects when it has its consumers.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,17 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.stages import Opening, Tie
+from reconciler.changes.stages import EXISTENCE, INTEREST, Opening, Tie
 from reconciler.changes.view import View
 from reconciler.kinds.consumer.handovers import handovers
+from reconciler.kinds.consumer.position import is_interest
+from reconciler.kinds.consumer_checks.around import changes_of
 from reconciler.kinds.fields.known import OVERLAPPING_FILTERS
-from reconciler.kinds.subjects.filters import held, wanted, written
+from reconciler.kinds.order.subject_handovers import after, parked
+from reconciler.kinds.subjects.filters import held, let_go, wanted, written
+from reconciler.kinds.subjects.passing import passed_on
 from reconciler.kinds.subjects.subjects import collide, is_subset
+from reconciler.model.resource import Address
 
 GIVES = "filter_subjects"
 
@@ -25,6 +33,30 @@ def ties(view: View) -> Iterator[Tie]:
             continue  # room decides which of them comes first
         is_there = taker.action is not Action.CREATE
         yield Tie(taker.address, giver.address, gives=GIVES if is_there else "", weak=not is_there)
+    for stream, consumers in changes_of(view).items():
+        above = view.changes.get(Address.of("stream", stream))
+        if above and above.action in (Action.CREATE, Action.UPDATE) and is_interest(consumers[0], view):
+            yield from _under(above, consumers, view)
+
+
+def _under(above: Change, consumers: Sequence[Change], view: View) -> Iterator[Tie]:
+    """The stream passes subjects on before its consumers give them up, and a new one takes none before its consumers
+    exist."""
+    lost = passed_on(above.address.name, view)
+    for change in consumers:
+        if above.action is Action.CREATE and change.action is Action.CREATE:
+            yield Tie(above.address, above.address, gives=EXISTENCE)
+            yield Tie(change.address, above.address, gives=INTEREST, weak=True)
+        elif change.action.writes and any(collide(one, other) for one in let_go(change) for other in lost):
+            yield Tie(above.address, change.address, gives="subjects")
+
+
+def _without_subjects(change: Change, view: View) -> Opening | None:
+    """Created on a subject that nobody publishes to."""
+    if change.address.kind != "stream" or change.becomes("retention") != "interest" or not after(change, view):
+        return None
+    stays = parked(change.address, view)
+    return Opening(fields={"subjects": stays}, cost=(0, 0)) if stays else None
 
 
 def _widen(change: Change, view: View) -> Opening | None:
@@ -42,4 +74,4 @@ def _widest(subjects: Sequence[str]) -> list[str]:
     return [one for one in once if not any(one != other and is_subset(one, other) for other in once)]
 
 
-OPENS = {GIVES: _widen}
+OPENS = {GIVES: _widen, EXISTENCE: _without_subjects}

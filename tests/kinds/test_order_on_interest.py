@@ -1,0 +1,61 @@
+"""An interest stream drops what no consumer wants: in no moment of a plan may it acknowledge what somebody will want."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.topologies import scene
+
+TOGETHER = """
+streams: {S: {subjects: [o, p], retention: interest, consumers: {a: {ack_policy: explicit, filter_subject: o}, b: {
+  ack_policy: explicit, filter_subject: p}}}}
+"""
+APART = """
+streams:
+  S: {subjects: [o], retention: interest, consumers: {a: {ack_policy: explicit, filter_subject: o}}}
+  T: {subjects: [p], retention: interest, consumers: {b: {ack_policy: explicit}}}
+removed: [{address: consumer/S/b, reason: it reads T now}]
+"""
+
+
+def steps(folder: Path, desired: str, live: str | None = None, retention: str = "interest") -> list[str]:
+    """What is done to streams and consumers, in order, with the subjects that a stream takes."""
+    texts = [text and text.replace("interest", retention) for text in (desired, live)]
+    made = scene(folder, texts[0] or "", texts[1]).plan().steps
+    return [" ".join((step.call.value, *step.on, *(step.body or step.set).get("subjects", ()))) for step in made]
+
+
+def order(found: list[str], *beginnings: str) -> list[int]:
+    return [next(n for n, one in enumerate(found) if one.startswith(beginning)) for beginning in beginnings]
+
+
+def test_a_new_stream_takes_its_subjects_when_its_consumers_are_there(tmp_path: Path) -> None:
+    found = steps(tmp_path, TOGETHER)
+    parked, first, second, taking = order(
+        found, "stream.create S", "consumer.create S a", "consumer.create S b", "stream.update S o p"
+    )
+    assert parked < min(first, second) and taking > max(first, second), found
+    assert not {"o", "p"} & set(found[parked].split()), found
+
+
+def test_without_consumers_or_interest_one_step_is_enough(tmp_path: Path) -> None:
+    alone = "streams: {S: {subjects: [o], retention: interest}}"
+    assert steps(tmp_path / "alone", alone) == ["stream.create S o"]
+    found = steps(tmp_path / "limits", TOGETHER, retention="limits")
+    assert found[0] == "stream.create S o p" and len(found) == 3, found
+
+
+def test_a_stream_passes_its_subject_on_before_its_consumer_goes(tmp_path: Path) -> None:
+    found = steps(tmp_path, APART, TOGETHER)
+    given, gone, reader, taken = order(
+        found, "stream.update S o", "consumer.delete S b", "consumer.create T b", "stream.update T p"
+    )
+    assert given < gone, found
+    assert given < taken and reader < taken, found
+
+
+def test_a_consumer_that_is_refused_does_not_keep_its_stream_from_being_made(tmp_path: Path) -> None:
+    text = TOGETHER.replace("filter_subject: p", "filter_subject: p, num_replicas: 3")
+    plan = scene(tmp_path, text).plan()
+    assert {change.address for change in plan.changes if change.is_blocked} == {"consumer/S/b"}
+    assert [step.call.value for step in plan.steps] == ["stream.create", "consumer.create", "stream.update"]
