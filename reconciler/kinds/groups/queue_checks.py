@@ -190,15 +190,25 @@ def is_in_doubt(group: Group) -> bool:
 def _behind(group: Group) -> Iterator[Diagnostic]:
     queue, origin = group.queue or {}, (group.source or {}).get("config", {})
     lag = sum(int(item.get("lag") or 0) for item in queue.get("sources") or ())
-    if full := _full(queue):
+    full, drops = _full(queue), queue.get("config", {}).get("discard") == "old"
+    behind = f"; it is at least {some(lag, 'message')} behind {group.stream}" if lag else ""
+    if full and drops:
         yield warning(
             "GR161", group.address,
-            f"{group.queue_name} is full ({full}): it copies nothing more until members have processed some of it"
-            + (f"; it is at least {some(lag, 'message')} behind {group.stream}" if lag else ""),
+            f"{group.queue_name} is full ({full}) and has `discard: old`: for each new message it drops its oldest ones, which "
+            f"no member then gets{behind}",
+            f"set its discard policy to new, which loses nothing: nats stream edit {group.queue_name} --discard=new; then check "
+            "whether members keep up (`reconciler groups active`)",
+        )  # fmt: skip
+    elif full:
+        yield warning(
+            "GR161", group.address,
+            f"{group.queue_name} is full ({full}): it copies nothing more until members have processed some of it{behind}",
             "check whether members keep up (`reconciler groups active`); add members, or raise the stream's limit",
         )  # fmt: skip
     bounds = [name for name in ("max_msgs", "max_bytes", "max_age", "max_msgs_per_subject") if origin.get(name, 0) > 0]
-    if bounds and origin.get("discard", "old") == "old" and ((full and lag) or _is_far_behind(group, lag)):
+    is_stuck = bool(full and lag and not drops)
+    if bounds and origin.get("discard", "old") == "old" and (is_stuck or _is_far_behind(group, lag)):
         yield warning(
             "GR160", group.address,
             f"its queue has yet to copy at least {some(lag, 'message')} of {group.stream}, which drops its oldest "
