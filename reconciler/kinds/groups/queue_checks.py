@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from reconciler.kinds.elastic_group.derived import NET, TAKING_IN, deviations, replicas_behind
 from reconciler.kinds.fields.words import in_words, some
+from reconciler.kinds.group_records.group_rules import migrating
 from reconciler.kinds.groups.finding import Evidence, error, note, warning
 from reconciler.kinds.groups.model import Group
 from reconciler.kinds.groups.places import patterns
@@ -19,9 +20,7 @@ LIMITS = ("max_msgs", "max_bytes")
 FAR_BEHIND = 100
 """How many messages behind the source are worth a finding, if they are at least a tenth of what the source holds."""
 REMOVING = {"max_age", "max_msgs_per_subject", "discard"}
-RECREATE = (
-    "recreate the group in a planned stop; never edit its stream in place, which imports messages twice or drops some"
-)
+NEVER = "never edit its stream in place, which imports messages twice or drops some"
 
 
 def missing(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
@@ -35,14 +34,15 @@ def missing(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
         yield error(
             "GR101", group.address,
             f"its work-queue stream {group.queue_name} does not exist: members cannot start, and nothing is queued",
-            "declare the group and apply: that creates the missing stream, which copies everything that the source still holds",
+            f"{_migrated(group, 'then ')}declare the group and apply: that creates the missing stream, which copies everything "
+            "that the source still holds",
         )  # fmt: skip
 
 
 def differs(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     """GR120 to GR123: the queue is not as the reference would make it. The server refuses the reference's own create
     (10058) if anything differs."""
-    if not group.is_elastic or group.queue is None or group.record.broken or group.record.legacy:
+    if not group.is_elastic or group.queue is None or group.record.broken:
         return
     live = group.queue["config"]
     if not (differing := deviations(live, group.stream, group.config)):
@@ -73,8 +73,15 @@ def differs(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
             "GR120", group.address,
             f"{group.queue_name} is not what its record says: {', '.join(differing)} differ. Keys may be in other "
             "partitions than members expect, and messages may be missing or stored twice",
-            RECREATE,
+            f"{_migrated(group, '')}run this again; {NEVER}" if group.record.legacy else f"recreate the group in a planned stop; {NEVER}",
         )  # fmt: skip
+
+
+def _migrated(group: Group, then: str) -> str:
+    """What comes first under a record of an earlier version, which apply leaves alone."""
+    if not group.record.legacy:
+        return ""
+    return f"stop its members, and migrate its record: {migrating(group.stream, group.name)}; {then}"
 
 
 def _shown(field: str, live: Mapping[str, Json]) -> str:
@@ -94,7 +101,7 @@ def _start_left(group: Group) -> Diagnostic:
         "GR123", group.address,
         f"{group.queue_name} still has the start sequence {start} with which it was recreated; servers before 2.15 import "
         "everything from there again if they restart while the queue is empty",
-        "apply once more after something was published: that removes it",
+        f"{_migrated(group, 'then ')}apply once more after something was published: that removes it",
     )  # fmt: skip
 
 
