@@ -184,7 +184,7 @@ GROUPS = {
     "GR151": Page("bucket-replicas-behind", "The bucket of the records has fewer replicas than a stream with groups.", "raise its replicas in place"),
     "GR152": Page("bucket-takes-no-record", "Somebody edited the stream of a bucket of records by hand: it has other subjects than a bucket has, or is sealed.", "give the stream the subjects of its bucket again; recreate a sealed one"),
     "GR160": Page("source-drops-before-queueing", "The queue lags behind its source, and the source drops its oldest messages: some may never reach a member.", "let the members catch up, or keep more messages in the source"),
-    "GR161": Page("queue-full", "The work queue has reached its limit, and takes nothing in until members have processed some messages.", "add members, or raise the limit"),
+    "GR161": Page("queue-full", "The work queue has reached its limit, and takes nothing in until members have processed some messages. With `discard: old` it drops its oldest messages for new ones instead, and no member gets those.", "add members, or raise the limit; set `discard: old` to `new`"),
     "GR190": Page("group-not-read", "Part of a group could not be read, so nothing is reported about that part.", "look again as a user who may read it"),
     "GR196": Page("not-unpinned", "The pin of a consumer's client could not be ended: the consumer does not exist, its policy is not `pinned_client`, or the server refused.", "name an existing consumer; `nats consumer info` shows its policy"),
     "GR191": Page("no-such-group", "The group, member or key does not exist.", "see `reconciler groups list`"),

@@ -139,6 +139,30 @@ def test_a_group_whose_queue_somebody_edited_drifted_and_no_apply_puts_it_back(
     assert (found.exit_code, found.in_sync, one.is_ours) == (3, 1, False)
 
 
+EARLY = QUEUE % ", partitioning_filters: [{filter: s.*, partitioning_wildcards: [1]}]"
+OLD_FORM = '{"max_members":2,"filter":"s.*","partitioning_wildcards":[1],"members":["a"]}'
+
+
+@pytest.mark.parametrize(
+    ("queue", "said", "code"),
+    [
+        ({"config": {"max_age": DAY}}, ["max_age differs"], 3),
+        ({"config": {"sources": None}}, ["sources differs"], 3),
+        (None, ["missing"], 3),
+        ({}, [], 0),
+    ],
+)
+def test_a_queue_under_a_record_of_the_first_version_drifts_as_any_other(
+    queue: dict[str, object] | None, said: list[str], code: int, tmp_path: Path
+) -> None:
+    raw = {"entries": {"elastic-consumer-groups": {"S.g": OLD_FORM}}, "streams": {"S-g": queue}}
+    found = look(tmp_path, EARLY, EARLY, raw=raw)
+    assert [(one.path, one.change.live) for it in found.items for one in it.fields] == [
+        ("queue_stream", live) for live in said
+    ]
+    assert found.exit_code == code
+
+
 def test_a_queue_left_as_found_and_one_in_another_implementations_form_are_no_drift(tmp_path: Path) -> None:
     left = QUEUE % ", unmanaged: [queue_stream]"
     assert look(tmp_path / "a", left, left, raw={"streams": {"S-g": {"config": {"max_age": DAY}}}}).exit_code == 0

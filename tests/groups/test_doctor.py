@@ -228,6 +228,25 @@ def test_what_a_full_queue_has_not_taken_in_is_told_as_the_least_it_can_be(accou
 
     (said,) = talk(account, look)
     assert "; it is at least" in said
+    assert "it copies nothing more" in said
+
+
+@on_every_version
+def test_a_full_queue_that_discards_old_messages_drops_them(account: Account) -> None:
+    async def look(js: JetStream) -> tuple[Any, list[Diagnostic]]:
+        await making.elastic(js)
+        await remade(discard="old", max_msgs=1)(js)
+        await making.publish(js, 6)
+        await making.sourced(js, 6)
+        return done(await js.read("STREAM.INFO.S-g"))["state"], await findings(js)
+
+    state, found = talk(account, look)
+    assert (state["messages"], state["first_seq"], state["last_seq"]) == (1, 6, 6)  # it copied all, and dropped five
+    (said,) = [one.message for one in found if one.code == "GR161"]
+    assert said.startswith(
+        "S-g is full (max_msgs 1) and has `discard: old`: for each new message it drops its oldest ones, which no member then gets"
+    )
+    assert "copies nothing more" not in said
 
 
 @on_every_version

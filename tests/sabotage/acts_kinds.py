@@ -265,6 +265,34 @@ GROUPS = (
         after="        outcome=Outcome.WARNS,\n        path=QUEUE,",
         seen_by=("tests/rules/test_rules.py",),
     ),
+    Act(
+        name="nobody sees what is done to a queue whose group has a record of the first version",
+        file="reconciler/kinds/elastic_group/queue_rules.py",
+        before='    if info is None or live is None or live.state["broken"] or QUEUE in live.config:',
+        after='    if info is None or live is None or live.state["broken"] or live.state["legacy"] or QUEUE in live.config:',
+        seen_by=("tests/drift/test_standing.py",),
+    ),
+    Act(
+        name="the doctor looks at no queue whose group has a record of the first version",
+        file="reconciler/kinds/groups/queue_checks.py",
+        before="    if not group.is_elastic or group.queue is None or group.record.broken:\n        return\n    live",
+        after="    if not group.is_elastic or group.queue is None or group.record.broken or group.record.legacy:\n        return\n    live",
+        seen_by=("tests/groups/test_early_records.py",),
+    ),
+    Act(
+        name="a queue that is missing is created under a record of the first version",
+        file="reconciler/kinds/group_records/group_rules.py",
+        before='        if state.get("legacy"):\n            form',
+        after='        if state.get("legacy") and not change.touches(queue):\n            form',
+        seen_by=("tests/rules/test_rules.py",),
+    ),
+    Act(
+        name="a full queue that drops its oldest messages is said to wait",
+        file="reconciler/kinds/groups/queue_checks.py",
+        before='"discard") == "old"\n',
+        after='"discard") == "older"\n',
+        seen_by=("tests/groups/test_doctor.py",),
+    ),
 )
 
 ACTS = (*FIELDS, *FILES, *GROUPS)

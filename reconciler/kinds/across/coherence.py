@@ -42,13 +42,20 @@ def group_not_coherent(change: Change, view: View) -> Iterator[Finding]:
     Instead: see `reconciler groups doctor`, which says what to do about each.
     """
     group = _live(view).get(change.address)
-    if group is None or group.unread or group.record.broken or group.record.legacy:
+    if group is None or group.unread or group.record.broken:
         return
-    lasting = (*LASTING, *(() if _divides_anew(change, view) else (transform,)))
-    passing = _passing(group, change) if change.touches(*MEMBERSHIP) else ()
-    for found in (*_found(group, *lasting), *passing):
+    for found in _judged(group, change, view):
         if found.code != "GR125":  # publishers may well number their messages themselves
             yield Finding(outcome=Outcome.WARNS, message=found.message, fix=found.fix)
+
+
+def _judged(group: Group, change: Change, view: View) -> Iterator[Diagnostic]:
+    if group.record.legacy:  # consumers of its time had other settings, and no apply changes its members
+        yield from _found(group, replaced)
+        return
+    yield from _found(group, *LASTING, *(() if _divides_anew(change, view) else (transform,)))
+    if change.touches(*MEMBERSHIP):
+        yield from _passing(group, change)
 
 
 def _passing(group: Group, change: Change) -> Iterator[Diagnostic]:

@@ -97,13 +97,15 @@ def _recognise(snapshot: Snapshot) -> Iterable[Resource]:
 
 
 def _odd_queue(group: Resource, snapshot: Snapshot) -> str | None:
-    """A missing queue can be created, and a resumed one can be settled. Any other difference is only reported, never
-    edited (EG320)."""
-    if group.state["broken"] or group.state["legacy"]:
+    """A missing queue can be created, and a resumed one can be settled, both under a record of today's form (EG509).
+    Any other difference is only reported, never edited (EG320)."""
+    if group.state["broken"]:
         return None  # nobody knows what such a record wants
     name = derived.stream_name(*group.address.names)
     if (info := snapshot.streams.get(name)) is None:
         return None if snapshot.unknown_stream(name) else "missing"
+    if group.state["legacy"]:
+        return None  # whoever wrote it gave its queue no start sequence
     return "resumed" if derived.has_resumed(info, group.address.stream, group.config) else None
 
 

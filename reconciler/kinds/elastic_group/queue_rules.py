@@ -12,8 +12,9 @@ from reconciler.changes.view import View
 from reconciler.kinds.elastic_group import derived, recreate, recreation, still_stored
 from reconciler.kinds.elastic_group.fixed import AS_NEEDED, QUEUE, fixed
 from reconciler.kinds.fields.words import amount, consent_to, some
+from reconciler.kinds.group_records.group_rules import migrating
 from reconciler.model.fields import FieldInfo
-from reconciler.model.resource import Config
+from reconciler.model.resource import Address, Config, Resource
 
 
 @rule("EG321", "group-resuming", on=(Action.KEEP, Action.ADOPT, Action.UPDATE), needs=("live",))
@@ -54,30 +55,35 @@ def queue_differs(change: Change, view: View) -> Found:
     edit of the transforms may have imported messages twice or dropped some. Reconciler never edits the stream in place.
 
     Instead: leave it if another implementation made it. If only limits differ, set them to the record's by hand.
-    Otherwise recreate the group in a planned stop.
+    Otherwise recreate the group in a planned stop. Migrate a record of an earlier version first (EG509).
     """
     name = derived.stream_name(*change.address.names)
     info = view.snapshot.streams.get(name)
     live = change.live
-    if info is None or live is None or live.state["broken"] or live.state["legacy"]:
+    if info is None or live is None or live.state["broken"]:
         return None
-    if derived.fits(info["config"], change.address.stream, live.config):
+    if not derived.deviations(_settled(info["config"], live), change.address.stream, live.config):
         return _another_window(name, info["config"], view)
-    message, fix = _told(name, info["config"], change.address.stream, live.config)
+    message, fix = _told(name, info["config"], change.address, live)
     return Finding(outcome=Outcome.WARNS, message=message, fix=fix)
 
 
 def adrift(change: Change, view: View) -> Iterator[FieldChange]:
     """A queue that somebody edited: apply changes nothing in it, although no implementation creates a queue like this."""
     info, live = recreate.queue(change, view), change.live
-    if info is None or live is None or live.state["broken"] or live.state["legacy"] or QUEUE in live.config:
+    if info is None or live is None or live.state["broken"] or QUEUE in live.config:
         return
-    stream, queue = change.address.stream, info["config"]
-    queue = derived.bare(queue) if derived.start(queue) else queue
+    stream, queue = change.address.stream, _settled(info["config"], live)
     if QUEUE in change.terms.unmanaged or derived.maker(queue, stream, live.config) is not None:
         return
     said, differing = FieldInfo(left_out="in order"), derived.deviations(queue, stream, live.config)
     yield FieldChange(path=QUEUE, live=_differ(differing), field_class=FieldClass.DRIFTED, info=said, filled=AS_NEEDED)
+
+
+def _settled(queue: Config, live: Resource) -> Config:
+    """The queue without the start sequence that a recreation leaves. No group with a record of an earlier version was
+    ever recreated, so somebody else set its start."""
+    return derived.bare(queue) if derived.start(queue) and not live.state["legacy"] else queue
 
 
 def _differ(fields: Sequence[str]) -> str:
@@ -156,8 +162,9 @@ def queue_made_again(change: Change, view: View) -> Found:
     )
 
 
-def _told(name: str, queue: Config, stream: str, group: Config) -> tuple[str, str]:
+def _told(name: str, queue: Config, address: Address, live: Resource) -> tuple[str, str]:
     """Which implementation it looks like, and what to do about it."""
+    stream, group = address.stream, live.config
     differing = derived.deviations(queue, stream, group)
     said = _differ(differing)
     if derived.maker(queue, stream, group) == derived.NET:
@@ -171,11 +178,12 @@ def _told(name: str, queue: Config, stream: str, group: Config) -> tuple[str, st
             f"its stream {name} has other limits than its record: {said}; members are not affected",
             f"set them to those of the record, which loses nothing: nats stream edit {name} {limits}",
         )
-    repair = (
-        "recreate the group in a planned stop"
-        if derived.TAKING_IN & {*differing}
-        else "set them back by hand, which loses nothing"
-    )
+    if not derived.TAKING_IN & {*differing}:
+        repair = "set them back by hand, which loses nothing"
+    elif live.state["legacy"]:
+        repair = f"stop its members and migrate its record ({migrating(*address.names)}): the next plan then says more"
+    else:
+        repair = "recreate the group in a planned stop"
     return (
         f"no known implementation makes its stream {name} like this: {said}. Somebody edited it, or its server restarted with an "
         "older store",

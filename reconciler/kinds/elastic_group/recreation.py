@@ -15,6 +15,7 @@ from reconciler.kinds.elastic_group.fixed import QUEUE
 from reconciler.kinds.elastic_group.unmatched import takes_more, unmatched
 from reconciler.kinds.fields.times import moment
 from reconciler.kinds.fields.words import amount, in_words, some, verb
+from reconciler.kinds.group_records.group_rules import is_current
 from reconciler.kinds.group_records.group_start import waits_outside
 from reconciler.model.resource import Json
 from reconciler.model.units import show_quantity
@@ -156,7 +157,7 @@ def _instances(info: Info) -> int:
 
 def consequences(change: Change, view: View) -> Iterable[Consequence]:
     """What happens to members and messages when the group is recreated, or its queue, which somebody deleted."""
-    if change.was(QUEUE) == "missing" and not recreate.noted(change):
+    if change.was(QUEUE) == "missing" and not recreate.noted(change) and is_current(change):
         yield from _of_the_missing(change, view)
     if change.action is not Action.REPLACE:
         return
@@ -171,7 +172,7 @@ def consequences(change: Change, view: View) -> Iterable[Consequence]:
 
 def is_queue_lost(change: Change) -> bool:
     """Somebody deleted the queue of a group that was applied, and no run has noted where a new one starts."""
-    return change.was(QUEUE) == "missing" and change.owned is not None and change.intent is None
+    return change.was(QUEUE) == "missing" and change.owned is not None and change.intent is None and is_current(change)
 
 
 def stored(change: Change, view: View) -> int:

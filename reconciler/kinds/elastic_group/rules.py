@@ -12,7 +12,7 @@ from reconciler.kinds.effects import dependants
 from reconciler.kinds.elastic_group import derived, recreate, recreation
 from reconciler.kinds.elastic_group.effects import EFFECTS
 from reconciler.kinds.elastic_group.filters import bad_partitioning_filter, mappings_with_several_filters, whole_subject
-from reconciler.kinds.elastic_group.fixed import fixed
+from reconciler.kinds.elastic_group.fixed import QUEUE, fixed
 from reconciler.kinds.elastic_group.queue_rules import (
     group_resuming,
     queue_differs,
@@ -124,6 +124,6 @@ RULES = (
     membership.bad_membership("EG"),
     bad_partitioning_filter,
     mappings_with_several_filters,
-    shared.unreadable("EG"),
+    shared.unreadable("EG", QUEUE),
     shared.unwritable("EG", ELASTIC_BUCKET),
 )

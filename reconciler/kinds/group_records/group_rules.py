@@ -23,14 +23,21 @@ def is_current(change: Change) -> bool:
     return not (state.get("broken") or state.get("legacy"))
 
 
-def unreadable(family: str) -> Rule:
-    """Rule 509 of a family: apply leaves a record in a historic form, or a broken one, alone."""
+def migrating(stream: str, group: str) -> str:
+    """The command that rewrites a group's record in today's form."""
+    return f"reconciler groups migrate {stream}/{group}"
+
+
+def unreadable(family: str, queue: str = "") -> Rule:
+    """Rule 509 of a family: apply leaves a record in a historic form, or a broken one, alone. `queue` is the field that
+    is `missing` if the group's own queue is."""
 
     def judge(change: Change, _view: View) -> Found:
         """The stored record is in a historic form, or somebody broke it by hand.
 
         Rewriting a legacy record ends every running instance that still uses it, and drops keys permanently. Nothing in a broken
-        record can be trusted.
+        record can be trusted. If somebody deleted the queue of an elastic group with a legacy record, apply does not create it
+        either: instances that ignore the old keys would read it in another way.
 
         Instead: migrate it in a planned stop of its members; until then leave the group as it is.
         """
@@ -42,12 +49,13 @@ def unreadable(family: str) -> Rule:
                 "repair or delete the record, with all members stopped",
             )
         if state.get("legacy"):
-            return refused(
-                "",
-                f"the record of this group is in a historic form ({', '.join(state['legacy'])}); running instances "
-                "would end if it were rewritten",
-                f"stop its members, then: reconciler groups migrate {'/'.join(change.address.names)}",
-            )
+            form = f"the record of this group is in a historic form ({', '.join(state['legacy'])})"
+            way_out = f"stop its members, then: {migrating(*change.address.names)}"
+            if change.action is Action.UPDATE and queue and change.was(queue) == "missing":
+                name = "-".join(change.address.names)
+                said = f"its queue {name} is gone, and apply does not create it: {form}"
+                return refused("", said, f"{way_out}; then apply creates {name}")
+            return refused("", f"{form}; running instances would end if it were rewritten", way_out)
         return None
 
     return rule(f"{family}509", "record-not-current", on=(Action.UPDATE, Action.DELETE), needs=("live",))(judge)

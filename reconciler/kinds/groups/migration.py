@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from reconciler.kinds.elastic_group.derived import folded, transforms
 from reconciler.kinds.fields.words import some
 from reconciler.kinds.group_records import group_record
-from reconciler.kinds.group_records.group_record import LEGACY_KEYS
+from reconciler.kinds.group_records.group_record import ELASTIC_BUCKET, LEGACY_KEYS
 from reconciler.kinds.groups.model import Group
 from reconciler.kinds.subjects.transforms import partition_call
 from reconciler.model.resource import Config, Json
@@ -96,7 +96,8 @@ def _notes(group: Group) -> Iterator[str]:
         said = ", ".join(f"`{one['filter']}`" for one in _of_queue(group))
         yield f"the filters ({said}) are those by which its stream {group.queue_name} copies messages"
     elif group.is_elastic:
-        yield f"its stream {group.queue_name} does not exist, so the filters are those of the old keys"
+        why = "does not exist" if group.queue is None else "copies nothing"
+        yield f"its stream {group.queue_name} {why}, so the filters are those of the old keys"
     if not group.is_elastic and "filter" in group.record.raw:
         yield f"`filter` {group.record.raw['filter']} is dropped: no version ever applied it, and members consumed all of their partitions"
     if group.is_elastic and not (group.config.get("members") or group.config.get("member_mappings")):
@@ -114,13 +115,16 @@ def _meaning(group: Group) -> str:
 
 
 def _contradictions(group: Group, config: Config) -> Iterator[tuple[str, str]]:
-    """The new record must describe the existing stream, or every instance works in the wrong partitions."""
-    if group.is_elastic and group.queue is not None:
+    """The new record must describe the existing stream, or every instance works in the wrong partitions. A stream
+    without a source, which somebody removed, contradicts nothing."""
+    if group.is_elastic and group.queue is not None and group.queue["config"].get("sources"):
         wanted, live = folded(transforms(config)), folded(_live_transforms(group))
         if wanted != live:
             yield (
                 f"{group.queue_name} divides messages in a way that no record with {some(group.partitions, 'partition')} describes",
-                "recreate the group in a planned stop; never edit its stream in place",
+                f"let its members process what is queued, and stop them; delete its record and its stream (nats kv del {ELASTIC_BUCKET} "
+                f"{group_record.key(group.stream, group.name)}; nats stream rm {group.queue_name}), and apply, which creates both; "
+                "never edit its stream in place",
             )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from reconciler.kinds.elastic_group.derived import NET, TAKING_IN, deviations, replicas_behind
 from reconciler.kinds.fields.words import in_words, some
+from reconciler.kinds.group_records.group_rules import migrating
 from reconciler.kinds.groups.finding import Evidence, error, note, warning
 from reconciler.kinds.groups.model import Group
 from reconciler.kinds.groups.places import patterns
@@ -19,9 +20,7 @@ LIMITS = ("max_msgs", "max_bytes")
 FAR_BEHIND = 100
 """How many messages behind the source are worth a finding, if they are at least a tenth of what the source holds."""
 REMOVING = {"max_age", "max_msgs_per_subject", "discard"}
-RECREATE = (
-    "recreate the group in a planned stop; never edit its stream in place, which imports messages twice or drops some"
-)
+NEVER = "never edit its stream in place, which imports messages twice or drops some"
 
 
 def missing(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
@@ -35,14 +34,15 @@ def missing(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
         yield error(
             "GR101", group.address,
             f"its work-queue stream {group.queue_name} does not exist: members cannot start, and nothing is queued",
-            "declare the group and apply: that creates the missing stream, which copies everything that the source still holds",
+            f"{_migrated(group, 'then ')}declare the group and apply: that creates the missing stream, which copies everything "
+            "that the source still holds",
         )  # fmt: skip
 
 
 def differs(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     """GR120 to GR123: the queue is not as the reference would make it. The server refuses the reference's own create
     (10058) if anything differs."""
-    if not group.is_elastic or group.queue is None or group.record.broken or group.record.legacy:
+    if not group.is_elastic or group.queue is None or group.record.broken:
         return
     live = group.queue["config"]
     if not (differing := deviations(live, group.stream, group.config)):
@@ -73,8 +73,15 @@ def differs(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
             "GR120", group.address,
             f"{group.queue_name} is not what its record says: {', '.join(differing)} differ. Keys may be in other "
             "partitions than members expect, and messages may be missing or stored twice",
-            RECREATE,
+            f"{_migrated(group, '')}run this again; {NEVER}" if group.record.legacy else f"recreate the group in a planned stop; {NEVER}",
         )  # fmt: skip
+
+
+def _migrated(group: Group, then: str) -> str:
+    """What comes first under a record of an earlier version, which apply leaves alone."""
+    if not group.record.legacy:
+        return ""
+    return f"stop its members, and migrate its record: {migrating(group.stream, group.name)}; {then}"
 
 
 def _shown(field: str, live: Mapping[str, Json]) -> str:
@@ -94,7 +101,7 @@ def _start_left(group: Group) -> Diagnostic:
         "GR123", group.address,
         f"{group.queue_name} still has the start sequence {start} with which it was recreated; servers before 2.15 import "
         "everything from there again if they restart while the queue is empty",
-        "apply once more after something was published: that removes it",
+        f"{_migrated(group, 'then ')}apply once more after something was published: that removes it",
     )  # fmt: skip
 
 
@@ -190,15 +197,25 @@ def is_in_doubt(group: Group) -> bool:
 def _behind(group: Group) -> Iterator[Diagnostic]:
     queue, origin = group.queue or {}, (group.source or {}).get("config", {})
     lag = sum(int(item.get("lag") or 0) for item in queue.get("sources") or ())
-    if full := _full(queue):
+    full, drops = _full(queue), queue.get("config", {}).get("discard") == "old"
+    behind = f"; it is at least {some(lag, 'message')} behind {group.stream}" if lag else ""
+    if full and drops:
         yield warning(
             "GR161", group.address,
-            f"{group.queue_name} is full ({full}): it copies nothing more until members have processed some of it"
-            + (f"; it is at least {some(lag, 'message')} behind {group.stream}" if lag else ""),
+            f"{group.queue_name} is full ({full}) and has `discard: old`: for each new message it drops its oldest ones, which "
+            f"no member then gets{behind}",
+            f"set its discard policy to new, which loses nothing: nats stream edit {group.queue_name} --discard=new; then check "
+            "whether members keep up (`reconciler groups active`)",
+        )  # fmt: skip
+    elif full:
+        yield warning(
+            "GR161", group.address,
+            f"{group.queue_name} is full ({full}): it copies nothing more until members have processed some of it{behind}",
             "check whether members keep up (`reconciler groups active`); add members, or raise the stream's limit",
         )  # fmt: skip
     bounds = [name for name in ("max_msgs", "max_bytes", "max_age", "max_msgs_per_subject") if origin.get(name, 0) > 0]
-    if bounds and origin.get("discard", "old") == "old" and ((full and lag) or _is_far_behind(group, lag)):
+    is_stuck = bool(full and lag and not drops)
+    if bounds and origin.get("discard", "old") == "old" and (is_stuck or _is_far_behind(group, lag)):
         yield warning(
             "GR160", group.address,
             f"its queue has yet to copy at least {some(lag, 'message')} of {group.stream}, which drops its oldest "
