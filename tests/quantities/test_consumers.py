@@ -120,6 +120,50 @@ def test_what_is_in_flight_comes_again_whatever_the_new_filter_but_on_an_interes
 
 
 @on_every_version
+def test_a_recreated_consumer_gets_what_the_new_filter_matches_after_its_ack_floor(
+    account: Account, tmp_path: Path
+) -> None:
+    async def work(js: JetStream) -> tuple[Verdict, list[str]]:
+        await applied(js, tmp_path, text("limits, allow_direct: true", ", filter_subjects: [s.a, s.b]"))
+        await publish(js, *("s.a", "s.b", "s.c") * 3)
+        await take(js, "S", "c", 2)
+        await take(js, "S", "c", 2, acknowledge=False)
+        file = text("limits, allow_direct: true", ", filter_subjects: [s.a, s.c]").replace("explicit", "all")
+        verdicts = await applied(js, tmp_path, file, "CO104", "CO301")
+        pending = done(await js.request("CONSUMER.INFO.S.c"))["num_pending"]
+        return verdicts["CO301"], await take(js, "S", "c", pending, acknowledge=False)
+
+    said, delivered = talk(account, work)
+    assert said.message == (
+        "it is recreated and gets only what matches s.a and s.c from sequence 3 on, also what the old filter left out there. The "
+        "new filter leaves out 1 of 2 pending messages and 1 of 2 messages in flight, which the server does not deliver any more"
+    )
+    assert delivered == ["s.c", "s.a", "s.c", "s.a", "s.c"]
+
+
+@on_every_version
+def test_the_last_of_each_subject_still_come_although_the_new_filter_leaves_them_out(
+    account: Account, tmp_path: Path
+) -> None:
+    async def work(js: JetStream) -> tuple[Verdict, list[str]]:
+        await make_stream(js, "S", subjects=["s.>"])
+        await publish(js, *MIXED)
+        await applied(js, tmp_path, text("limits", ", deliver_policy: last_per_subject, filter_subject: s.*"))
+        await publish(js, *MIXED)
+        verdicts = await applied(
+            js, tmp_path, text("limits", ", deliver_policy: last_per_subject, filter_subject: s.b")
+        )
+        return verdicts["CO301"], await take(js, "S", "c", 7)
+
+    said, delivered = talk(account, work)
+    assert (
+        "leaves out up to 10 of 12 pending messages, which the server does not deliver any more, except, until"
+        in said.message
+    )
+    assert delivered == ["s.a", "s.b", *["s.b"] * 5]
+
+
+@on_every_version
 def test_on_a_work_queue_what_is_in_flight_when_a_consumer_turns_elsewhere_waits_with_the_rest(
     account: Account, tmp_path: Path
 ) -> None:

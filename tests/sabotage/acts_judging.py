@@ -614,9 +614,30 @@ QUANTITIES = (
     Act(
         name="a consumer that starts over is said to go on after its position",
         file="reconciler/kinds/consumer/losses.py",
-        before='retention == "workqueue" and not move.narrows',
-        after='retention == "interest" and not move.narrows',
+        before='retention == "workqueue" and not (move.narrows',
+        after='retention == "interest" and not (move.narrows',
         seen_by=("tests/quantities/test_consumers.py",),
+    ),
+    Act(
+        name="a consumer that is recreated is said to go on after its position",
+        file="reconciler/kinds/consumer/losses.py",
+        before='.get("opt_start_seq", 1) if is_recreated else None',
+        after='.get("opt_start_seq", 1) if not is_recreated else None',
+        seen_by=(says("CO301"),),
+    ),
+    Act(
+        name="what a recreated consumer has in flight is said to come again whatever its filter",
+        file="reconciler/kinds/consumer/position.py",
+        before="return Amount(0, again.most) if _leaves_out(change) else again, unacknowledged",
+        after="return again, unacknowledged",
+        seen_by=(says("CO330"),),
+    ),
+    Act(
+        name="the last messages of each subject are said not to come any more",
+        file="reconciler/kinds/consumer/losses.py",
+        before='if move.is_listed and move.point is None else ""',
+        after='if not move.is_listed and move.point is None else ""',
+        seen_by=(says("CO301"),),
     ),
     Act(
         name="the consumer of a member that joins in the plan is called nobody's",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.consumer import taking_over
+from reconciler.kinds.consumer import position, taking_over
 from reconciler.kinds.consumer.handovers import switches
 from reconciler.kinds.consumer_checks.around import changes_of
 from reconciler.kinds.effects.readers import behind, filters
@@ -21,13 +21,16 @@ from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.questions import MessagesFrom, Question
 
 FILTERS = ("filter_subject", "filter_subjects")
+LISTED = "those that were the last of their subjects when the consumer was created"
 Info = Mapping[str, Json]
 
 
-def questions(change: Change, _view: View) -> Iterator[Question]:
+def questions(change: Change, view: View) -> Iterator[Question]:
     """What is stored before and after the position of a consumer whose filter changes."""
-    if change.action is Action.UPDATE and change.touches(*FILTERS) and change.live and change.desired:
-        move = _move(change)
+    if change.action in (Action.UPDATE, Action.REPLACE) and change.touches(*FILTERS) and change.live and change.desired:
+        move = _move(change, view)
+        if move.point is not None:
+            yield from (one for subjects in (move.before, move.after, move.both) for one in _begun(move, subjects))
         for subjects in (move.after, move.both):
             yield from (*_ahead(move, subjects), *_all(move, subjects))
         if not move.widens:
@@ -45,6 +48,11 @@ class _Move:
     pending: int
     flying: int
     """Delivered, and not acknowledged yet."""
+    is_listed: bool = False
+    """It started with the last message of each subject. The server has a list of these that it keeps until it restarts,
+    whatever the filter is."""
+    point: int | None = None
+    """The sequence from which it continues if it is recreated; None: it is updated in place."""
 
     @property
     def narrows(self) -> bool:
@@ -65,8 +73,9 @@ class _Move:
         return meets(self.before, self.after)
 
 
-def _move(change: Change) -> _Move:
+def _move(change: Change, view: View) -> _Move:
     info = change.live.state if change.live else {}
+    is_recreated = position.is_recreated(change, view)
     return _Move(
         stream=change.address.names[0],
         before=filters(change.live.config if change.live else {}),
@@ -74,6 +83,8 @@ def _move(change: Change) -> _Move:
         position=info.get("delivered", {}).get("stream_seq", 0),
         pending=info.get("num_pending", 0),
         flying=info.get("num_ack_pending", 0),
+        is_listed=change.was("deliver_policy") == "last_per_subject",
+        point=position.start(change, view).get("opt_start_seq", 1) if is_recreated else None,
     )
 
 
@@ -83,6 +94,11 @@ def _ahead(move: _Move, subjects: Sequence[str]) -> list[MessagesFrom]:
 
 def _all(move: _Move, subjects: Sequence[str]) -> list[MessagesFrom]:
     return [MessagesFrom(stream=move.stream, start=1, filter=one) for one in subjects]
+
+
+def _begun(move: _Move, subjects: Sequence[str]) -> list[MessagesFrom]:
+    """All that it may have in flight, and all after them."""
+    return [MessagesFrom(stream=move.stream, start=move.point or 1, filter=one) for one in subjects]
 
 
 def number_of(asked: Sequence[MessagesFrom], view: View) -> int | None:
@@ -99,6 +115,13 @@ def filter_change(change: Change, view: View) -> Found:
     It never gets pending messages that the new filter leaves out. It does not go back to messages before its position
     that the old filter left out. Messages in flight are redelivered until they are acknowledged, whatever the new filter is.
 
+    A consumer that the same plan recreates continues after its ack floor with the new filter. It gets what the old
+    filter left out there, but no message in flight that the new filter leaves out. On other streams than a work queue
+    this needs consent.
+
+    A consumer that started with `last_per_subject` still delivers the messages that the server listed when the consumer
+    was created, until the server restarts. It misses newly matched ones that are older than the end of this list.
+
     On an interest stream the server at once deletes the messages that the new filter leaves out and no other consumer
     wants. That includes messages in flight, so a client that fails does not get them again.
 
@@ -111,11 +134,11 @@ def filter_change(change: Change, view: View) -> Found:
     """
     if not (change.touches(*FILTERS) and change.live and change.desired):
         return None
-    move = _move(change)
+    move = _move(change, view)
     retention = retention_of(move.stream, view)
     staying = move.pending if move.widens else number_of(_ahead(move, move.both), view)
     skipped = _skipped(move, staying, view)
-    missed = exactly(0) if retention == "workqueue" else _missed(move, staying, view)
+    missed = exactly(0) if retention == "workqueue" else _never(move, staying, view)
     path = next(one.path for one in change.fields if one.top in FILTERS)
     flying = _let_go(move, view)
     ending = _ending(flying, move, retention)
@@ -128,27 +151,38 @@ def filter_change(change: Change, view: View) -> Found:
         return None
     going = Amount(skipped.least + ending.least, skipped.most + ending.most)
     drops = retention == "interest" and going.most > 0
-    left_out = [*_left_out(skipped, ending, move, _fates(change, move, retention, view)), *_left_behind(missed)]
+    loses = drops or (move.point is not None and retention == "limits" and ending.most > 0)
+    left_out = [*_left_out(skipped, ending, move, _fates(change, move, retention, view)), *_left_behind(missed, move)]
     left_out += [] if ending.most else _comes_again(flying, move)
     return Finding(
-        outcome=Outcome.NEEDS_CONSENT if drops else Outcome.WARNS,
+        outcome=Outcome.NEEDS_CONSENT if loses else Outcome.WARNS,
         path=path,
-        to=change.becomes(path) if drops else None,
+        to=change.becomes(path) if loses else None,
         message=". ".join([_goes_on(move, retention), *left_out]),
-        quantities=({"messages": _dropped(going, change, view)} if drops else {"skipped": skipped})
+        quantities=({"messages": _dropped(going, change, view)} if drops else {"skipped": going if loses else skipped})
         | ({} if missed is None else {"missed": missed}),
         fix="declare a second consumer with the new filter, or let this one process what is pending first"
-        + (f", or consent here: {consent_to('CO301', change.becomes(path))}" if drops else ""),
+        + (f", or consent here: {consent_to('CO301', change.becomes(path))}" if loses else ""),
     )
 
 
 def _skipped(move: _Move, staying: int | None, view: View) -> Amount:
     """Pending messages that no longer match: at most all that are stored and do not match."""
-    if staying is not None:
+    if staying is not None and (move.widens or not move.is_listed):
         return exactly(max(0, move.pending - staying))
     before, both = (number_of(_all(move, subjects), view) for subjects in (move.before, move.both))
     most = move.pending if before is None or both is None else min(move.pending, before - both)
     return Amount(0, max(0, most))
+
+
+def _never(move: _Move, staying: int | None, view: View) -> Amount | None:
+    """Messages that match only now and that it does not get; None: nobody counted."""
+    if move.point is not None:
+        return _missed(replace(move, position=move.point - 1), number_of(_begun(move, move.both), view), view)
+    if not move.is_listed or move.narrows:
+        return _missed(move, staying, view)
+    stored, both = (number_of(_all(move, subjects), view) for subjects in (move.after, move.both))
+    return None if stored is None else Amount(0, max(0, stored - (both or 0)))
 
 
 def _missed(move: _Move, staying: int | None, view: View) -> Amount | None:
@@ -179,14 +213,14 @@ def _passed_by(move: _Move, view: View) -> int:
 def _ending(flying: Amount, move: _Move, retention: str) -> Amount:
     """Messages in flight that are no longer delivered. Messages acknowledged before a consumer starts over are done
     with."""
-    if retention == "interest":
+    if retention == "interest" or (move.point is not None and retention != "workqueue"):
         return flying
     return Amount(0, flying.most) if _starts_over(move, retention) else exactly(0)
 
 
 def _starts_over(move: _Move, retention: str) -> bool:
     """It starts over once the messages in flight are acknowledged, or had the time for it."""
-    return retention == "workqueue" and not move.narrows
+    return retention == "workqueue" and not (move.narrows and move.point is None)
 
 
 def _let_go(move: _Move, view: View) -> Amount:
@@ -203,40 +237,49 @@ def _let_go(move: _Move, view: View) -> Amount:
 
 
 def _passed(move: _Move, subjects: Sequence[str], view: View) -> int | None:
-    """Messages stored up to its position; None: nobody counted."""
-    stored = number_of(_all(move, subjects), view)
+    """Messages stored up to its position, from where it continues if it is recreated; None: nobody counted."""
+    stored = number_of(_begun(move, subjects), view)
     ahead = move.pending if subjects is move.before else number_of(_ahead(move, subjects), view)
     return None if stored is None or ahead is None else max(0, stored - ahead)
 
 
 def _dropped(going: Amount, change: Change, view: View) -> Amount:
-    """How many of them an interest stream deletes: all, if no other consumer exists that may want them."""
-    return Amount(0, going.most) if any(_others(change, view)) else going
+    """How many of them an interest stream deletes: all, if no other consumer exists that may want them, and the stream
+    keeps its subjects."""
+    is_less = any(_others(change, view)) or passed_on(change.address.stream, view)
+    return Amount(0, going.most) if is_less else going
 
 
 def _others(change: Change, view: View) -> Iterator[Config]:
     """Configurations of consumers that want messages of the same stream: declared ones, live ones, and those that feed
     its copies."""
-    stream, name = change.address.names
+    stream = change.address.stream
+    own = (change.address.name, change.origin.name if change.origin else "")
     for where in (view.snapshot.consumers, view.snapshot.copiers):
-        yield from (other["config"] for key, other in where.get(stream, {}).items() if key != name)
+        yield from (other["config"] for key, other in where.get(stream, {}).items() if key not in own)
     yield from (one.desired.config for one in changes_of(view).get(stream, ()) if one.desired and one.live is None)
 
 
 def _fates(change: Change, move: _Move, retention: str, view: View) -> str:
     """What happens to messages that the new filter leaves out, as the end of a sentence."""
     if retention == "interest":
-        return "; apply deletes them unless another consumer wants them"
-    if retention != "workqueue":
-        return ""
-    return f": {taking_over.fate(change, move.left, view)}"
+        is_passed = any(collide(one, other) for one in move.left for other in passed_on(move.stream, view))
+        beside = f", or stream {move.stream} passes their subjects on before" if is_passed else ""
+        return f"; apply deletes them unless another consumer wants them{beside}"
+    if retention == "workqueue":
+        return f": {taking_over.fate(change, move.left, view)}"
+    return f", except, until it restarts, {LISTED}" if move.is_listed and move.point is None else ""
 
 
 def _goes_on(move: _Move, retention: str) -> str:
     """What it gets from now on; on a work queue, a consumer that takes more starts over."""
-    subjects = "everything" if move.after == [">"] else f"only what matches {listed(list(move.after))}"
+    only = "" if move.is_listed else "only "
+    subjects = "everything" if move.after == [">"] else f"{only}what matches {listed(list(move.after))}"
     if _starts_over(move, retention):
         return f"it starts over and gets {subjects}"
+    if move.point is not None:
+        also = "" if move.narrows else ", also what the old filter left out there"
+        return f"it is recreated and gets {subjects} from sequence {move.point} on{also}"
     return f"it gets {subjects}{f' after its position (sequence {move.position})' if move.position else ''}"
 
 
@@ -255,8 +298,9 @@ def _left_out(skipped: Amount, ending: Amount, move: _Move, fate: str) -> Iterat
         yield f"The new filter leaves out {never}, which the server does not deliver any more{fate}"
 
 
-def _left_behind(missed: Amount | None) -> Iterator[str]:
-    where = "before its position that the old filter left out"
+def _left_behind(missed: Amount | None, move: _Move) -> Iterator[str]:
+    before = "before its position " if move.point is None else f"before sequence {move.point} "
+    where = f"{'' if move.is_listed else before}that the old filter left out"
     if missed is None:
         yield f"It does not go back to messages {where}; these were not counted"
     elif missed.most:

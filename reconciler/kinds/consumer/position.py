@@ -21,7 +21,9 @@ from reconciler.engine.bindings import after_ack_floor
 from reconciler.kinds.consumer import recorded
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
 from reconciler.kinds.effects import rewound
+from reconciler.kinds.effects.readers import filters
 from reconciler.kinds.fields.words import amount, some, verb
+from reconciler.kinds.subjects.subjects import is_subset
 from reconciler.model.records import BUCKET
 from reconciler.model.resource import Address, Config, Json, Resource
 from reconciler.model.wire.questions import Question
@@ -46,6 +48,16 @@ def begins(desired: Resource, live: Resource, snapshot: Snapshot) -> tuple[str, 
     fits = all((name in config) == (name == needed) for name in NEEDS.values())
     queue = (stream.get("config") or {}).get("retention") == "workqueue"
     return BEGINS if fits and not queue else ()
+
+
+def is_recreated(change: Change, view: View) -> bool:
+    """With consent it is: it gets another name, or a value that no update gives it."""
+    tops = {one.top for one in change.fields}
+    anew = change.origin is not None or any(
+        top == "mem_storage" or not FIELDS[top].may_become(change.was(top), change.becomes(top), view.target.version)
+        for top in tops & FIELDS.keys()
+    )
+    return anew and change.live is not None and not _immovable(change, view)
 
 
 def made_anew(change: Change, view: View, refusal: Finding) -> Finding:
@@ -112,6 +124,10 @@ def _comes_since(again: Amount) -> str:
 def _comes_again(again: Amount, unacknowledged: int, change: Change) -> str:
     if not again.most:
         return "nothing is redelivered"
+    if _leaves_out(change):
+        return (
+            f"the server redelivers {amount(again, 'message')}: those not yet acknowledged that the new filter matches"
+        )
     if again.is_exact:
         return f"the server redelivers {amount(again, 'message')} that {verb(again.most, 'are')} not yet acknowledged"
     gives_up = (change.was("max_deliver") or -1) > 0
@@ -177,10 +193,23 @@ def _has_room(change: Change, view: View) -> bool:
 
 
 def _again(change: Change, view: View) -> tuple[Amount, int]:
-    """Messages that are redelivered, and how many of them are not acknowledged.
+    """Messages that are redelivered, and how many are not acknowledged.
 
     Above the ack floor clients may have acknowledged some out of order; no server tells which.
     """
+    again, unacknowledged = _above_the_floor(change, view)
+    return Amount(0, again.most) if _leaves_out(change) else again, unacknowledged
+
+
+def _leaves_out(change: Change) -> bool:
+    """The filter changes too, and does not match everything that the old one matched."""
+    if not (change.live and change.desired):
+        return False
+    before, after = filters(change.live.config), filters(change.desired.config)
+    return not all(any(is_subset(old, new) for new in after) for old in before)
+
+
+def _above_the_floor(change: Change, view: View) -> tuple[Amount, int]:
     info = info_of(change)
     unacknowledged = info.get("num_ack_pending", 0)
     if is_queue(change, view):

@@ -17,9 +17,9 @@ def consumer_rename(change: Change, view: View) -> Found:
     """`moved:` gives a consumer another name.
 
     No server renames a consumer. With consent apply deletes the old one and creates the new one at its position:
-    nothing is lost, and unacknowledged messages are redelivered. Clients of the old name must use the new one from then
-    on. The `reason` in the entry is the consent. With `ack_policy: none` no server knows the position, so the consumer
-    cannot be moved.
+    nothing is lost, and unacknowledged messages are redelivered, except those that a changed filter leaves out (CO301).
+    Clients of the old name must use the new one from then on. The `reason` in the entry is the consent. With
+    `ack_policy: none` no server knows the position, so the consumer cannot be moved.
 
     Instead: keep the name; or declare the new consumer beside the old one, move the clients, and remove the old one.
     """
