@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from reconciler.server.wire.api import JetStream
@@ -72,6 +74,24 @@ def test_without_a_pin_one_consumer_serves_several_groups(account: Account) -> N
         await make_consumer(js, "S", "c", priority_policy="overflow", priority_groups=["a", "b"])
         await publish(js, "s", "s")
         return [status(await pull(js.pipeline.nc, "S", "c", group=group)) for group in ("a", "b")]
+
+    assert talk(account, work) == ["200", "200"]
+
+
+@on_every_version
+@pytest.mark.parametrize("policy", ["overflow", "pinned_client"])
+def test_a_group_that_is_added_takes_nothing_from_the_others(account: Account, policy: str) -> None:
+    async def work(js: JetStream) -> list[str]:
+        nc = js.pipeline.nc
+        await make_stream(js, "S", subjects=["s"])
+        await make_consumer(js, "S", "c", priority_policy=policy, priority_groups=["a"])
+        await publish(js, "s", "s", "s")
+        first = await pull(nc, "S", "c", group="a")
+        pin: dict[str, Any] = (
+            {"id": first.headers["Nats-Pin-Id"]} if policy == "pinned_client" and first and first.headers else {}
+        )
+        await change_consumer(js, "S", "c", priority_groups=["b", "a"])
+        return [status(first), status(await pull(nc, "S", "c", group="a", **pin))]
 
     assert talk(account, work) == ["200", "200"]
 

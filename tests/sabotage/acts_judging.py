@@ -20,6 +20,13 @@ RULES = (
         seen_by=(says("CO104"),),
     ),
     Act(
+        name="a priority group that is added is taken for one that goes",
+        file="reconciler/kinds/consumer/clients.py",
+        before='    return [group for group in change.was("priority_groups") or () if group not in kept]',
+        after='    return [group for group in change.was("priority_groups") or () if list(kept) != change.was("priority_groups")]',
+        seen_by=(says("CO122"),),
+    ),
+    Act(
         name="what is refused blocks nothing",
         file="reconciler/changes/verdict.py",
         before="return self.outcome.rank >= Outcome.NEEDS_CONSENT.rank and self.consented is None",

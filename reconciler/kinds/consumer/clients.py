@@ -15,13 +15,13 @@ TWO_MINUTES = 120_000_000_000
 """The server's priority_timeout of a pinned_client consumer that names none."""
 
 
-def who_suffers(change: Change) -> str:
-    """What the live consumer says about its clients."""
+def who_suffers(change: Change, whose: str) -> str:
+    """What the live consumer says about its clients. `whose`: which of them fail, as words after "clients"."""
     info = change.live.state if change.live else {}
     waiting = info.get("num_waiting", 0)
     requests = f"{some(waiting, 'pull request')} {verb(waiting, 'are')} waiting on it"
     clients = requests if waiting else "No pull request is waiting on it now"
-    fate = "clients of the old setting fail on their next pull"
+    fate = f"clients {whose} fail on their next pull"
     if change.was("priority_policy") != "pinned_client":
         return f"{clients}; {fate}."
     timeout = show_duration(change.was("priority_timeout") or TWO_MINUTES)
@@ -37,6 +37,12 @@ def _pinned(info: Mapping[str, Json]) -> str:
             long = f" (for {age(between(since, now))} now)" if now and since != ZERO else ""
             return f", and one client is pinned for group {group['group']}{long}"
     return ""
+
+
+def groups_gone(change: Change) -> list[str]:
+    """Priority groups of the live consumer that it no longer has. One that is added takes nothing from the others."""
+    kept = change.becomes("priority_groups") or ()
+    return [group for group in change.was("priority_groups") or () if group not in kept]
 
 
 def quantities(change: Change) -> dict[str, int]:

@@ -8,7 +8,7 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Found, falling_on, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.consumer.clients import quantities, who_suffers
+from reconciler.kinds.consumer.clients import groups_gone, quantities, who_suffers
 from reconciler.kinds.consumer.effects import EFFECTS
 from reconciler.kinds.consumer.losses import RULES as LOSSES
 from reconciler.kinds.consumer.position import follows_from_the_switch, instead_of_refusing
@@ -117,11 +117,11 @@ def priority_policy_switch(change: Change, _view: View) -> Found:
     before, after = found.live or "none", found.desired or "none"
     return Finding(
         outcome=Outcome.REFUSED,
+        consentable=True,
         path="priority_policy",
         to=after,
-        consentable=True,
         quantities=quantities(change),
-        message=f"priority_policy cannot switch from {before} to {after}. {who_suffers(change)}",
+        message=f"priority_policy cannot switch from {before} to {after}. {who_suffers(change, 'of the old setting')}",
         fix="declare a second consumer with the new policy and move the clients, or consent here: "
         + consent_to("CO121", after),
     )
@@ -129,10 +129,11 @@ def priority_policy_switch(change: Change, _view: View) -> Found:
 
 @rule("CO122", "priority-group-change", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.HARMS)
 def priority_group_change(change: Change, _view: View) -> Found:
-    """Priority groups of an existing consumer are added, removed or renamed.
+    """Priority groups of an existing consumer are removed or renamed.
 
     No server refuses it. Clients of a removed group get 400 on their next pull. The consumer's one pin stays with
-    whoever held it, so clients of the new group get nothing until it times out.
+    whoever held it, so clients of the new group get nothing until it times out. A group that is only added, or written
+    in another order, harms nobody.
 
     Instead: declare a second consumer with the new group; or consent, and apply changes it in place and releases the
     pin.
@@ -141,13 +142,15 @@ def priority_group_change(change: Change, _view: View) -> Found:
     if found is None or change.touches("priority_policy"):
         return None  # a switch of policy says it all
     before, after = found.live or [], found.desired or []
+    if not (gone := groups_gone(change)):
+        return None
     return Finding(
         outcome=Outcome.REFUSED,
+        consentable=True,
         path="priority_groups",
         to=after,
-        consentable=True,
         quantities=quantities(change),
-        message=f"priority_groups cannot change from {_names(before)} to {_names(after)}. {who_suffers(change)}",
+        message=f"priority_groups cannot change from {_names(before)} to {_names(after)}. {who_suffers(change, f'of {_names(gone)}')}",
         fix="declare a second consumer with the new group and move the clients, or consent here: "
         + consent_to("CO122", after),
     )

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.view import View
+from reconciler.kinds.consumer.clients import groups_gone
 from reconciler.kinds.consumer.everywhere import staying, taking
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.sparse import SECOND
@@ -15,7 +16,6 @@ from reconciler.kinds.stream_config import calls
 from reconciler.kinds.subjects.filters import is_parked, is_work_queue, lost, parks, somebody_takes
 from reconciler.model.wire.steps import Call, Step
 
-TOUCHES_THE_PIN = ("priority_policy", "priority_groups")
 ACK_WAIT = 30 * SECOND
 LONG = "2100-01-01T00:00:00Z"
 """Until a later step, or the next apply, resumes it."""
@@ -47,7 +47,7 @@ def _update(change: Change, view: View, stream: str, name: str) -> Iterator[Step
     """The update, between two releases of the pin if it touches one: the old pin outlives the update and blocks every
     other client."""
     live_group = next(iter(change.was("priority_groups") or ()), "")
-    unpins = bool(live_group) and change.touches(*TOUCHES_THE_PIN)
+    unpins = bool(live_group) and (change.touches("priority_policy") or bool(groups_gone(change)))
     if unpins:
         yield _unpin(change, stream, name, live_group, "before")
     written = list(_written(change, view, stream, name))
