@@ -133,7 +133,7 @@ def unread(
 def _in_words(consumers: Mapping[str, Info], late: list[str], behind: Mapping[str, Amount]) -> str:
     if not late:
         return f"{_all(consumers)} processed them" if consumers else ""
-    first, *others = ((_name(name, consumers[name]), amount(behind[name])) for name in late)
+    first, *others = ((called(name, consumers[name]), amount(behind[name])) for name in late)
     said = [f"{name} {number}" for name, number in others[: NAMED - 1]]
     if rest := len(others) - len(said):
         said.append(f"{some(rest, 'more consumer')} some")
@@ -158,7 +158,8 @@ def _all(consumers: Mapping[str, Info]) -> str:
     return "both its consumers have" if len(consumers) == 2 else f"all its {len(consumers)} consumers have"
 
 
-def _name(name: str, info: Info) -> str:
+def called(name: str, info: Info) -> str:
+    """Its name, with a word beforehand if it is ephemeral."""
     return name if is_durable(info) else f"ephemeral {name}"
 
 

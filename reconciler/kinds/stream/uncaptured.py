@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from reconciler.changes.amount import exactly
+from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
@@ -14,15 +14,16 @@ from reconciler.changes.view import View
 from reconciler.kinds.effects import surplus
 from reconciler.kinds.effects.readers import (
     Going,
+    called,
     filters,
     is_durable,
     unread,
 )
-from reconciler.kinds.fields.words import few, listed, outside, some, verb
+from reconciler.kinds.fields.words import amount, few, listed, outside, some, verb
 from reconciler.kinds.stream_config.origins import copying_on
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide, is_subset, matches
-from reconciler.model.resource import Address
+from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.questions import SubjectCounts, Unanswered
 
 
@@ -108,13 +109,14 @@ def _not_followed(change: Change, subject: str, taker: str, view: View) -> str:
 
 
 def _reading(stream: str, view: View) -> Iterator[tuple[str, Sequence[str]]]:
-    """Durable consumers that stay, and streams that copy this one, with the subjects they want."""
-    for name, info in sorted(view.snapshot.consumers.get(stream, {}).items()):
+    """Consumers that stay, and streams that copy this one, with the subjects they want."""
+    there = view.snapshot.consumers.get(stream, {})
+    for name, info in sorted(there.items(), key=lambda one: (not is_durable(one[1]), one[0])):
         change = view.changes.get(Address.of("consumer", stream, name))
-        if is_durable(info) and (change is None or change.action is not Action.DELETE):
-            yield name, filters(change.desired.config if change and change.desired else info["config"])
-    there = view.snapshot.streams
-    yield from ((name, subjects) for name, subjects in sorted(copying_on(stream, view).items()) if name in there)
+        if change is None or change.action is not Action.DELETE:
+            yield called(name, info), filters(change.desired.config if change and change.desired else info["config"])
+    copies = sorted(copying_on(stream, view).items())
+    yield from ((name, subjects) for name, subjects in copies if name in view.snapshot.streams)
 
 
 def _without(change: Change, subject: str, elsewhere: Iterable[str] = ()) -> str:
@@ -147,7 +149,7 @@ def _capturing(view: View) -> SubjectIndex:
     return index
 
 
-def _stored(change: Change, gone: list[str], view: View) -> tuple[str, dict[str, int]]:
+def _stored(change: Change, gone: list[str], view: View) -> tuple[str, dict[str, int | Amount]]:
     """How many messages are stored under subjects that nothing covers any more, and which consumers have not read
     them."""
     kept = change.becomes("subjects") or ()
@@ -162,6 +164,9 @@ def _stored(change: Change, gone: list[str], view: View) -> tuple[str, dict[str,
         staying |= {said: many for said, many in answer.items() if not any(matches(said, other) for other in kept)}
     if not (number := sum(staying.values())):
         return ". Nothing is stored under it", {"stored": 0}
+    deleted = [
+        info for info, change in _consumers(change.address.name, view) if change and change.action is Action.DELETE
+    ]
     leaving = Going(messages=exactly(number))
     late = unread(
         change.address.name,
@@ -172,5 +177,49 @@ def _stored(change: Change, gone: list[str], view: View) -> tuple[str, dict[str,
         goes_whole=lambda one: (
             any(is_subset(one, other) for other in gone) and not any(collide(one, other) for other in kept)
         ),
+        counts=lambda info: all(info is not one for one in deleted),
     )
-    return f". {some(number, 'stored message')} under it {verb(number, 'stay')}{late.words}", {"stored": number}
+    left = _left(change, staying, view)
+    if not left.most:
+        return f". Apply deletes {some(number, 'stored message')} under it with the last consumer that wants them", {
+            "stored": 0
+        }
+    stay = amount(left, "stored message")
+    return f". {stay[0].upper()}{stay[1:]} under it {verb(left.most, 'stay')}{late.words}", {"stored": left}
+
+
+def _left(change: Change, staying: Mapping[str, int], view: View) -> Amount:
+    """How many of these messages stay. An interest stream loses those that only a consumer wanted which this plan
+    deletes."""
+    there = list(_consumers(change.address.name, view))
+    number = sum(staying.values())
+    if change.becomes("retention") != "interest":
+        return exactly(number)
+    parted = [info["config"] for info, one in there if one and one.action is Action.DELETE]
+    kept = [
+        one.desired.config if one and one.desired else info["config"]
+        for info, one in there
+        if not one or one.action is not Action.DELETE
+    ]
+    at_stake = sum(many for subject, many in staying.items() if _want(parted, subject))
+    lost = sum(many for subject, many in staying.items() if _want(parted, subject) and not _want(kept, subject))
+    return Amount(number - at_stake, number - lost)
+
+
+def _consumers(stream: str, view: View) -> Iterator[tuple[Mapping[str, Json], Change | None]]:
+    """Live consumers of a stream, and those that this plan creates, each with what happens to it."""
+    live = view.snapshot.consumers.get(stream, {})
+    for name, info in live.items():
+        yield info, view.changes.get(Address.of("consumer", stream, name))
+    for address, change in view.changes.items():
+        if (
+            address.kind == "consumer"
+            and address.names[0] == stream
+            and address.names[-1] not in live
+            and change.desired
+        ):
+            yield {"config": change.desired.config}, change
+
+
+def _want(consumers: Iterable[Config], subject: str) -> bool:
+    return any(matches(subject, one) for config in consumers for one in filters(config))
