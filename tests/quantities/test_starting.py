@@ -91,6 +91,47 @@ def test_what_a_new_consumer_is_given_is_what_was_said(account: Account, tmp_pat
     assert talk(account, work) == SAID
 
 
+TRIMMED = {
+    ("max_msgs: 4", ""): ("It starts at the first of 4 stored messages", {"stored": 4}),
+    ("max_msgs: 4", ", deliver_policy: new"): (
+        "It starts at the next new message, and 4 stored messages are skipped",
+        {"skipped": 4},
+    ),
+    ("max_msgs: 4", ", deliver_policy: by_start_sequence, opt_start_seq: 3"): (
+        "It starts at sequence 3, with 4 stored messages from there on",
+        {"stored": 4},
+    ),
+    ("max_msgs: 4", ", deliver_policy: by_start_sequence, opt_start_seq: 9"): (
+        "It starts at sequence 9, with 2 stored messages from there on, and 2 stored messages are skipped",
+        {"stored": 2, "skipped": 2},
+    ),
+    ("max_msgs: 9", ", filter_subject: s.a"): (
+        "It starts at the first of at least 5 and at most 6 stored messages",
+        {"stored": 6},
+    ),
+}
+
+
+@on_every_version
+@pytest.mark.parametrize(("limit", "consumer"), TRIMMED)
+def test_what_the_same_plan_deletes_is_not_promised(
+    account: Account, tmp_path: Path, limit: str, consumer: str
+) -> None:
+    async def work(js: JetStream) -> tuple[str, dict[str, int]]:
+        await applied(js, tmp_path, STREAM)
+        await publish(js, *MIXED, *MIXED)
+        file = text(consumer).replace("allow_direct", f"{limit}, allow_direct")
+        change = await of_consumer(js, tmp_path, file, "ST301")
+        await applied(js, tmp_path, file, "ST301")
+        (line,) = change.consequences
+        most = line.quantities.get("stored", 0)
+        least = line.bounds["stored"].least if "stored" in line.bounds else most
+        assert least <= await coming(js) <= most
+        return line.message, dict(line.quantities)
+
+    assert talk(account, work) == TRIMMED[limit, consumer]
+
+
 @on_every_version
 def test_what_comes_before_the_sequence_it_starts_at_is_skipped_as_said(account: Account, tmp_path: Path) -> None:
     async def work(js: JetStream) -> tuple[int, list[str]]:

@@ -605,6 +605,20 @@ QUANTITIES = (
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
+        name="a consumer that goes in the same plan is said to want what a stream no longer captures",
+        file="reconciler/kinds/stream/uncaptured.py",
+        before="counts=lambda info: all(info is not one for one in deleted),",
+        after="counts=lambda info: True,",
+        seen_by=(says("ST303"),),
+    ),
+    Act(
+        name="what an interest stream loses with its last reader is said to stay",
+        file="reconciler/kinds/stream/uncaptured.py",
+        before="    return Amount(number - at_stake, number - lost)",
+        after="    return exactly(number + 0 * (at_stake - lost))",
+        seen_by=(says("ST303"),),
+    ),
+    Act(
         name="what message schedules still store is not said where their subjects go",
         file="reconciler/kinds/stream/uncaptured.py",
         before='change.was("allow_msg_schedules")',
@@ -681,6 +695,20 @@ QUANTITIES = (
         before="is_warning = not (unread or lost.flying or lost.skipped) or",
         after="is_warning = not unread or",
         seen_by=(says("ST306"),),
+    ),
+    Act(
+        name="a new consumer is promised what the same plan deletes",
+        file="reconciler/kinds/consumer/starting.py",
+        before="    return Amount(messages - gone.most, messages - gone.least)",
+        after="    return exactly(messages + 0 * gone.most)",
+        seen_by=(says("CO312"),),
+    ),
+    Act(
+        name="a new consumer that starts in what the same plan deletes is said to get as little as before",
+        file="reconciler/kinds/consumer/starting.py",
+        before="        return Amount(min(number, total.least), min(number, total.most))",
+        after="        return _less(change, number, 0, view)",
+        seen_by=("tests/quantities/test_starting.py",),
     ),
     Act(
         name="what was lost with a consumer that somebody recreated is not said",

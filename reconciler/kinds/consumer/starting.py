@@ -6,16 +6,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from reconciler.changes.amount import Amount
+from reconciler.changes.amount import Amount, exactly, inexact, mosts
 from reconciler.changes.diff import Action, Change, Consequence
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.consumer import recorded
 from reconciler.kinds.consumer.losses import number_of, retention_of
+from reconciler.kinds.effects import shrinking
 from reconciler.kinds.effects.made_again import is_made_again, when_recorded
 from reconciler.kinds.effects.readers import filters
-from reconciler.kinds.fields.words import consent_to, some
+from reconciler.kinds.fields.words import amount, consent_to, some
 from reconciler.model.resource import Config
 from reconciler.model.wire.questions import MessagesFrom, Question
 
@@ -28,24 +29,25 @@ class Start:
     """Where it starts, as words after "it starts at", and how many stored messages it gets and skips, as counted."""
 
     where: str
-    stored: int | None = None
-    skipped: int | None = None
+    stored: Amount | None = None
+    skipped: Amount | None = None
     missed: int = 0
     """Messages yet to come that it does not get."""
 
     @property
-    def quantities(self) -> dict[str, int]:
+    def quantities(self) -> dict[str, Amount]:
         """Messages `stored` and `skipped`, for a consequence; without those that are zero or were not counted."""
-        counted = {"stored": self.stored, "skipped": (self.skipped or 0) + self.missed}
-        return {name: number for name, number in counted.items() if number}
+        counted = {"stored": self.stored, "skipped": exactly(self.missed) if self.missed else self.skipped}
+        return {name: number for name, number in counted.items() if number and number.most}
 
     @property
     def words(self) -> str:
         """Where it starts and how many messages it skips, as words after "it starts at"."""
         if self.missed:
             return f"{self.where}: the next {some(self.missed, 'message')} {_are(self.missed)} skipped"
-        skipped = f", and {some(self.skipped, 'stored message')} {_are(self.skipped)} skipped" if self.skipped else ""
-        return self.where + skipped
+        if not (self.skipped and self.skipped.most):
+            return self.where
+        return f"{self.where}, and {amount(self.skipped, 'stored message')} {_are(self.skipped.most)} skipped"
 
 
 def _are(number: int) -> str:
@@ -73,46 +75,49 @@ def consequences(change: Change, view: View) -> Iterator[Consequence]:
     if change.action is Action.CREATE and change.origin is None and change.desired and not _lost(change, view):
         start = start_of(change, view)
         if start and (start.quantities or start.stored is None):
-            yield Consequence(message=f"It starts at {start.words}", quantities=start.quantities)
+            known = start.quantities
+            yield Consequence(message=f"It starts at {start.words}", quantities=mosts(known), bounds=inexact(known))
 
 
 def start_of(change: Change, view: View) -> Start | None:
-    """The start that the file asks for, among the messages stored now; None: nothing is stored, and it gets
-    everything."""
+    """The start that the file asks for, among the messages stored now that this plan leaves there; None: none is, and
+    it gets everything."""
     config = change.desired.config if change.desired else {}
     state = recorded.stream_state(change, view)
-    total = _total(change, state, view)
+    total = _staying(change, state, view)
     policy = "all" if retention_of(change.address.stream, view) == "workqueue" else _policy(config)
     if policy in ASKED and config.get(ASKED[policy]) is None:
         return None  # a rule refuses it
     start, last = config.get("opt_start_seq"), state.get("last_seq")
     if policy == "by_start_sequence" and last is not None and start > last + 1:
-        return Start(f"sequence {start}, and the stream is at {last}", 0, 0, missed=start - last - 1)
-    if not state.get("messages") or total == 0:
+        return Start(f"sequence {start}, and the stream is at {last}", exactly(0), exactly(0), missed=start - last - 1)
+    if not state.get("messages") or (total and not total.most):
         return None
     if policy in ASKED:
-        later = _number_from(change, config[ASKED[policy]], state, view)
+        later = _staying_from(change, config[ASKED[policy]], state, view)
         where = (
             f"sequence {start}" if policy == "by_start_sequence" else f"the messages since {config['opt_start_time']}"
         )
-        there = "" if later is None else f", with {some(later, 'stored message')} from there on"
+        there = "" if later is None else f", with {amount(later, 'stored message')} from there on"
         return Start(where + there, later, _rest(total, later))
     return _in_what_is_stored(policy, total)
 
 
-def _in_what_is_stored(policy: str, total: int | None) -> Start:
-    messages = some(total, "stored message") if total else "the stored messages"
+def _in_what_is_stored(policy: str, total: Amount | None) -> Start:
+    messages = amount(total, "stored message") if total else "the stored messages"
     if policy == "new":
-        return Start("the next new message", 0, total)
+        return Start("the next new message", exactly(0), total)
     if policy == "last_per_subject":
         return Start("the last message of each subject")
     if policy == "last":
-        return Start(f"the last of {messages}", 1, _rest(total, 1))
+        return Start(f"the last of {messages}", exactly(1), _rest(total, exactly(1)))
     return Start(f"the first of {messages}", total)
 
 
-def _rest(total: int | None, part: int | None) -> int | None:
-    return None if total is None or part is None else max(0, total - part)
+def _rest(total: Amount | None, part: Amount | None) -> Amount | None:
+    if total is None or part is None:
+        return None
+    return Amount(max(0, total.least - part.most), max(0, total.most - part.least))
 
 
 def _policy(config: Config) -> str:
@@ -124,6 +129,31 @@ def _total(change: Change, state: Config, view: View) -> int | None:
     if filters(change.desired.config if change.desired else {}) == [">"]:
         return int(state.get("messages", 0))
     return number_of(_counted_from(change, 1), view) if state.get("messages") else 0
+
+
+def _staying(change: Change, state: Config, view: View) -> Amount | None:
+    """How many of them are left if the same plan lowers a limit of the stream; None: nobody counted."""
+    total = _total(change, state, view)
+    return total if total is None else _less(change, total, int(state.get("messages", 0)) - total, view)
+
+
+def _less(change: Change, messages: int, others: int, view: View) -> Amount:
+    """What this plan leaves of these messages, if the stream also holds `others`."""
+    if (loss := shrinking.going(change.address.stream, view)) is None:
+        return exactly(messages)
+    gone = shrinking.gone(loss, filters(change.desired.config if change.desired else {}), messages, others)
+    return Amount(messages - gone.most, messages - gone.least)
+
+
+def _staying_from(change: Change, start: int | str, state: Config, view: View) -> Amount | None:
+    """How many of those from there on are left. The oldest go first, so what is left is from there on as far as it
+    can be."""
+    if (number := _number_from(change, start, state, view)) is None:
+        return None
+    loss, total = shrinking.going(change.address.stream, view), _staying(change, state, view)
+    if loss and loss.going and loss.going.before and loss.is_prompt and total:
+        return Amount(min(number, total.least), min(number, total.most))
+    return _less(change, number, int(state.get("messages", 0)) - number, view)
 
 
 def _counted_from(change: Change, start: int | str) -> list[MessagesFrom]:
@@ -154,25 +184,25 @@ def _lost(change: Change, view: View) -> Finding | None:
         return _consented(change, f"{was}it starts at {start.words}", "skipped", start.missed) if start.missed else None
     if retention_of(change.address.stream, view) == "workqueue":
         return None
-    total = _total(change, recorded.stream_state(change, view), view)
-    number = total if total is not None else int(recorded.stream_state(change, view)["messages"])
-    many = f"{'' if total is not None else 'up to '}{some(number, 'stored message')}"
+    state = recorded.stream_state(change, view)
+    total = _staying(change, state, view) or Amount(0, int(state["messages"]))
+    number, many = total.most, amount(total, "stored message")
     if policy == "all":
         known = "even if it had processed them" if stood is None else f"including those before sequence {stood}"
         return _consented(change, f"{was}it starts over with {many}, {known}", "redelivered", number, stood)
-    since = _number_from(change, stood, recorded.stream_state(change, view), view) if stood else None
-    if since == 0:
+    since = _staying_from(change, stood, state, view) if stood else None
+    if since and not since.most:
         return None
     unseen = (
         f"those of {many} that it had not processed"
         if since is None
-        else f"those of {some(since, 'message')} since then that it had not processed"
+        else f"those of {amount(since, 'message')} since then that it had not processed"
     )
     return _consented(
         change,
         f"{was}it starts at {start.where} and skips {unseen}",
         "skipped",
-        number if since is None else since,
+        number if since is None else since.most,
         stood,
     )
 
