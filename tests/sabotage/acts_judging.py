@@ -697,6 +697,13 @@ QUANTITIES = (
         seen_by=(says("ST306"),),
     ),
     Act(
+        name="what the same plan deletes is said to be redelivered",
+        file="reconciler/kinds/consumer/position.py",
+        before="    return _of_what_stays(again, info, change, view), unacknowledged",
+        after="    return again, unacknowledged",
+        seen_by=(says("CO330"),),
+    ),
+    Act(
         name="a new consumer is promised what the same plan deletes",
         file="reconciler/kinds/consumer/starting.py",
         before="    return Amount(messages - gone.most, messages - gone.least)",

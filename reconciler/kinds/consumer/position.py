@@ -20,7 +20,7 @@ from reconciler.changes.view import View
 from reconciler.engine.bindings import after_ack_floor
 from reconciler.kinds.consumer import recorded
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
-from reconciler.kinds.effects import rewound
+from reconciler.kinds.effects import rewound, shrinking
 from reconciler.kinds.effects.readers import filters
 from reconciler.kinds.fields.words import amount, some, verb
 from reconciler.kinds.subjects.subjects import is_subset
@@ -128,7 +128,7 @@ def _comes_again(again: Amount, unacknowledged: int, change: Change) -> str:
         return (
             f"the server redelivers {amount(again, 'message')}: those not yet acknowledged that the new filter matches"
         )
-    if again.is_exact:
+    if again.is_exact or again.most <= unacknowledged:
         return f"the server redelivers {amount(again, 'message')} that {verb(again.most, 'are')} not yet acknowledged"
     gives_up = (change.was("max_deliver") or -1) > 0
     others = f"acknowledged out of order{', or given up at max_deliver' if gives_up else ''}"
@@ -219,7 +219,21 @@ def _above_the_floor(change: Change, view: View) -> tuple[Amount, int]:
     delivered, floor = info.get("delivered") or {}, info.get("ack_floor") or {}
     messages = delivered.get("stream_seq", 0) + 1 - after_ack_floor(info)
     deliveries = delivered.get("consumer_seq", 0) - floor.get("consumer_seq", 0)
-    return Amount(min(unacknowledged, max(0, messages)), max(0, min(messages, deliveries))), unacknowledged
+    again = Amount(min(unacknowledged, max(0, messages)), max(0, min(messages, deliveries)))
+    return _of_what_stays(again, info, change, view), unacknowledged
+
+
+def _of_what_stays(again: Amount, info: Mapping[str, Json], change: Change, view: View) -> Amount:
+    """The same without what this plan deletes from the stream: its oldest messages, or nobody knows which."""
+    if (loss := shrinking.going(change.address.stream, view)) is None:
+        return again
+    kept = loss.going.before if loss.going and loss.is_prompt else None
+    if kept is None:
+        return Amount(0, again.most)
+    floor, end = after_ack_floor(info) or 1, (info.get("delivered") or {}).get("stream_seq", 0) + 1
+    early, late = max(0, kept.least - floor), max(0, kept.most - floor)
+    most = max(0, min(again.most, end - max(floor, kept.least)))
+    return Amount(min(most, max(0, again.least - late)), most) if early or late else again
 
 
 def start(change: Change, view: View) -> Config:
