@@ -21,6 +21,7 @@ from reconciler.kinds.effects.readers import (
 )
 from reconciler.kinds.fields.words import amount, few, listed, outside, some, verb
 from reconciler.kinds.stream_config.origins import copying_on
+from reconciler.kinds.subjects.passing import passed_on
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide, is_subset, matches
 from reconciler.model.resource import Address, Config, Json
@@ -190,7 +191,8 @@ def _stored(change: Change, gone: list[str], view: View) -> tuple[str, dict[str,
 
 def _left(change: Change, staying: Mapping[str, int], view: View) -> Amount:
     """How many of these messages stay. An interest stream loses those that only a consumer wanted which this plan
-    deletes."""
+    deletes, except under subjects that it passes on before."""
+    passed = passed_on(change.address.name, view)
     there = list(_consumers(change.address.name, view))
     number = sum(staying.values())
     if change.becomes("retention") != "interest":
@@ -201,8 +203,12 @@ def _left(change: Change, staying: Mapping[str, int], view: View) -> Amount:
         for info, one in there
         if not one or one.action is not Action.DELETE
     ]
-    at_stake = sum(many for subject, many in staying.items() if _want(parted, subject))
-    lost = sum(many for subject, many in staying.items() if _want(parted, subject) and not _want(kept, subject))
+    wanted = {
+        subject: many
+        for subject, many in staying.items()
+        if _want(parted, subject) and not any(matches(subject, one) for one in passed)
+    }
+    at_stake, lost = sum(wanted.values()), sum(many for subject, many in wanted.items() if not _want(kept, subject))
     return Amount(number - at_stake, number - lost)
 
 
