@@ -52,8 +52,10 @@ class Graph:
         return found
 
     def _taking(self, tie: Tie) -> Node:
-        """A new object exists from its first stage on, so that already waits for everything but interest in it."""
-        is_early = tie.then in self.openings and tie.then in self.creating and tie.gives != stages.INTEREST
+        """A new object exists from its first stage on, so that already waits for everything but interest in it, and what
+        it takes last."""
+        opening = self.openings.get(tie.then) if tie.then in self.creating else None
+        is_early = opening is not None and tie.gives not in (stages.INTEREST, *opening.fields)
         return (tie.then, ChangeStage.OPENED if is_early else ChangeStage.DONE)
 
     def _giving(self, tie: Tie) -> Node:

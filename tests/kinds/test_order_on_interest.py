@@ -54,6 +54,26 @@ def test_a_stream_passes_its_subject_on_before_its_consumer_goes(tmp_path: Path)
     assert given < taken and reader < taken, found
 
 
+def test_between_one_stream_and_the_other_a_subject_is_nobodys_for_one_step(tmp_path: Path) -> None:
+    found = steps(tmp_path, APART, TOGETHER)
+    reader, given, taken = order(found, "consumer.create T b", "stream.update S o", "stream.update T p")
+    assert reader < given < taken, found
+
+
+def test_a_stream_takes_another_subject_when_its_new_consumer_is_there(tmp_path: Path) -> None:
+    """Also where an earlier run was cut off after it had created the stream."""
+    live = (
+        "streams: {S: {subjects: [o], retention: interest, consumers: {a: {ack_policy: explicit, filter_subject: o}}}}"
+    )
+    found = steps(tmp_path, TOGETHER, live)
+    assert found == ["consumer.create S b", "stream.update S o p"]
+
+
+def test_a_subject_on_which_an_unfinished_run_left_the_stream_is_missed_by_nobody(tmp_path: Path) -> None:
+    plan = scene(tmp_path, APART, "streams: {T: {subjects: [_parked.T], retention: interest}}", owner=None).plan()
+    assert [verdict.code for change in plan.changes for verdict in change.verdicts if verdict.code == "ST303"] == []
+
+
 def test_a_consumer_that_is_refused_does_not_keep_its_stream_from_being_made(tmp_path: Path) -> None:
     text = TOGETHER.replace("filter_subject: p", "filter_subject: p, num_replicas: 3")
     plan = scene(tmp_path, text).plan()

@@ -6,6 +6,20 @@ from tests.sabotage.act import Act
 
 STEPS = (
     Act(
+        name="a stream takes another subject before its new consumer exists",
+        file="reconciler/kinds/order/interest_handovers.py",
+        before="        elif change.action is Action.CREATE and _meet(wanted(change), gained):",
+        after="        elif change.action is Action.REPLACE and _meet(wanted(change), gained):",
+        seen_by=("tests/kinds/test_order_on_interest.py",),
+    ),
+    Act(
+        name="a stream gives its subjects up before the new one is ready to take them",
+        file="reconciler/kinds/order/interest_handovers.py",
+        before="            yield from (Tie(change.address, giver, gives=INTEREST, weak=True) for giver in givers)",
+        after="            yield from ()",
+        seen_by=("tests/kinds/test_order_on_interest.py",),
+    ),
+    Act(
         name="a new interest stream takes its subjects before anybody wants them",
         file="reconciler/kinds/order/interest_handovers.py",
         before="            yield Tie(change.address, above.address, gives=INTEREST, weak=True)",

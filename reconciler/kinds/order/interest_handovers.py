@@ -6,7 +6,7 @@ moment. A stream gives subjects up before its consumers do, and a new stream tak
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import combinations
 
 from reconciler.changes.diff import Action, Change
@@ -16,7 +16,8 @@ from reconciler.kinds.consumer.handovers import handovers
 from reconciler.kinds.consumer.position import is_interest
 from reconciler.kinds.consumer_checks.around import changes_of
 from reconciler.kinds.fields.known import OVERLAPPING_FILTERS
-from reconciler.kinds.order.subject_handovers import after, parked
+from reconciler.kinds.order import subject_handovers
+from reconciler.kinds.order.subject_handovers import after, before, parked
 from reconciler.kinds.subjects.filters import held, let_go, wanted, written
 from reconciler.kinds.subjects.passing import passed_on
 from reconciler.kinds.subjects.subjects import collide, is_subset
@@ -33,22 +34,32 @@ def ties(view: View) -> Iterator[Tie]:
             continue  # room decides which of them comes first
         is_there = taker.action is not Action.CREATE
         yield Tie(taker.address, giver.address, gives=GIVES if is_there else "", weak=not is_there)
+    givers: dict[Address, list[Address]] = {}
+    for tie in subject_handovers.ties(view):
+        givers.setdefault(tie.then, []).append(tie.first)
     for stream, consumers in changes_of(view).items():
         above = view.changes.get(Address.of("stream", stream))
         if above and above.action in (Action.CREATE, Action.UPDATE) and is_interest(consumers[0], view):
-            yield from _under(above, consumers, view)
+            yield from _under(above, consumers, givers.get(above.address, ()), view)
 
 
-def _under(above: Change, consumers: Sequence[Change], view: View) -> Iterator[Tie]:
-    """The stream passes subjects on before its consumers give them up, and a new one takes none before its consumers
-    exist."""
-    lost = passed_on(above.address.name, view)
+def _under(above: Change, consumers: Sequence[Change], givers: Iterable[Address], view: View) -> Iterator[Tie]:
+    """The stream passes subjects on before its consumers give them up, and takes none before its new consumers exist;
+    until then, those that give them to it keep them."""
+    lost, gained = passed_on(above.address.name, view), after(above, view) - before(above)
     for change in consumers:
         if above.action is Action.CREATE and change.action is Action.CREATE:
             yield Tie(above.address, above.address, gives=EXISTENCE)
             yield Tie(change.address, above.address, gives=INTEREST, weak=True)
-        elif change.action.writes and any(collide(one, other) for one in let_go(change) for other in lost):
+            yield from (Tie(change.address, giver, gives=INTEREST, weak=True) for giver in givers)
+        elif change.action is Action.CREATE and _meet(wanted(change), gained):
+            yield Tie(change.address, above.address, gives=INTEREST)
+        elif change.action.writes and _meet(let_go(change), lost):
             yield Tie(above.address, change.address, gives="subjects")
+
+
+def _meet(filters: Iterable[str], subjects: Collection[str]) -> bool:
+    return any(collide(one, other) for one in filters for other in subjects)
 
 
 def _without_subjects(change: Change, view: View) -> Opening | None:

@@ -21,6 +21,7 @@ from reconciler.kinds.effects.readers import (
 )
 from reconciler.kinds.fields.words import amount, few, listed, outside, some, verb
 from reconciler.kinds.stream_config.origins import copying_on
+from reconciler.kinds.subjects.parking import is_parking_subject
 from reconciler.kinds.subjects.passing import passed_on
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide, is_subset, matches
@@ -29,9 +30,10 @@ from reconciler.model.wire.questions import SubjectCounts, Unanswered
 
 
 def no_longer_covered(change: Change) -> list[str]:
-    """Subjects that are captured now and that no new subject covers whole. Part of one may still be captured."""
+    """Subjects that are captured now and that no new subject covers whole. Part of one may still be captured. Nobody
+    publishes to a subject on which an unfinished run left the stream."""
     kept = change.becomes("subjects") or ()
-    before = set(change.was("subjects") or ()) - set(kept)
+    before = {one for one in change.was("subjects") or () if one not in kept and not is_parking_subject(one)}
     return sorted(one for one in before if not any(is_subset(one, other) for other in kept))
 
 
