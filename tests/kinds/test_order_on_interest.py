@@ -74,6 +74,22 @@ def test_a_subject_on_which_an_unfinished_run_left_the_stream_is_missed_by_nobod
     assert [verdict.code for change in plan.changes for verdict in change.verdicts if verdict.code == "ST303"] == []
 
 
+def test_what_a_stream_narrows_for_itself_it_passes_to_nobody(tmp_path: Path) -> None:
+    live = TOGETHER.replace("[o, p]", "[o, p.*]")
+    alone = "streams: {S: {subjects: [o, p.x], retention: interest, consumers: {a: {ack_policy: explicit, filter_subject: o}}}}"
+    found = steps(tmp_path, f"{alone}\nremoved: [{{address: consumer/S/b, reason: nobody needs it}}]", live)
+    gone, narrowed = order(found, "consumer.delete S b", "stream.update S")
+    assert gone < narrowed, found
+
+
+def test_room_for_a_consumer_comes_before_it_and_its_subject_after(tmp_path: Path) -> None:
+    each = "{{ack_policy: explicit, max_ack_pending: {}, filter_subject: {}}}"
+    stream = "streams: {{S: {{subjects: {}, retention: interest, consumer_limits: {{max_ack_pending: {}}}, consumers: {{{}}}}}}}"
+    a, b = f"a: {each.format(5, 'o')}", f"b: {each.format(50, 'p')}"
+    found = steps(tmp_path, stream.format("[o, p]", 100, f"{a}, {b}"), stream.format("[o]", 10, a))
+    assert found == ["stream.update S", "consumer.create S b", "stream.update S o p"]
+
+
 def test_a_consumer_that_is_refused_does_not_keep_its_stream_from_being_made(tmp_path: Path) -> None:
     text = TOGETHER.replace("filter_subject: p", "filter_subject: p, num_replicas: 3")
     plan = scene(tmp_path, text).plan()

@@ -71,6 +71,18 @@ def test_what_may_not_be_written_any_more_when_its_turn_comes_is_never_sent(acco
     assert talk(account, work) == ({"it is too late"}, 1)
 
 
+def test_a_write_that_cannot_be_framed_fails_alone(account: Account) -> None:
+    async def work(js: JetStream) -> list[object]:
+        await make_stream(js, "S", subjects=["s.>"])
+
+        writes = (js.pipeline.request(one, b"", within=5, unless=lambda: None) for one in ("s.1", "s.\ud800", "s.2"))
+        return await asyncio.gather(*writes, return_exceptions=True)
+
+    first, broken, last = talk(account, work)
+    assert isinstance(broken, UnicodeEncodeError), broken
+    assert isinstance(first, Reply) and isinstance(last, Reply)
+
+
 def test_a_write_that_is_given_up_before_its_turn_is_never_sent(account: Account) -> None:
     async def work(js: JetStream) -> int:
         await make_stream(js, "S", subjects=["s.>"])

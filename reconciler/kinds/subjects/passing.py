@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.view import View
+from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.resource import Address
 
@@ -17,14 +18,23 @@ def passed_on(stream: str, view: View) -> list[str]:
     if change is None or change.action is not Action.UPDATE or not change.touches("subjects"):
         return []
     lost = set(change.was("subjects") or ()) - _subjects(change)
-    return sorted(one for one in lost if any(collide(one, theirs) for theirs in _taken(view)))
+    return sorted(one for one in lost if _is_taken(one, stream, view))
+
+
+def _is_taken(subject: str, giver: str, view: View) -> bool:
+    near = _taken(view).near(subject)
+    return any(taker != giver and collide(subject, theirs) for taker, theirs in near)
 
 
 @lru_cache(maxsize=4)
-def _taken(view: View) -> frozenset[str]:
+def _taken(view: View) -> SubjectIndex:
     """What streams of this plan take that they did not have; computed once per view."""
-    streams = (change for address, change in view.changes.items() if address.kind == "stream" and change.action.writes)
-    return frozenset(one for change in streams for one in _subjects(change) - set(change.was("subjects") or ()))
+    index = SubjectIndex()
+    for address, change in view.changes.items():
+        if address.kind == "stream" and change.action.writes:
+            for subject in _subjects(change) - set(change.was("subjects") or ()):
+                index.add(address.name, subject)
+    return index
 
 
 def _subjects(change: Change) -> set[str]:

@@ -78,7 +78,7 @@ class _Waiting:
     replies: list[Reply] = field(default_factory=list)
 
 
-CLOSED = NoAnswer(Silence.OFFLINE, "the connection is closed")
+NOT_CONNECTED = NoAnswer(Silence.OFFLINE, "the connection is closed")
 
 
 class ForNow(str):
@@ -265,9 +265,11 @@ class Pipeline:
         try:
             await self.nc.publish(waiting.subject, payload, reply=self._inbox + token, headers=headers)
         except nats.errors.ConnectionClosedError:
-            _settle(waiting, CLOSED)
+            _settle(waiting, NOT_CONNECTED)
         except nats.errors.Error as error:
             _settle(waiting, NoAnswer(Silence.UNSENT, f"{waiting.subject}: {str(error).removeprefix('nats: ')}"))
+        except Exception as error:  # noqa: BLE001 - whoever asked for this one is told, and the others are sent
+            waiting.future.set_exception(error)
 
     def _send_soon(self, write: _Due) -> None:
         """Send it with all others that are ready now: a system call for each would wake the server for each."""
@@ -306,7 +308,7 @@ class Pipeline:
             await self._publish(write.token, write.waiting, write.payload, write.headers)  # goes on at once
         ready, nc._pending, nc._pending_data_size = nc._pending, earlier, size
         if nc._transport is None or not nc.is_connected:
-            hindered: NoAnswer | None = CLOSED
+            hindered: NoAnswer | None = NOT_CONNECTED
         elif (hindered := _hindered(unless())) is None:
             nc._pending, nc._pending_data_size = [], 0
             nc._transport.writelines(earlier + ready)
@@ -345,6 +347,8 @@ class Pipeline:
         loop = asyncio.get_running_loop()
         now, closed = loop.time(), self.nc.is_closed
         for waiting in self._waiting.values():
+            if waiting.deadline == math.inf:
+                continue  # its turn to be sent has not come
             if closed:
                 _settle(waiting, NoAnswer(Silence.CLOSED, f"{waiting.subject}: the connection closed before an answer"))
             elif now > waiting.deadline:
