@@ -23,6 +23,7 @@ from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 from tests.agreement.harm import shows
 from tests.convergence.running import CONSENTED, TODAY
+from tests.kinds.test_order_on_interest import APART, TOGETHER
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_consumer, make_stream, talk
 from tests.support.topologies import read
@@ -186,18 +187,6 @@ def test_an_update_alone_would_leave_messages_that_nobody_is_ever_given(account:
 
 async def has_seen(worker: Worker, sequence: int | None) -> bool:
     return worker.seen[sequence or 0] > 0
-
-
-TOGETHER = """
-streams: {S: {subjects: [o, p], retention: interest, consumers: {a: {ack_policy: explicit, filter_subject: o}, b: {
-  ack_policy: explicit, filter_subject: p}}}}
-"""
-APART = """
-streams:
-  S: {subjects: [o], retention: interest, consumers: {a: {ack_policy: explicit, filter_subject: o}}}
-  T: {subjects: [p], retention: interest, consumers: {b: {ack_policy: explicit}}}
-removed: [{address: consumer/S/b, reason: it reads T now}]
-"""
 
 
 @on_every_version

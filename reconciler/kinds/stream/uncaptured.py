@@ -11,6 +11,7 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
+from reconciler.kinds.consumer_checks.around import changes_of
 from reconciler.kinds.effects import surplus
 from reconciler.kinds.effects.readers import (
     Going,
@@ -167,9 +168,7 @@ def _stored(change: Change, gone: list[str], view: View) -> tuple[str, dict[str,
         staying |= {said: many for said, many in answer.items() if not any(matches(said, other) for other in kept)}
     if not (number := sum(staying.values())):
         return ". Nothing is stored under it", {"stored": 0}
-    deleted = [
-        info for info, change in _consumers(change.address.name, view) if change and change.action is Action.DELETE
-    ]
+    deleted = _deleted(change.address.name, view)
     leaving = Going(messages=exactly(number))
     late = unread(
         change.address.name,
@@ -194,17 +193,11 @@ def _stored(change: Change, gone: list[str], view: View) -> tuple[str, dict[str,
 def _left(change: Change, staying: Mapping[str, int], view: View) -> Amount:
     """How many of these messages stay. An interest stream loses those that only a consumer wanted which this plan
     deletes, except under subjects that it passes on before."""
-    passed = passed_on(change.address.name, view)
-    there = list(_consumers(change.address.name, view))
-    number = sum(staying.values())
+    number, stream = sum(staying.values()), change.address.name
     if change.becomes("retention") != "interest":
         return exactly(number)
-    parted = [info["config"] for info, one in there if one and one.action is Action.DELETE]
-    kept = [
-        one.desired.config if one and one.desired else info["config"]
-        for info, one in there
-        if not one or one.action is not Action.DELETE
-    ]
+    passed, kept = passed_on(stream, view), _going_on(stream, view)
+    parted = [info["config"] for info in _deleted(stream, view)]
     wanted = {
         subject: many
         for subject, many in staying.items()
@@ -214,19 +207,19 @@ def _left(change: Change, staying: Mapping[str, int], view: View) -> Amount:
     return Amount(number - at_stake, number - lost)
 
 
-def _consumers(stream: str, view: View) -> Iterator[tuple[Mapping[str, Json], Change | None]]:
-    """Live consumers of a stream, and those that this plan creates, each with what happens to it."""
-    live = view.snapshot.consumers.get(stream, {})
-    for name, info in live.items():
-        yield info, view.changes.get(Address.of("consumer", stream, name))
-    for address, change in view.changes.items():
-        if (
-            address.kind == "consumer"
-            and address.names[0] == stream
-            and address.names[-1] not in live
-            and change.desired
-        ):
-            yield {"config": change.desired.config}, change
+def _deleted(stream: str, view: View) -> list[Mapping[str, Json]]:
+    """Live consumers of the stream that this plan deletes."""
+    there = view.snapshot.consumers.get(stream, {})
+    names = {one.address.name for one in changes_of(view).get(stream, ()) if one.action is Action.DELETE}
+    return [info for name, info in there.items() if name in names]
+
+
+def _going_on(stream: str, view: View) -> list[Config]:
+    """Configurations of its consumers once this plan is applied."""
+    changed = {one.address.name: one for one in changes_of(view).get(stream, ())}
+    others = [info["config"] for name, info in view.snapshot.consumers.get(stream, {}).items() if name not in changed]
+    going_on = (one for one in changed.values() if one.action is not Action.DELETE)
+    return [*others, *(found.config for one in going_on if (found := one.desired or one.live))]
 
 
 def _want(consumers: Iterable[Config], subject: str) -> bool:
