@@ -99,7 +99,7 @@ RULES = (
     ),
     Act(
         name="messages are said to stay although their stream goes",
-        file="reconciler/kinds/consumer/losses.py",
+        file="reconciler/kinds/consumer/deletion.py",
         before="    if above and above.action is Action.DELETE:",
         after="    if above and above.action is Action.CREATE:",
         seen_by=(says("CO310"),),

@@ -81,9 +81,6 @@ class Connection:
         return [*told, "--no-context"] if said.no_context else told
 
 
-PANEL = "Connection, as for the nats CLI"
-
-
 def connection(
     context: Annotated[
         str | None, typer.Option("--context", metavar="NAME", help="Context of the nats CLI. [NATS_CONTEXT]")

@@ -19,13 +19,9 @@ from reconciler.model.permissions import Needs, least
 from reconciler.model.records import BUCKET
 from reconciler.model.resource import Address, Config, Declared, Json
 from reconciler.model.topology import Topology
-from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.model.wire.steps import Call, Step
-from reconciler.model.wire.version import SUPPORTED
 from reconciler.server.read.audit_trail import captures
 from reconciler.server.read.permission_subjects import Api
-
-EMPTY = Snapshot(target=Target(version=SUPPORTED[-1]))
 
 
 class Purpose(StrEnum):

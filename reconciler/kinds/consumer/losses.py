@@ -1,4 +1,4 @@
-"""Consumer changes that cost messages or positions: a filter that changes, a consumer that is deleted."""
+"""What is lost, missed or given again when the filter of a consumer changes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from reconciler.changes.view import View
 from reconciler.kinds.consumer import position, taking_over
 from reconciler.kinds.consumer.handovers import switches
 from reconciler.kinds.consumer_checks.around import changes_of
-from reconciler.kinds.effects.readers import behind, filters
-from reconciler.kinds.fields.words import amount, consent_to, listed, some, verb
+from reconciler.kinds.effects.readers import filters
+from reconciler.kinds.fields.words import amount, consent_to, listed, some
 from reconciler.kinds.subjects.passing import passed_on
 from reconciler.kinds.subjects.subjects import collide, is_subset, meets
-from reconciler.model.resource import Address, Config, Json
+from reconciler.model.resource import Config, Json
 from reconciler.model.wire.questions import MessagesFrom, Question
 
 FILTERS = ("filter_subject", "filter_subjects")
@@ -246,11 +246,11 @@ def _passed(move: _Move, subjects: Sequence[str], view: View) -> int | None:
 def _dropped(going: Amount, change: Change, view: View) -> Amount:
     """How many of them an interest stream deletes: all, if no other consumer exists that may want them, and the stream
     keeps its subjects."""
-    is_less = any(_others(change, view)) or passed_on(change.address.stream, view)
+    is_less = any(others_of(change, view)) or passed_on(change.address.stream, view)
     return Amount(0, going.most) if is_less else going
 
 
-def _others(change: Change, view: View) -> Iterator[Config]:
+def others_of(change: Change, view: View) -> Iterator[Config]:
     """Configurations of consumers that want messages of the same stream: declared ones, live ones, and those that feed
     its copies."""
     stream = change.address.stream
@@ -314,61 +314,3 @@ def retention_of(stream: str, view: View) -> str:
         return "limits"
     info = view.snapshot.streams.get(stream, {})
     return str(info.get("config", {}).get("retention", "limits"))
-
-
-@rule("CO310", "consumer-deletion", on=(Action.DELETE,), needs=("live",), reaction=Reaction.HARMS)
-def consumer_deletion(change: Change, view: View) -> Found:
-    """A consumer is deleted with its position. On an interest stream, the messages that only it wanted are deleted too.
-
-    `removed:` is the consent to the deletion; this verdict says what it costs.
-
-    Instead: let it process what is pending first, or `forget:` it, which leaves it as it is.
-    """
-    info = change.live.state if change.live else {}
-    pending, unacknowledged = info.get("num_pending", 0), info.get("num_ack_pending", 0)
-    using = _clients(info)
-    if not behind(info) and not using:
-        return None
-    parts = {f"{some(pending, 'message')} not yet delivered": pending,
-             f"{some(unacknowledged, 'message')} not yet acknowledged": unacknowledged}  # fmt: skip
-    lost = f"{listed([said for said, number in parts.items() if number])} lose their reader"
-    dropped, fate = _fate(change, info, view) if behind(info) else (exactly(0), "")
-    return Finding(
-        outcome=Outcome.WARNS,
-        quantities={"undelivered": pending, "unacknowledged": unacknowledged}
-        | ({"dropped": dropped} if dropped.most else {}),
-        message="; ".join(filter(None, (lost + fate if behind(info) else "", using))),
-    )
-
-
-def _fate(change: Change, info: Info, view: View) -> tuple[Amount, str]:
-    """What happens to the messages that it still wanted: how many are deleted, and the words for it."""
-    above = view.changes.get(Address.of("stream", change.address.stream))
-    if above and above.action is Action.DELETE:
-        return exactly(0), ", and are deleted with their stream"
-    retention = retention_of(change.address.stream, view)
-    if retention == "workqueue":
-        return exactly(0), f": {taking_over.fate(change, filters(info['config']), view)}"
-    return _dropped_by_interest(change, info, view) if retention == "interest" else (exactly(0), "")
-
-
-def _dropped_by_interest(change: Change, info: Info, view: View) -> tuple[Amount, str]:
-    number, mine, stream = behind(info), filters(info["config"]), change.address.stream
-    passed = passed_on(stream, view)
-    if all(any(is_subset(one, wider) for wider in passed) for one in mine):
-        return exactly(0), f"; they stay in stream {stream}, which passes their subjects on before"
-    others = [one for other in _others(change, view) for one in filters(other)]
-    if not any(collide(one, two) for one in (*others, *passed) for two in mine):
-        return exactly(number), "; apply deletes them, since no other consumer wants them"
-    dropped = Amount(0, number)
-    return dropped, f"; apply deletes {amount(dropped)} of them: those that no other consumer wants"
-
-
-def _clients(info: Info) -> str:
-    waiting = info.get("num_waiting", 0)
-    if waiting:
-        return f"{some(waiting, 'pull request')} {verb(waiting, 'are')} waiting on it now"
-    return "a client is subscribed to it now" if info.get("push_bound") else ""
-
-
-RULES = (filter_change, consumer_deletion)

@@ -9,8 +9,9 @@ from reconciler.changes.rule import Found, falling_on, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.consumer.clients import groups_gone, quantities, who_suffers
+from reconciler.kinds.consumer.deletion import consumer_deletion
 from reconciler.kinds.consumer.effects import EFFECTS
-from reconciler.kinds.consumer.losses import RULES as LOSSES
+from reconciler.kinds.consumer.losses import filter_change
 from reconciler.kinds.consumer.position import follows_from_the_switch, instead_of_refusing
 from reconciler.kinds.consumer.renaming import RULES as RENAMING
 from reconciler.kinds.consumer.starting import RULES as STARTING
@@ -209,7 +210,8 @@ _OWN = (
     priority_group_change,
     several_priority_groups,
     live_as_ephemeral,
-    *LOSSES,
+    filter_change,
+    consumer_deletion,
     *STARTING,
     *RENAMING,
     *FILTERS,

@@ -24,9 +24,6 @@ from reconciler.server.wire.answers import Put, Refusal, Stored
 from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.pipeline import NoAnswer
 
-Stamped = tuple[Entry, str] | Refusal | NoAnswer | None
-
-
 HEADROOM = 1 << 10
 """Bytes of a message that are not the entry itself."""
 
