@@ -201,13 +201,17 @@ def _identified(change: Change, registry: Registry, snapshot: Snapshot, ledger: 
 def _made_anew(
     known_as: Address, owned: Owned, live: Resource, registry: Registry, snapshot: Snapshot, ledger: Ledger
 ) -> str:
-    """Says that somebody recreated it, and when; empty if it is the recorded one, as far as anybody can tell."""
+    """Says that somebody recreated it, or the stream that belongs to it, and when; empty if both are the recorded ones, as
+    far as anybody can tell."""
     created, before = live.state.get("created"), owned.seen.get("created")
     if before and created == before:  # nearly always, and thousands of times in a plan
         return ""
-    if not identity.made_anew(owned, known_as, registry.of(known_as), snapshot, ledger):
-        return ""
-    return f"it was deleted and recreated{f' at {created}' if created else ''}"
+    kind = registry.of(known_as)
+    if identity.made_anew(owned, known_as, kind, snapshot, ledger):
+        return f"it was deleted and recreated{f' at {created}' if created else ''}"
+    if queue := identity.made_anew_behind(owned, known_as, kind, snapshot):
+        return f"its stream {queue} was deleted and recreated at {snapshot.streams[queue].get('created')}"
+    return ""
 
 
 def _not_adopted(change: Change) -> Change:

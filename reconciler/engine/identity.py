@@ -30,8 +30,35 @@ SHORT = 12
 nothing_known: Mapping[Address, Owned] = MappingProxyType({})
 
 
-def seen_in(snapshot: Snapshot, raw: Raw) -> Config:
-    """What tells this object from others; empty if it does not exist."""
+BEHIND = "behind"
+"""In what was seen of a resource, the same of the stream that belongs to it: the queue of a group."""
+
+
+def seen_in(snapshot: Snapshot, address: Address, kind: Kind) -> Config:
+    """What tells this resource from others of its name; empty if it does not exist."""
+    seen, behind = _found(kind.primary(address), snapshot), _behind(address, kind)
+    found = _found(behind, snapshot) if seen and behind else {}
+    return {**seen, BEHIND: found} if found else seen
+
+
+def seen_after(was: Config, done: Raw, found: Config, address: Address, kind: Kind) -> Config:
+    """What was seen of a resource, with what a request found out about one of its objects."""
+    if done == kind.primary(address):
+        return {**found, BEHIND: was[BEHIND]} if BEHIND in was else found
+    return {**was, BEHIND: found}
+
+
+def written(step: Step, address: Address, kind: Kind) -> Raw | None:
+    """Which of the objects that tell this resource from others the step writes."""
+    raws = (kind.primary(address), _behind(address, kind))
+    return next((raw for raw in raws if raw and raw.on == step.on and step.call.startswith(f"{raw.type}.")), None)
+
+
+def _behind(address: Address, kind: Kind) -> Raw | None:
+    return next(iter(kind.derived(address)), None)
+
+
+def _found(raw: Raw, snapshot: Snapshot) -> Config:
     if raw.type == "entry":
         bucket, key = raw.on
         entry = snapshot.entries.get(bucket, {}).get(key)
@@ -89,24 +116,30 @@ def made_anew(
 ) -> bool:
     """Is the live object certainly not the one the record is about? `ledger` tells about its stream."""
     raw = kind.primary(address)
-    if _is_another_in(owned, raw, snapshot):
+    if _is_another_in(owned.seen, raw, snapshot):
         return True
     above = ledger.get(Address.of("stream", raw.on[0])) if raw.type == "consumer" else None
     return (
         above is not None
         and _moved(owned, raw, snapshot)
-        and _is_another_in(above, Raw("stream", raw.on[:1]), snapshot)
+        and _is_another_in(above.seen, Raw("stream", raw.on[:1]), snapshot)
     )
 
 
-def _is_another_in(owned: Owned, raw: Raw, snapshot: Snapshot) -> bool:
+def made_anew_behind(owned: Owned, address: Address, kind: Kind, snapshot: Snapshot) -> str | None:
+    """The stream that belongs to this resource, if the live one is certainly not the one the record is about."""
+    behind = _behind(address, kind)
+    return behind.on[0] if behind and _is_another_in(owned.seen.get(BEHIND, {}), behind, snapshot) else None
+
+
+def _is_another_in(was: Config, raw: Raw, snapshot: Snapshot) -> bool:
     keeps = raw.type == "entry" or _stream_keeps(raw.on[0], snapshot)
-    return is_another(owned.seen, seen_in(snapshot, raw), keeps=keeps)
+    return is_another(was, _found(raw, snapshot), keeps=keeps)
 
 
 def _moved(owned: Owned, raw: Raw, snapshot: Snapshot) -> bool:
     """Its creation time is another one."""
-    was, now = owned.seen.get("created"), seen_in(snapshot, raw).get("created")
+    was, now = owned.seen.get("created"), _found(raw, snapshot).get("created")
     return bool(was and now and was != now)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reconciler.changes.kind import Raw
-from reconciler.engine.identity import echoed, is_another, made_anew, seen_in
+from reconciler.engine.identity import echoed, is_another, made_anew, made_anew_behind, seen_after, seen_in
 from reconciler.kinds import REGISTRY
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address
@@ -126,12 +126,35 @@ def there(*, streams: dict[str, Any] | None = None, entry: Entry | None = None) 
 
 
 def test_what_is_not_there_has_no_identity() -> None:
-    record = Raw("entry", ("static-consumer-groups", "S.g"))
-    assert seen_in(there(), Raw("stream", ("S",))) == {}
-    assert seen_in(there(), record) == {}
-    assert seen_in(there(entry=Entry(b"", 7, deleted=True)), record) == {}
-    assert seen_in(there(entry=Entry(b"{}", 7)), record) == {"at": 7}
-    assert seen_in(there(streams={"S": stream()}), Raw("stream", ("S",)))["at"] == 9
+    group, of_groups = Address.of("static_group", "S", "g"), REGISTRY["static_group"]
+    of_streams = Address.of("stream", "S"), REGISTRY["stream"]
+    assert seen_in(there(), *of_streams) == {}
+    assert seen_in(there(), group, of_groups) == {}
+    assert seen_in(there(entry=Entry(b"", 7, deleted=True)), group, of_groups) == {}
+    assert seen_in(there(entry=Entry(b"{}", 7)), group, of_groups) == {"at": 7}
+    assert seen_in(there(streams={"S": stream()}), *of_streams)["at"] == 9
+
+
+def test_a_group_is_told_by_its_record_and_by_its_queue() -> None:
+    group, kind = Address.of("elastic_group", "S", "g"), REGISTRY["elastic_group"]
+    entries = {"elastic-consumer-groups": {"S.g": Entry(b"{}", 7)}}
+    then = Snapshot(target=Target(version=Version.parse(OLD)), streams={"S-g": stream()}, entries=entries)
+    now = replace(then, streams={"S-g": stream(last=3, created="later")})
+    owned = Owned(topology="t", seen=seen_in(then, group, kind))
+    assert owned.seen["behind"]["created"] == "then"
+    assert made_anew_behind(owned, group, kind, then) is None
+    assert made_anew_behind(owned, group, kind, now) == "S-g"
+    assert not made_anew(owned, group, kind, now), "its record is still the one that was written"
+    assert made_anew_behind(Owned(topology="t", seen={"at": 7}), group, kind, now) is None, "nobody had noted the queue"
+
+
+def test_what_a_request_tells_of_one_object_leaves_what_is_known_of_the_other() -> None:
+    group, kind = Address.of("elastic_group", "S", "g"), REGISTRY["elastic_group"]
+    record, queue = Raw("entry", ("elastic-consumer-groups", "S.g")), Raw("stream", ("S-g",))
+    first = seen_after({}, record, {"at": 7}, group, kind)
+    both = seen_after(first, queue, {"created": "then", "at": 0}, group, kind)
+    assert both == {"at": 7, "behind": {"created": "then", "at": 0}}
+    assert seen_after(both, record, {"at": 8}, group, kind) == {**both, "at": 8}
 
 
 @pytest.mark.parametrize(("storage", "anew"), [("file", True), ("memory", False)])

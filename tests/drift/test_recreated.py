@@ -161,3 +161,29 @@ def test_the_queue_of_a_group_comes_back_with_consent_alone(someone: Someone, ac
         "Nothing brings back the messages and positions of what somebody deleted.\n"
     ), restored
     assert talk(account, lambda js: reaches(3, js, "S-g")) == 3
+
+
+async def recreated_by_hand(js: JetStream) -> None:
+    """Two of three messages were processed; then somebody deletes the queue and makes it again from what it had been."""
+    config = done(await js.write("STREAM.INFO.S-g"))["config"]
+    await half_processed(js)
+    await make_stream(js, "S-g", **{name: value for name, value in config.items() if name != "name"})
+    await reaches(3, js, "S-g")
+
+
+@on_every_version
+def test_a_queue_that_somebody_recreated_as_it_was_is_told_and_then_recorded(
+    someone: Someone, account: Account
+) -> None:
+    file = someone.write(HEADER + GROUP)
+    assert someone("apply", file, "--yes").code == 0
+    assert someone("drift", file).code == 0
+    talk(account, recreated_by_hand)
+    looked_at, planned = someone("drift", file), someone("plan", file)
+    assert (looked_at.code, planned.code) == (3, 0)
+    for said in (looked_at, planned):
+        text = " ".join(said.out.split())
+        assert "its stream S-g was deleted and recreated at 20" in text
+        assert "members process up to 3 messages that they had processed" in text
+    assert someone("apply", file, "--yes").code == 0
+    assert someone("drift", file).code == 0, "the new queue is on record now"

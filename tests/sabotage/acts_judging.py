@@ -725,6 +725,27 @@ QUANTITIES = (
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
+        name="what goes with a queue that somebody recreated is not said",
+        file="reconciler/kinds/elastic_group/queue_rules.py",
+        before="        return _queue_made_by_hand(change, view)",
+        after="        return None",
+        seen_by=("tests/rules/test_rules.py",),
+    ),
+    Act(
+        name="a request that writes the record of a group forgets which queue it had",
+        file="reconciler/engine/identity.py",
+        before="return {**found, BEHIND: was[BEHIND]} if BEHIND in was else found",
+        after="return found",
+        seen_by=("tests/core/test_identity.py",),
+    ),
+    Act(
+        name="nobody looks whether the queue of a group is the one on record",
+        file="reconciler/engine/compare.py",
+        before="    if queue := identity.made_anew_behind(owned, known_as, kind, snapshot):",
+        after="    if queue := None:",
+        seen_by=("tests/rules/test_rules.py",),
+    ),
+    Act(
         name="what a stream held that somebody recreated is not said",
         file="reconciler/kinds/effects/made_again.py",
         before="_by_hand(held, messages, behind) if messages or behind.words else None",

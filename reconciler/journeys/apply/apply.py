@@ -210,12 +210,14 @@ class _Book:
     def _see(self, done: Done) -> None:
         """Record the identity of the object that was created or written, with the values that the server filled in."""
         address = Address.parse(done.step.address)
-        record, raw = self.records.get(address), REGISTRY.of(address).primary(address)
-        if record is None or done.step.on != raw.on or done.step.call.value.partition(".")[0] != raw.type:
+        record, kind = self.records.get(address), REGISTRY.of(address)
+        written = identity.written(done.step, address, kind)
+        if record is None or written is None:
             return
-        seen = identity.entry_seen(done.revision) if done.revision else identity.echoed(done.echo, self.target)
-        if seen:
-            self.records[address] = replace(_with_filled(record, done), seen=seen)
+        if found := identity.entry_seen(done.revision) if done.revision else identity.echoed(done.echo, self.target):
+            seen = identity.seen_after(record.seen, written, found, address, kind)
+            filled = _with_filled(record, done) if written == kind.primary(address) else record
+            self.records[address] = replace(filled, seen=seen)
 
     def take(self) -> dict[Address, ledger.Record]:
         taken, self.ready = self.ready, {}
@@ -240,7 +242,7 @@ def _steps_of(plan: Plan, records: Collection[Address]) -> dict[Address, list[St
 
 
 def _as_seen(record: ledger.Record, address: Address, snapshot: Snapshot) -> ledger.Record:
-    seen = identity.seen_in(snapshot, REGISTRY.of(address).primary(address))
+    seen = identity.seen_in(snapshot, address, REGISTRY.of(address))
     return replace(record, seen=seen) if record and seen else record
 
 

@@ -140,15 +140,19 @@ def queue_outlives_source(change: Change, view: View) -> Found:
     )
 
 
-@rule("EG312", "queue-made-again", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.HARMS)
+@rule("EG312", "queue-made-again", on=(Action.UPDATE, Action.ADOPT), needs=("live",), reaction=Reaction.HARMS)
 def queue_made_again(change: Change, view: View) -> Found:
     """The work-queue stream of a group that was applied before is gone, and apply recreates it.
 
     Only the old queue knew which messages members had processed. The new one starts with everything that the source
     stores, so members process those messages again. Messages that only the old queue still held are lost.
 
+    If somebody recreated it by hand, the new one exists, and this is a warning: an apply only updates the record.
+
     Instead: make sure that processing a message twice does no harm, and consent.
     """
+    if change.made_anew:
+        return _queue_made_by_hand(change, view)
     if not recreation.is_queue_lost(change) or not (stored := recreation.stored(change, view)):
         return None
     stream, name = change.address.stream, recreate.name(change)
@@ -159,6 +163,23 @@ def queue_made_again(change: Change, view: View) -> Found:
         message=f"its queue {name} is gone with its position: recreated, it starts with everything that {stream} holds: "
         f"{amount(Amount(0, stored), 'message')}, including what its members have processed",
         fix="make sure that processing a message twice does no harm, and consent here: " + consent_to("EG312"),
+    )
+
+
+def _queue_made_by_hand(change: Change, view: View) -> Found:
+    """Somebody recreated it: apply loses nothing more, and brings nothing back."""
+    queue = recreate.queue(change, view)
+    taken = int(queue["state"].get("last_seq", 0)) if queue else 0
+    if queue is None:
+        return None
+    again = f", so members process up to {some(taken, 'message')} that they had processed" if taken else ""
+    return Finding(
+        outcome=Outcome.WARNS,
+        reaction=Reaction.DOES,
+        quantities={"redelivered": Amount(0, taken)} if taken else {},
+        message=f"the old queue {recreate.name(change)} is gone with its position and with what only it still held; the new one "
+        f"copied again what {change.address.stream} stores{again}",
+        fix="an apply only updates the record, and changes neither queue nor members",
     )
 
 
