@@ -208,9 +208,9 @@ def _made_anew(
         return ""
     kind = registry.of(known_as)
     if identity.made_anew(owned, known_as, kind, snapshot, ledger):
-        return f"it was deleted and recreated{f' at {created}' if created else ''}"
+        return f"it was deleted, and recreated{f' at {created}' if created else ''}"
     if queue := identity.made_anew_behind(owned, known_as, kind, snapshot):
-        return f"its stream {queue} was deleted and recreated at {snapshot.streams[queue].get('created')}"
+        return f"its stream {queue} was deleted, and recreated at {snapshot.streams[queue].get('created')}"
     return ""
 
 

@@ -34,6 +34,10 @@ OUTCOMES = ("done", "failed", "in_doubt", "skipped", "not_started", "left_alone"
 """Results of steps, and of changes without steps."""
 
 
+UNKNOWN = "unknown"
+"""Outcome of a run whose end somebody deleted, or wrote in a way that nobody can read."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """One apply as the journal records it."""
@@ -69,7 +73,8 @@ class Run:
             return "running" if self.is_running else "cut off"
         if self.ended.get("stopped"):
             return "stopped"
-        counts = self.ended.get("counts") or {}
+        if (counts := self.ended.get("counts")) is None:
+            return UNKNOWN
         return "incomplete" if any(counts.get(name) for name in OUTCOMES if name != "done") else "applied"
 
 
@@ -184,8 +189,9 @@ def told(value: bytes) -> dict[str, Json]:
     said = decoded(value)
     shapes = {"format": int, "counts": dict, **dict.fromkeys(_TEXTS, str), **dict.fromkeys(_NUMBERS, int)}
     fits = {name: one for name, one in said.items() if isinstance(one, shapes.get(name, object))}
-    if isinstance(counts := fits.get("counts"), dict):
-        fits["counts"] = {name: number for name, number in counts.items() if isinstance(number, int)}
+    counts = fits.get("counts")
+    if isinstance(counts, dict) and not all(isinstance(number, int) for number in counts.values()):
+        del fits["counts"]
     return fits
 
 

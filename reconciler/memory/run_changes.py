@@ -8,7 +8,7 @@ from typing import Any
 
 from reconciler.changes.diff import Action, FieldChange
 from reconciler.changes.plan import Plan, PlannedChange
-from reconciler.memory.journal import Run
+from reconciler.memory.journal import UNKNOWN, Run
 from reconciler.model.fields import FieldInfo, of_units
 from reconciler.model.resource import Json
 
@@ -95,7 +95,7 @@ def difference(first: Run, last: Run, between: Iterable[Run]) -> ChangesBetween:
     found = (_differs(address, course) for address, course in sorted(courses.items()))
     return ChangesBetween(
         first=first, last=last, resources=tuple(one for one in found if one),
-        unsure=tuple(run.number for run in runs if run.ended is None),
+        unsure=tuple(run.number for run in runs if run.ended is None or run.outcome == UNKNOWN),
         untold=tuple(run.number for run in runs if run.changes is None),
     )  # fmt: skip
 

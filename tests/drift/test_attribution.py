@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.journeys.drift.text import said_of_item
 from reconciler.server.wire.answers import Stored
 from reconciler.server.wire.api import JetStream
 from tests.drift.account import Owner, asking, author, authors, item, updating
 from tests.support.accounts import Account
+from tests.support.jetstream import done, talk
 from tests.support.versions import on_every_version
 
 HOUR = 3_600_000_000_000
@@ -104,13 +106,19 @@ def test_without_an_audit_trail_nobody_is_named_and_the_reason_is(owner: Owner) 
     assert (field.by.actor, field.by.unknown) == (None, "no stream captures $JS.EVENT.ADVISORY.API")
 
 
-def test_a_stream_made_anew_is_by_who_created_it_not_who_deleted_it(owner: Owner) -> None:
+def test_who_deleted_a_stream_and_who_recreated_it_are_both_named(owner: Owner) -> None:
     owner.audited()
     topology = owner.apply(ORDERS.replace("ORDERS", "GONE").replace("orders.", "gone."))
     anew = {"name": "GONE", "subjects": ["gone.>"], "max_age": 7 * 24 * HOUR}
     owner.meddle(("alice", asking("STREAM.DELETE.GONE")), ("bob", asking("STREAM.CREATE.GONE", anew)))
     drift = owner.drift(topology)
-    assert author(item(drift, "stream/GONE")) == "bob"
+    recreated = item(drift, "stream/GONE")
+    assert author(recreated) == "bob"
+    assert recreated.deleted_by is not None
+    assert recreated.deleted_by.actor is not None
+    assert recreated.deleted_by.actor.client == "alice"
+    assert "by bob" in said_of_item(recreated)
+    assert "; the old one was deleted by alice" in said_of_item(recreated)
     assert author(item(drift, "consumer/GONE/east")) == "alice"
 
 
@@ -129,6 +137,18 @@ def test_writes_to_a_kv_bucket_leave_no_trace_of_who_made_them(owner: Owner) -> 
     (field,) = item(owner.drift(topology), "elastic_group/S/g").fields
     assert field.by is not None
     assert (field.by.actor, field.by.unknown) == (None, "writes to KV buckets leave no audit event")
+
+
+def test_who_recreated_the_queue_of_a_group_is_named(owner: Owner) -> None:
+    owner.audited()
+    topology = owner.apply(GROUP)
+    config = done(talk(owner.account, lambda js: js.request("STREAM.INFO.S-g")))["config"]
+    owner.meddle(("alice", asking("STREAM.DELETE.S-g")), ("bob", asking("STREAM.CREATE.S-g", config)))
+    recreated = item(owner.drift(topology), "elastic_group/S/g")
+    assert author(recreated) == "bob"
+    assert recreated.deleted_by is not None
+    assert recreated.deleted_by.actor is not None
+    assert recreated.deleted_by.actor.client == "alice"
 
 
 def test_who_deleted_the_queue_of_a_group_is_named(owner: Owner) -> None:

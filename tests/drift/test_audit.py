@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reconciler.changes.kind import Raw
-from reconciler.server.wire.audit import UNKNOWN, Event, event, who_changed, who_deleted, who_made
+from reconciler.server.wire.audit import UNKNOWN, Event, event, who_changed, who_deleted, who_deleted_before, who_made
 
 S = Raw("stream", ("S",))
 C = Raw("consumer", ("S", "c"))
@@ -117,6 +117,9 @@ def test_who_made_it_anew_answers_for_this_very_creation_time() -> None:
     assert (by := who_made([gone("alice"), made, again], S, "T2")).actor
     assert by.actor.client == "bob"
     assert who_made([made, again], S, "T2").actor is None
+    assert (before := who_deleted_before([gone("alice"), made, again, gone("carol")], S, "T2")) and before.actor
+    assert before.actor.client == "alice"
+    assert who_deleted_before([made, gone("alice")], S, "T2") is None, "that was a later one"
     assert who_made([gone("alice"), made], S, "T3").actor is None
 
 

@@ -194,8 +194,8 @@ def test_plan_and_drift_tell_alike_of_what_was_made_anew(owner: Owner, descripti
     (change,) = reconciler.plan(topology, owner.where).plan.changes
     (found,) = owner.drift(topology).drifted
     assert (found.standing, change.reason) == (Standing.RECREATED, found.reason)
-    assert found.reason.startswith("it was deleted and recreated at 20")
-    assert plan_text(reconciler.plan(topology, owner.where).plan).count("it was deleted and recreated") == 1
+    assert found.reason.startswith("it was deleted, and recreated at 20")
+    assert plan_text(reconciler.plan(topology, owner.where).plan).count("it was deleted, and recreated") == 1
 
 
 def test_what_was_made_anew_is_remembered_as_it_is_now(owner: Owner) -> None:

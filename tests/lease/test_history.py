@@ -314,6 +314,22 @@ def test_a_journal_of_later_formats_or_written_by_hand_is_told_as_far_as_it_goes
     assert someone.plan("streams: {A: {subjects: [a]}}\n").code == 0
 
 
+def test_a_run_whose_end_somebody_deleted_is_not_called_applied(someone: Someone) -> None:
+    someone.applied("streams: {A: {subjects: [a]}}\n")
+    someone.applied("streams: {A: {subjects: [b]}}\n")
+    newest = json.loads(someone("history", "--format", "json").out)["runs"][0]["run"]
+
+    async def end_deleted(js: JetStream) -> None:
+        done(await js.request("STREAM.PURGE.KV_reconciler", {"filter": f"$KV.reconciler.journal.{newest}.ended"}))
+        await js.pipeline.nc.publish(f"$KV.reconciler.journal.{newest}.ended", b"", headers={"KV-Operation": "DEL"})
+        await js.pipeline.nc.flush()
+
+    someone.ask(end_deleted)
+    assert json.loads(someone("history", "--format", "json").out)["runs"][0]["outcome"] == "unknown"
+    assert "the entry that told how was deleted" in " ".join(someone("history", str(newest)).out.split())
+    assert "no end of it is known" in " ".join(someone("history", "diff").out.split())
+
+
 def test_a_server_that_takes_little_at_once_gets_the_journal_in_smaller_pieces(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -746,6 +746,13 @@ QUANTITIES = (
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
+        name="a run whose end is gone from the journal counts as applied",
+        file="reconciler/memory/journal.py",
+        before="""        if (counts := self.ended.get("counts")) is None:""",
+        after="""        if (counts := self.ended.get("counts") or {}) is None:""",
+        seen_by=("tests/lease/test_history.py",),
+    ),
+    Act(
         name="what a stream held that somebody recreated is not said",
         file="reconciler/kinds/effects/made_again.py",
         before="_by_hand(held, messages, behind) if messages or behind.words else None",

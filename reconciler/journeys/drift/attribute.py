@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 
 from reconciler.changes.diff import value_in
 from reconciler.changes.kind import Kind, Raw
+from reconciler.engine.identity import found_in
 from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, Standing
 from reconciler.journeys.drift.look import Looked
 from reconciler.kinds import REGISTRY
@@ -80,8 +81,8 @@ def _raw(item: Item) -> Raw:
 
 def _audited(item: Item, one: FieldDrift | None = None) -> Raw | None:
     """What this field, or the whole object, is about, where the server tells who changed that; None: a record. Of a
-    group's queue the server tells who deleted it."""
-    if one is not None and one.path == QUEUE:
+    group's queue the server tells who deleted or recreated it."""
+    if one.path == QUEUE if one else item.standing is Standing.RECREATED and _raw(item).type == "entry":
         address = Address.parse(item.address)
         return next(iter(REGISTRY.of(address).derived(address)), None)
     return None if _raw(item).type == "entry" else _raw(item)
@@ -113,7 +114,8 @@ def _merged(one: Item, other: Item) -> Item:
     fields = tuple(
         replace(a, by=a.by if a.by and a.by.actor else b.by) for a, b in zip(one.fields, other.fields, strict=True)
     )
-    return replace(one, fields=fields, by=one.by if one.by and one.by.actor else other.by)
+    by = one.by if one.by and one.by.actor else other.by
+    return replace(one, fields=fields, by=by, deleted_by=one.deleted_by or other.deleted_by)
 
 
 async def _trails(items: Sequence[Item], snapshot: Snapshot, js: JetStream) -> dict[str, Trail | Attribution]:
@@ -175,7 +177,14 @@ def _named(item: Item, trail: Trail, snapshot: Snapshot) -> Item:
 
         return audit.who_changed(trail.events, raw, value, one.change.live, trail.before(address, one.path))
 
-    return _by(item, of, _whole(item, raw, trail, snapshot) if _audited(item) else KV_WRITES)
+    whole = _audited(item)
+    if whole is None:
+        return _by(item, of, KV_WRITES)
+    if item.standing is not Standing.RECREATED:
+        return _by(item, of, audit.who_deleted(trail.events, whole))
+    created = str((found_in(whole.on, snapshot) or {}).get("created") or "")
+    made = _by(item, of, audit.who_made(trail.events, whole, created))
+    return replace(made, deleted_by=audit.who_deleted_before(trail.events, whole, created))
 
 
 def _whose_queue(queue: Raw, trail: Trail, snapshot: Snapshot) -> Attribution:
@@ -184,13 +193,6 @@ def _whose_queue(queue: Raw, trail: Trail, snapshot: Snapshot) -> Attribution:
     if info is None:
         return audit.who_deleted(trail.events, queue)
     return audit.who_changed(trail.events, queue, canonical, canonical(info["config"]), UNKNOWN)
-
-
-def _whole(item: Item, raw: Raw, trail: Trail, snapshot: Snapshot) -> Attribution:
-    if item.standing is Standing.MISSING:
-        return audit.who_deleted(trail.events, raw)
-    info = snapshot.streams.get(raw.on[0]) if len(raw.on) == 1 else snapshot.consumers.get(raw.on[0], {}).get(raw.on[1])
-    return audit.who_made(trail.events, raw, str((info or {}).get("created") or ""))
 
 
 def _by(item: Item, of: Callable[[FieldDrift], Attribution], whole: Attribution) -> Item:

@@ -75,7 +75,9 @@ def item_data(item: Item) -> dict[str, Any]:
         "drift": item.is_drift,
         "fields": [field_data(one) for one in item.fields],
         **some(reason=item.reason, ignored=item.ignored, codes=_codes(item.verdicts), lost="; ".join(item.lost)),
-        **present(span=span_data(item.span), applied_by=_owner(item.owned), by=_by(item.by)),
+        **present(
+            span=span_data(item.span), applied_by=_owner(item.owned), by=_by(item.by), deleted_by=_by(item.deleted_by)
+        ),
     }
 
 
@@ -193,6 +195,7 @@ def _parts() -> dict[str, Schema]:
             ignored=TEXT | says("The reason of the `ignore_drift` entry that covers it."),
             span=span,
             by=by,
+            deleted_by=ref("by") | says("Who deleted the one before, where another is in its place."),
             codes=CODES,
             applied_by=applied_by | says("Who applied it last."),
         ),

@@ -94,7 +94,9 @@ class Item:
     span: SourceSpan | None = None
     owned: Owned | None = None
     by: Attribution | None = None
-    """Who deleted or recreated it."""
+    """Who deleted it, or recreated it."""
+    deleted_by: Attribution | None = None
+    """Who deleted the one before, as far as that was seen."""
     verdicts: tuple[Verdict, ...] = ()
     """Findings about the object as a whole."""
 

@@ -84,7 +84,15 @@ def _sameness(item: Item) -> object:
         for f in item.fields
     )
     reason = item.reason if item.standing is not Standing.RECREATED else item.address
-    return (item.address.split("/")[0], item.standing, reason, item.ignored, _person(item.by), fields)
+    return (
+        item.address.split("/")[0],
+        item.standing,
+        reason,
+        item.ignored,
+        _person(item.by),
+        _person(item.deleted_by),
+        fields,
+    )
 
 
 def _person(by: Attribution | None) -> object:
@@ -123,7 +131,8 @@ def said_of_item(item: Item) -> str:
     """Return what happened to the whole object, who did it, and what was lost with it."""
     said = item.reason or _SAYS.get(item.standing, "")
     happened = f"{said}, by {_who(item.by)}" if said and item.by else said
-    return "; ".join(filter(None, (happened, *item.lost)))
+    deleted = f"the old one was deleted by {_who(item.deleted_by)}" if item.deleted_by else ""
+    return "; ".join(filter(None, (happened, deleted, *item.lost)))
 
 
 _SAYS = {

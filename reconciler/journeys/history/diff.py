@@ -33,7 +33,7 @@ def _lines(found: ChangesBetween, paper: Paper) -> Iterator[str]:
         yield from (f"    {visible(path)}  changed, too long to be kept" for path in one.long)
     if not found.resources:
         yield "Nothing differs." if first.number != last.number else "This is one run; name two."
-    for numbers, why in ((found.unsure, "cut off, or still running: perhaps not all of its changes were made"),
+    for numbers, why in ((found.unsure, "no end of it is known: perhaps not all of its changes were made"),
                          (found.untold, "its changes are not in the journal")):  # fmt: skip
         for number in numbers:
             yield from paper.wrapped(f"run {number}: {why}; see `reconciler history {number}`")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from reconciler.memory.journal import Run
+from reconciler.memory.journal import UNKNOWN, Run
 from reconciler.model.entries import FORMAT as JOURNAL
 from reconciler.model.resource import Json
 from reconciler.report.codec.json import json_text
@@ -47,7 +47,7 @@ def revision(begun: Mapping[str, Json]) -> str:
 def outcome(run: Run) -> str:
     """Return `applied`, `applied, 2 changes left out`, `incomplete: 4 done, 1 failed`, or `stopped: interrupted`."""
     left = f", {counted(number, 'change')} left out" if (number := run.begun.get("left_out")) else ""
-    if run.outcome in ("applied", "running", "cut off"):
+    if run.outcome in ("applied", "running", "cut off", UNKNOWN):
         return run.outcome + left
     ended = run.ended or {}
     counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in (ended.get("counts") or {}).items())
@@ -82,6 +82,8 @@ def _run(run: Run, paper: Paper) -> Iterator[str]:
     if run.outcome == "cut off":
         yield from paper.wrapped("The journal has no end of it: its process was killed, or lost the server or its "
                                  "lease. The next plan shows what it had begun.")  # fmt: skip
+    if run.outcome == UNKNOWN:
+        yield from paper.wrapped("It came to an end, but the entry that told how was deleted or overwritten.")
     for name in ("failed", "in_doubt"):
         for one in run.steps.get(name, ()):
             yield from _failure(name.replace("_", " "), one, paper)

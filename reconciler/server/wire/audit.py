@@ -157,6 +157,17 @@ def who_deleted(events: Sequence[Event], raw: Raw) -> Attribution:
     return Attribution(unknown="no request in the audit trail made this deletion")
 
 
+def who_deleted_before(events: Iterable[Event], raw: Raw, created: str) -> Attribution | None:
+    """Find the deletion that came before the request that was answered with this creation time; None: nobody saw it."""
+    deletion: Event | None = None
+    for one in _concerning(events, raw):
+        if one.gone:
+            deletion = one
+        elif one.created == created and created:
+            return Attribution(actor=deletion.actor) if deletion else None
+    return None
+
+
 def who_made(events: Iterable[Event], raw: Raw, created: str) -> Attribution:
     """Find the first request that was answered with this very creation time, if another object was seen before."""
     other_before = False
