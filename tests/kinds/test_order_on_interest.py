@@ -75,7 +75,7 @@ def test_a_subject_on_which_an_unfinished_run_left_the_stream_is_missed_by_nobod
 
 
 def test_what_a_stream_narrows_for_itself_it_passes_to_nobody(tmp_path: Path) -> None:
-    live = TOGETHER.replace("[o, p]", "[o, p.*]")
+    live = TOGETHER.replace("[o, p]", "[o, p.*]").replace("filter_subject: p", "filter_subject: p.*")
     alone = "streams: {S: {subjects: [o, p.x], retention: interest, consumers: {a: {ack_policy: explicit, filter_subject: o}}}}"
     found = steps(tmp_path, f"{alone}\nremoved: [{{address: consumer/S/b, reason: nobody needs it}}]", live)
     gone, narrowed = order(found, "consumer.delete S b", "stream.update S")

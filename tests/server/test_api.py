@@ -76,7 +76,8 @@ def test_a_write_that_cannot_be_framed_fails_alone(account: Account) -> None:
         await make_stream(js, "S", subjects=["s.>"])
 
         writes = (js.pipeline.request(one, b"", within=5, unless=lambda: None) for one in ("s.1", "s.\ud800", "s.2"))
-        return await asyncio.gather(*writes, return_exceptions=True)
+        async with asyncio.timeout(10):
+            return await asyncio.gather(*writes, return_exceptions=True)
 
     first, broken, last = talk(account, work)
     assert isinstance(broken, UnicodeEncodeError), broken

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.kinds.consumer.losses import filter_change
+from reconciler.kinds.consumer.position import is_recreated, redelivered
 from reconciler.kinds.consumer_checks.around import is_work_queue, stream_of
 from reconciler.kinds.consumer_checks.pull_push import pushes
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
@@ -24,9 +25,26 @@ def _info(moved: MovedField) -> Mapping[str, Json]:
     return moved.change.live.state if moved.change.live else {}
 
 
+OF_DELIVERIES = ("num_ack_pending", "num_redelivered")
+
+
 def _number(moved: MovedField, name: str) -> int:
-    """`num_pending` and the like, as the server counts them."""
+    """`num_pending` and the like, as the server counts them when the change takes effect: a consumer that the plan recreates
+    has delivered nothing yet."""
+    if name in OF_DELIVERIES and _is_recreated(moved):
+        return 0
     return int(_info(moved).get(name) or 0)
+
+
+def _is_recreated(moved: MovedField) -> bool:
+    return is_recreated(moved.change, moved.view)
+
+
+def _pending(moved: MovedField) -> Amount:
+    """Messages that it has yet to deliver. A consumer that the plan recreates delivers those in flight again as well."""
+    pending = _number(moved, "num_pending")
+    again, _ = redelivered(moved.change, moved.view) if _is_recreated(moved) else (exactly(0), 0)
+    return Amount(pending + again.least, pending + again.most)
 
 
 def _is_used(moved: MovedField) -> bool:
@@ -70,12 +88,12 @@ def payloads_withheld(moved: MovedField) -> Iterable[Finding]:
 
     Instead: declare a second consumer with headers only.
     """
-    if not _was_used(moved) and not _number(moved, "num_pending"):
+    if not _was_used(moved) and not _pending(moved).most:
         yield note("from then on clients get messages without their payload")
         return
-    pending, flying = _number(moved, "num_pending"), _number(moved, "num_ack_pending")
+    pending, flying = _pending(moved), _number(moved, "num_ack_pending")
     first = [f"{some(flying, 'message')} in flight, unless acknowledged in time"] if flying else []
-    first += [some(pending, "pending message")] if pending else []
+    first += [amount(pending, "pending message")] if pending.most else []
     many = f": first {', then '.join(first)}" if first else ""
     yield Finding(
         outcome=Outcome.WARNS,
@@ -251,9 +269,9 @@ def subscribers_fall_silent(moved: MovedField) -> Iterable[Finding]:
     Subscribers of the old subject receive nothing more. While somebody is subscribed to it, the server refuses the
     change (CO112). Messages in flight are redelivered to the new subject, except those that have reached `max_deliver`.
 
-    A change of the queue group takes effect when the server restarts or another server becomes leader. From then on the
-    consumer delivers only while a client is subscribed in the new group, or without a group if none is named. Plain
-    subscribers get what it delivers either way.
+    A change of the queue group takes effect when the server restarts or another server becomes leader, or at once if
+    the plan recreates the consumer. From then on the consumer delivers only while a client is subscribed in the new
+    group, or without a group if none is named. Plain subscribers get what it delivers either way.
 
     Instead: let clients subscribe to the new subject or queue group first, or declare a second consumer.
     """
@@ -263,11 +281,12 @@ def subscribers_fall_silent(moved: MovedField) -> Iterable[Finding]:
     if moved.field == "deliver_group":
         who = f"in queue group {after}" if after else "without a queue group"
         old = f"subscribers in {before}" if before else "subscribers without a queue group"
+        start = "from then on" if _is_recreated(moved) else "from the server's next restart on"
         yield _silent(
             moved,
-            f"from the server's next restart on, nothing is delivered until a client is subscribed {who}: {old} do not count",
+            f"{start}, nothing is delivered until a client is subscribed {who}: {old} do not count",
         )
-    elif not _info(moved).get("push_bound"):
+    elif _is_recreated(moved) or not _info(moved).get("push_bound"):
         yield _silent(
             moved,
             f"messages are delivered to {after}, and subscribers of {before} receive nothing more{_flies_again(moved)}",
@@ -311,16 +330,15 @@ def paced(moved: MovedField) -> Iterable[Finding]:
         if moved.change.was("priority_policy") == moved.change.becomes("priority_policy") == "pinned_client":
             yield note(f"the server pins another client once the pinned one has been silent for {_silence(moved)}")
         return
-    pending = _number(moved, "num_pending")
-    most = value_after(moved.change, moved.path)
+    pending, most = _pending(moved), value_after(moved.change, moved.path)
     words = f"from then on at most {some(most, 'bit')} {verb(most, 'are')} delivered each second"
-    if not pending:
+    if not pending.most:
         yield note(words)
         return
     yield Finding(
         outcome=Outcome.WARNS,
         path=moved.path,
-        message=f"{words}, and {some(pending, 'message')} {verb(pending, 'are')} pending",
+        message=f"{words}, and {amount(pending, 'message')} {verb(pending.most, 'are')} pending",
         fix="lower it when fewer messages are pending",
     )
 

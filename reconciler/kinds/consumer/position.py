@@ -64,7 +64,7 @@ def made_anew(change: Change, view: View, refusal: Finding) -> Finding:
     """The finding that consent recreates it at its position; or the refusal, with the reason why that is impossible."""
     if why := _immovable(change, view):
         return replace(refusal, message=f"{refusal.message} {why}")
-    again, unacknowledged = _again(change, view)
+    again, unacknowledged = redelivered(change, view)
     point = by_record(change, view)
     offer = (
         f"Apply can recreate it at its position: {_comes_again(again, unacknowledged, change)}"
@@ -192,8 +192,8 @@ def _has_room(change: Change, view: View) -> bool:
     return most <= 0 or len(there) < most or placeholder(change.address.name) in there
 
 
-def _again(change: Change, view: View) -> tuple[Amount, int]:
-    """Messages that are redelivered, and how many are not acknowledged.
+def redelivered(change: Change, view: View) -> tuple[Amount, int]:
+    """Messages that are redelivered when it is recreated, and how many are not acknowledged.
 
     Above the ack floor clients may have acknowledged some out of order; no server tells which.
     """

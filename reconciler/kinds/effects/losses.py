@@ -67,7 +67,14 @@ def _unread(change: Change, loss: Loss, view: View, counts: readers.Counts) -> U
     if loss.going is None:
         return Unread()
     stream, state = surplus.stream_of(change), surplus.state_of(change)
-    return readers.unread(stream, state, loss.going, view, by=loss.by or None, counts=counts)
+    return readers.unread(
+        stream,
+        state,
+        loss.going,
+        view,
+        by=loss.by or None,
+        counts=readers.that_stay(stream, view, counts),
+    )
 
 
 def _quantities(loss: Loss, late: Unread) -> dict[str, Amount]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from reconciler.changes.amount import Amount, exactly
+from reconciler.changes.diff import Action
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
 from reconciler.kinds.effects import dependants
@@ -54,6 +55,19 @@ Counts = Callable[[Info], bool]
 def every(_consumer: Info) -> bool:
     """A deleted message is a loss to every consumer that has not processed it, ephemeral ones included."""
     return True
+
+
+def deleted(stream: str, view: View) -> list[Info]:
+    """Live consumers of the stream that this plan deletes."""
+    there = view.snapshot.consumers.get(stream, {})
+    changes = ((info, view.changes.get(Address.of("consumer", stream, name))) for name, info in there.items())
+    return [info for info, change in changes if change and change.action is Action.DELETE]
+
+
+def that_stay(stream: str, view: View, counts: Counts = every) -> Counts:
+    """Of these consumers only those that the plan does not delete."""
+    going = deleted(stream, view)
+    return lambda info: counts(info) and all(info is not one for one in going)
 
 
 def is_durable(info: Info) -> bool:

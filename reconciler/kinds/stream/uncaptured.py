@@ -16,8 +16,10 @@ from reconciler.kinds.effects import surplus
 from reconciler.kinds.effects.readers import (
     Going,
     called,
+    deleted,
     filters,
     is_durable,
+    that_stay,
     unread,
 )
 from reconciler.kinds.fields.words import amount, few, listed, outside, some, verb
@@ -26,7 +28,7 @@ from reconciler.kinds.subjects.parking import is_parking_subject
 from reconciler.kinds.subjects.passing import passed_on
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide, is_subset, matches
-from reconciler.model.resource import Address, Config, Json
+from reconciler.model.resource import Address, Config
 from reconciler.model.wire.questions import SubjectCounts, Unanswered
 
 
@@ -168,7 +170,6 @@ def _stored(change: Change, gone: list[str], view: View) -> tuple[str, dict[str,
         staying |= {said: many for said, many in answer.items() if not any(matches(said, other) for other in kept)}
     if not (number := sum(staying.values())):
         return ". Nothing is stored under it", {"stored": 0}
-    deleted = _deleted(change.address.name, view)
     leaving = Going(messages=exactly(number))
     late = unread(
         change.address.name,
@@ -179,7 +180,7 @@ def _stored(change: Change, gone: list[str], view: View) -> tuple[str, dict[str,
         goes_whole=lambda one: (
             any(is_subset(one, other) for other in gone) and not any(collide(one, other) for other in kept)
         ),
-        counts=lambda info: all(info is not one for one in deleted),
+        counts=that_stay(change.address.name, view),
     )
     left = _left(change, staying, view)
     if not left.most:
@@ -197,7 +198,7 @@ def _left(change: Change, staying: Mapping[str, int], view: View) -> Amount:
     if change.becomes("retention") != "interest":
         return exactly(number)
     passed, kept = passed_on(stream, view), _going_on(stream, view)
-    parted = [info["config"] for info in _deleted(stream, view)]
+    parted = [info["config"] for info in deleted(stream, view)]
     wanted = {
         subject: many
         for subject, many in staying.items()
@@ -205,13 +206,6 @@ def _left(change: Change, staying: Mapping[str, int], view: View) -> Amount:
     }
     at_stake, lost = sum(wanted.values()), sum(many for subject, many in wanted.items() if not _want(kept, subject))
     return Amount(number - at_stake, number - lost)
-
-
-def _deleted(stream: str, view: View) -> list[Mapping[str, Json]]:
-    """Live consumers of the stream that this plan deletes."""
-    there = view.snapshot.consumers.get(stream, {})
-    names = {one.address.name for one in changes_of(view).get(stream, ()) if one.action is Action.DELETE}
-    return [info for name, info in there.items() if name in names]
 
 
 def _going_on(stream: str, view: View) -> list[Config]:
