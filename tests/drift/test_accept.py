@@ -18,6 +18,7 @@ from reconciler.journeys.drift.look import look
 from reconciler.model.run_options import RunOptions
 from reconciler.report.words.paper import Paper
 from reconciler.server.read.observe import observe
+from reconciler.server.wire.api import JetStream
 from tests.drift.account import Owner, asking, updating
 from tests.drift.test_watch import fewer
 from tests.support.accounts import Account
@@ -192,3 +193,22 @@ def test_json_says_what_was_written_and_what_is_left(owner: Owner) -> None:
         ("stream/S", "max_age", 7)
     ]
     assert said["summary"]["changed"] == 0
+
+
+MIRRORED = "streams: {O: {subjects: [o.>], allow_direct: true}, M: {mirror: {name: O}}}\n"
+
+
+@pytest.mark.parametrize("account", ["2.12", "2.15"], indirect=True)
+def test_what_followed_from_an_accepted_value_is_written_too(owner: Owner) -> None:
+    """A mirror that somebody promoted answers direct reads as its origin did: no longer because it is a mirror."""
+    owner.apply(MIRRORED)
+
+    async def promoted(js: JetStream) -> None:
+        config = done(await js.request("STREAM.INFO.M"))["config"]
+        mirrorless = {name: value for name, value in config.items() if name != "mirror"}
+        done(await js.request("STREAM.UPDATE.M", {**mirrorless, "subjects": ["m.>"]}))
+
+    owner.meddle(("alice", promoted))
+    made, text = accepted(owner, MIRRORED)
+    assert "mirror_direct: true" in text, text
+    assert made.left.drift.items == ()

@@ -795,6 +795,13 @@ QUANTITIES = (
         seen_by=("tests/server/test_api.py",),
     ),
     Act(
+        name="what followed from a value that is accepted is not written",
+        file="reconciler/journeys/drift/accept.py",
+        before="    values |= _no_longer_following(values, change.desired, change.live, kind, found)",
+        after="    _no_longer_following(values, change.desired, change.live, kind, found)",
+        seen_by=("tests/drift/test_accept.py",),
+    ),
+    Act(
         name="what a stream held that somebody recreated is not said",
         file="reconciler/kinds/effects/made_again.py",
         before="_by_hand(held, messages, behind) if messages or behind.words else None",

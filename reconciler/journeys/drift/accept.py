@@ -28,7 +28,7 @@ from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.fields import about
 from reconciler.model.pages import PAGES
-from reconciler.model.resource import Address, Declared, Json, Resource
+from reconciler.model.resource import Address, Declared, Json, Resource, Terms
 from reconciler.model.run_options import RunOptions
 from reconciler.model.written import in_units
 
@@ -123,6 +123,7 @@ def _edit(editing: _Editing, item: Item, found: Looked) -> Collection[str]:
     file = Path(place.file)
     mark, text = editing.text(file)
     values = _without_derived(dict(_values(item, change.desired, change.live, kind)), change, kind, found)
+    values |= _no_longer_following(values, change.desired, change.live, kind, found)
     ordered = [name for name, info in kind.fields.items() if info.ordered]
     editing.now[file] = mark + edited(place.file, text, [*_path(address, kind)], values, ordered).encode()
     return values.keys()
@@ -160,10 +161,7 @@ def _without_derived(values: dict[str, Json], change: Change, kind: Kind, found:
     """Leave out values that the server derives from others, such as ack_wait from backoff."""
     if change.live is None:
         return values
-    said = change.terms.model_dump(mode="json", exclude_unset=True)
-    above = Address(kind.place.within, change.address.names[:-1]) if kind.place.within else None
-    parent = found.view.live.get(above) if above else None
-    context = Context(target=found.view.snapshot.target, parent=parent, snapshot=found.view.snapshot)
+    said, context = _said(change.terms), _context(change.address, kind, found)
     sayable = kind.spec.model_fields.keys()
     kept = dict(values)
     new = [name for name, value in values.items() if value is not None and name not in said]
@@ -178,6 +176,33 @@ def _without_derived(values: dict[str, Json], change: Change, kind: Kind, found:
     if lost := sorted(kept.keys() - sayable):
         raise _Unsayable(lost, kind)
     return kept
+
+
+def _no_longer_following(
+    values: Mapping[str, Json], desired: Resource, live: Resource, kind: Kind, found: Looked
+) -> dict[str, Json]:
+    """Live values that the file did not say because they followed from what it said before: `mirror_direct` of a stream
+    that is no mirror any more."""
+    rest = {key: value for key, value in {**_said(desired.terms), **values}.items() if value is not None}
+    with contextlib.suppress(ValidationError):
+        spec = kind.spec.model_validate(rest)
+        settled = kind.settle(Declared(address=live.address, spec=spec), _context(live.address, kind, found)).config
+        return {
+            name: in_units(value, about(kind.fields, name))
+            for name, value in kind.render(live).items()
+            if name not in rest and settled.get(name) != live.config.get(name) == desired.config.get(name)
+        }
+    return {}
+
+
+def _said(terms: Terms) -> dict[str, Json]:
+    return terms.model_dump(mode="json", exclude_unset=True)
+
+
+def _context(address: Address, kind: Kind, found: Looked) -> Context:
+    above = Address(kind.place.within, address.names[:-1]) if kind.place.within else None
+    parent = found.view.live.get(above) if above else None
+    return Context(target=found.view.snapshot.target, parent=parent, snapshot=found.view.snapshot)
 
 
 def _metadata(fields: Iterable[FieldDrift], said: Mapping[str, str]) -> Json:
