@@ -87,7 +87,7 @@ def left_behind(changes: Mapping[Address, Change], registry: Registry) -> Iterat
         if new.action is Action.CREATE and new.desired:
             made.setdefault(_likeness(new.desired), []).append(new.address)
     for orphan in orphans:
-        alike = made.get(_likeness(orphan.live), ()) if orphan.live else ()
+        alike = made.get(_likeness(_as_said(orphan.live, orphan.owned)), ()) if orphan.live else ()
         if len(alike) == 1 and not orphan.reason:
             entry = moved_entry(orphan.address, alike[0])
             reason = (
@@ -95,6 +95,11 @@ def left_behind(changes: Mapping[Address, Change], registry: Registry) -> Iterat
                 "level of the file: it then keeps its position, if the server knows it"
             )
             yield orphan.address, replace(orphan, reason=reason)
+
+
+def _as_said(live: Resource, owned: Owned | None) -> Resource:
+    """An object that was renamed or replaced before has another start than its file says."""
+    return unfinished.with_words(live, owned.start, owned.fields) if owned else live
 
 
 def _likeness(one: Resource) -> object:

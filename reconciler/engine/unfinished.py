@@ -47,9 +47,7 @@ def compared(
     return replace(change, action=Action.UPDATE, intent=intent, reason=TAKEN_BACK)
 
 
-MOVED_ON = (
-    "says only where a consumer starts, and this one has moved on: apply records it and leaves the server's value"
-)
+MOVED_ON = "only where a consumer starts, and this one has moved on: apply records it and leaves the server's value"
 
 
 def _moved_on(change: Change, owned: Owned | None, fields: Mapping[str, FieldInfo], begins: Collection[str]) -> Change:
@@ -63,19 +61,24 @@ def _moved_on(change: Change, owned: Owned | None, fields: Mapping[str, FieldInf
     words = {name: said[name] for name in begins if name in said}
     config = {name: value for name, value in is_.items() if name not in begins} | words
     rest = compare(change.desired, replace(change.live, config=config), owned, fields)
-    what = ", ".join(name for name in begins if is_.get(name) != said.get(name))
+    what = [name for name in begins if is_.get(name) != said.get(name)]
     return replace(
         rest,
         action=Action.ADOPT if rest.action is Action.KEEP else rest.action,
         began={name: is_.get(name) for name in begins},
-        reason=f"{what} {MOVED_ON}",
+        reason=f"{' and '.join(what)} {'say' if len(what) > 1 else 'says'} {MOVED_ON}",
     )
 
 
 def _in_the_files_words(live: Resource, desired: Resource, start: Config, words: Config) -> Resource:
     """The start that a replacement had to use counts as what the file said then, unless the file now says that very
     start."""
-    if not start or not says(live.config, start) or says(desired.config, start):
+    return live if says(desired.config, start) else with_words(live, start, words)
+
+
+def with_words(live: Resource, start: Config, words: Config) -> Resource:
+    """The live object, with what a file said of its start in place of the start that a replacement had to use."""
+    if not start or not says(live.config, start):
         return live
     config = {name: value for name, value in live.config.items() if name not in start}
     return replace(live, config={**config, **{name: words[name] for name in start if name in words}})

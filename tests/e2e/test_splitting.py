@@ -49,3 +49,15 @@ def test_a_consumer_that_was_renamed_changes_hands_as_it_stands(
     assert someone("drift", *files).code == 0
     held = someone.ask(lambda js: js.read("CONSUMER.INFO.PAY.ledger"))
     assert isinstance(held, Mapping) and held["num_pending"] == 40 - 10, held
+
+
+@on_every_version
+def test_a_rename_that_is_reverted_is_told_of_the_entry_that_keeps_the_position(
+    tmp_path: Path, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    someone = somebody(tmp_path, account, monkeypatch)
+    someone.applied(BEFORE % "c1")
+    asyncio.run(_worked(account, "c1", 7))
+    someone.applied(RENAMED)
+    planned = " ".join(someone.plan(BEFORE % "c1").out.split())
+    assert "write `moved: [{from: consumer/PAY/ledger, to: consumer/PAY/c1, reason: …}]`" in planned, planned

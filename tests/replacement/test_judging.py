@@ -58,7 +58,7 @@ def test_without_consent_it_blocks_and_says_what_would_come_again(tmp_path: Path
     (verdict,) = change.verdicts
     assert (change.action, verdict.outcome, change.needs_consent) == (Action.REPLACE, Outcome.REPLACES, True)
     assert (
-        "the server redelivers at least 3 and at most 8 messages, 3 in flight and the others acknowledged out of order"
+        "the server redelivers at least 3 and at most 8 messages, 3 in flight and the others acknowledged or terminated out of order"
         in verdict.message
     )
     assert verdict.quantities == {"redelivered": 8, "unacknowledged": 3}

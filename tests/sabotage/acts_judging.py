@@ -168,6 +168,20 @@ RULES = (
         seen_by=("tests/report/test_text.py",),
     ),
     Act(
+        name="a consumer that was renamed before is not recognised under another name",
+        file="reconciler/engine/moves.py",
+        before="return unfinished.with_words(live, owned.start, owned.fields) if owned else live",
+        after="return live",
+        seen_by=("tests/e2e/test_splitting.py",),
+    ),
+    Act(
+        name="messages that a consumer does not match count as delivered again",
+        file="reconciler/kinds/consumer/recorded.py",
+        before="again = min(between(reached or at, at, change, view), still_to_come(change))",
+        after="again = between(reached or at, at, change, view)",
+        seen_by=(says("CO312"),),
+    ),
+    Act(
         name="a stream under a new name gets no hint at moved",
         file="reconciler/kinds/across/subjects.py",
         before="there is None or there.action is not Action.ORPHAN",

@@ -16,7 +16,7 @@ from reconciler.changes.diff import Action, FieldChange
 from reconciler.changes.events import Failed, Settled, Skipped, Strayed
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.recount import beyond
-from reconciler.changes.verdict import Verdict
+from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.engine.identity import Seen, recreated
 from reconciler.journeys.saved.interrupted import (
     Begun,
@@ -217,7 +217,8 @@ def _compared(change: PlannedChange, found: PlannedChange, beside: _Beside) -> J
 def _blocked(change: PlannedChange, blocking: Verdict, beside: _Beside) -> Judged:
     if change.action is Action.DELETE and (what := _recreated(change, beside)):
         return _made_anew(change, what)
-    why = f"since the plan was made, this has become {blocking.outcome.value.replace('_', ' ')}: {_said(blocking)}"
+    now = "this is refused" if blocking.outcome is Outcome.REFUSED else "this needs consent"
+    why = f"as things are now, {now}: {_said(blocking)}"
     return _stopped(change, "AP203", "no-longer-allowed", why)
 
 

@@ -131,7 +131,7 @@ def _comes_again(again: Amount, unacknowledged: int, change: Change) -> str:
     if again.is_exact or again.most <= unacknowledged:
         return f"the server redelivers {amount(again, 'message')} that {verb(again.most, 'are')} not yet acknowledged"
     gives_up = (change.was("max_deliver") or -1) > 0
-    others = f"acknowledged out of order{', or given up at max_deliver' if gives_up else ''}"
+    others = f"acknowledged or terminated out of order{', or given up at max_deliver' if gives_up else ''}"
     return f"the server redelivers {amount(again, 'message')}, {some(unacknowledged)} in flight and the others {others}"
 
 
@@ -215,7 +215,9 @@ def _above_the_floor(change: Change, view: View) -> tuple[Amount, int]:
     if is_queue(change, view):
         return exactly(unacknowledged), unacknowledged
     if point := by_record(change, view):
-        return Amount(0, recorded.between(point, sys.maxsize, change, view)), unacknowledged
+        end, reached = sys.maxsize, after_ack_floor(info) or point
+        known = recorded.between(point, reached, change, view) + recorded.still_to_come(change)
+        return Amount(0, min(recorded.between(point, end, change, view), known)), unacknowledged
     delivered, floor = info.get("delivered") or {}, info.get("ack_floor") or {}
     messages = delivered.get("stream_seq", 0) + 1 - after_ack_floor(info)
     deliveries = delivered.get("consumer_seq", 0) - floor.get("consumer_seq", 0)

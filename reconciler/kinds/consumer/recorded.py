@@ -3,6 +3,7 @@ recreated in its place delivers twice, or never."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -84,7 +85,7 @@ def compared(change: Change, view: View) -> LostPosition | None:
     live = {"config": {}, **change.live.state}
     reached, began = after_ack_floor(live), first_asked(live["config"])
     if (began and began <= at) or (reached and reached <= at):
-        again = between(reached or at, at, change, view)
+        again = min(between(reached or at, at, change, view), still_to_come(change))
         return LostPosition(at, redelivered=again, reached=reached or at) if again else None
     end = reached or int((live.get("delivered") or {}).get("stream_seq", 0))  # it began there or before
     never = between(at, end, change, view)
@@ -95,6 +96,15 @@ def _had_not_begun(change: Change, view: View) -> bool:
     """It had delivered nothing when it was recorded, and was to start at the first message."""
     seen = change.owned.seen if change.owned else {}
     return seen.get("at") == 0 and "next" not in seen and _is_its_stream(change, view)
+
+
+def still_to_come(change: Change) -> int:
+    """How many stored messages after its ack floor the live consumer matches, at most; unbounded if its filter changes."""
+    if change.live is None or change.touches("filter_subject", "filter_subjects"):
+        return sys.maxsize
+    info = change.live.state
+    delivered, floor = info.get("delivered") or {}, info.get("ack_floor") or {}
+    return int(info.get("num_pending", 0) + delivered.get("consumer_seq", 0) - floor.get("consumer_seq", 0))
 
 
 def between(start: int, end: int, change: Change, view: View) -> int:

@@ -32,8 +32,8 @@ from reconciler.kinds.stream_config.updatability import Fixed, updatability_rule
 SECOND = "declare a second consumer with the wanted setting and move the clients to it"
 AT_CREATION = "The server fixes it at creation."
 ITS_START = (
-    f"{AT_CREATION} It says where a consumer without a past starts; an existing one keeps its position. If the consumer was applied "
-    "before and has delivered something, the bucket only records the new value."
+    f"{AT_CREATION} It says where a consumer without a past starts; an existing one keeps its position. If it is still the one "
+    "that was applied, and has delivered something, the bucket only records the new value."
 )
 REPLACED = (
     "; or consent: apply then deletes the consumer and recreates it at its position, after its ack floor or on a work queue with "
