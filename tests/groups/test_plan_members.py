@@ -72,7 +72,8 @@ def test_looking_changes_neither_record_nor_file(someone: Someone, tmp_path: Pat
 def test_tools_get_everybodys_partitions_before_and_after(someone: Someone) -> None:
     told = previewed(someone, "--set", "a,c")
     assert told["membership"] == {"members": ["a", "c"]}
-    (consequence,) = told["change"]["consequences"]
+    consequence, waits = told["change"]["consequences"]
+    assert waits["message"].startswith("Apply waits up to ")
     assert consequence["detail"]["members"] == {
         "a": {"now": [0, 1], "then": [0, 1]}, "b": {"now": [2, 3], "then": []}, "c": {"now": [], "then": [2, 3]},
     }  # fmt: skip

@@ -182,6 +182,13 @@ RULES = (
         seen_by=(says("CO312"),),
     ),
     Act(
+        name="nobody is told how long an apply may wait for the members of a group",
+        file="reconciler/kinds/elastic_group/kind.py",
+        before="        *waiting(change, view),\n",
+        after="",
+        seen_by=("tests/groups/test_plan_members.py",),
+    ),
+    Act(
         name="a stream under a new name gets no hint at moved",
         file="reconciler/kinds/across/subjects.py",
         before="there is None or there.action is not Action.ORPHAN",

@@ -21,7 +21,7 @@ from reconciler.kinds.elastic_group import (
 )
 from reconciler.kinds.elastic_group.effects import MADE_ANEW, MEMBERS, OTHER_MESSAGES
 from reconciler.kinds.elastic_group.fixed import AS_NEEDED, OF_THE_QUEUE, QUEUE
-from reconciler.kinds.elastic_group.members import members_back, members_gone
+from reconciler.kinds.elastic_group.members import members_back, members_gone, waiting
 from reconciler.kinds.elastic_group.rules import RULES
 from reconciler.kinds.fields.known import Known, Update, field_infos
 from reconciler.kinds.group_records import group_record, group_steps
@@ -232,6 +232,7 @@ ELASTIC_GROUP = Kind(
     consequences=lambda change, view: (
         *beginning(change, view),
         *movement.consequences(change, view),
+        *waiting(change, view),
         *recreation.consequences(change, view),
         *replicas.consequences(change, view),
     ),

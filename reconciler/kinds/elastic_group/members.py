@@ -1,15 +1,18 @@
-"""Waiting for the members of an elastic group to stop reading its queue: they end when they see that the record is
-deleted."""
+"""Waiting for the members of an elastic group: until they have stopped reading its queue, for they end when they see that
+the record is deleted; and until they consume again after a change of the membership."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from reconciler.changes.diff import Change
+from reconciler.changes.diff import Action, Change, Consequence
 from reconciler.changes.view import View
 from reconciler.kinds.elastic_group.derived import stream_name
 from reconciler.kinds.elastic_group.movement import owners
+from reconciler.kinds.fields.words import few
+from reconciler.kinds.group_records.group_record import MEMBERSHIP
 from reconciler.model.resource import Config, Json
+from reconciler.model.units import show_duration
 from reconciler.model.wire.steps import Call, Step
 
 Info = Mapping[str, Json]
@@ -31,24 +34,39 @@ def members_gone(change: Change, view: View) -> Step:
 def members_back(change: Change, view: View, written: Step) -> Step | None:
     """A step that waits until the members that consumed before consume again, with the partitions of the new membership
     that was `written`."""
-    queue = stream_name(*change.address.names)
-    consumers = view.snapshot.consumers.get(queue, {})
-    at_work = {name: info for name, info in consumers.items() if _has_a_client(info)}
-    wanted = _partitions(change.desired.config if change.desired else {})
-    awaited = {name: numbers for name, numbers in wanted.items() if name in at_work}
+    queue, awaited = stream_name(*change.address.names), _awaited(change, view)
     if not awaited:
         return None
-    held, again = longest_held(consumers.values()), tries_again(consumers.values())
-    last = {"held": held, "again": again, "timeout": held + again + SECOND}
     return Step(
         id=f"see members of {queue} back",
         call=Call.GATE_MEMBERS_BACK,
         on=(queue,),
         address=str(change.address),
-        body={"partitions": awaited, **last, "record": [*written.on]},
+        body={"partitions": awaited, **_waits(queue, view), "record": [*written.on]},
         after=(written.id,),
         effect=f"check that {', '.join(awaited)} consume again",
     )
+
+
+def waiting(change: Change, view: View) -> Iterable[Consequence]:
+    """For whom an apply of a membership waits, and how long at most."""
+    if change.action is Action.UPDATE and change.touches(*MEMBERSHIP) and (awaited := _awaited(change, view)):
+        most = -(-_waits(stream_name(*change.address.names), view)["timeout"] // SECOND) * SECOND
+        yield Consequence(message=f"Apply waits up to {show_duration(most)} for {few([*awaited])} to consume again")
+
+
+def _awaited(change: Change, view: View) -> dict[str, list[int]]:
+    """The partitions of the new membership of those that consume now."""
+    consumers = view.snapshot.consumers.get(stream_name(*change.address.names), {})
+    wanted = _partitions(change.desired.config if change.desired else {})
+    return {name: numbers for name, numbers in wanted.items() if name in consumers and _has_a_client(consumers[name])}
+
+
+def _waits(queue: str, view: View) -> dict[str, int]:
+    """How long a member may be kept from its partitions, when it tries again, and when nobody need wait any more."""
+    consumers = view.snapshot.consumers[queue].values()
+    held, again = longest_held(consumers), tries_again(consumers)
+    return {"held": held, "again": again, "timeout": held + again + SECOND}
 
 
 def longest_held(consumers: Iterable[Info]) -> int:
