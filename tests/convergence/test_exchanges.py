@@ -14,7 +14,6 @@ from reconciler.kinds.subjects.filters import filters_of
 from reconciler.kinds.subjects.subjects import collide, is_subset
 from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Snapshot, Target
-from reconciler.model.wire.steps import Step
 from reconciler.model.wire.version import SUPPORTED, Version
 from reconciler.testbed import imagined
 from tests.convergence.drawing import Wishes, topology
@@ -79,11 +78,6 @@ def _met(hands: list[list[tuple[str, str]]]) -> list[str]:
     ]
 
 
-def stepwise(snapshot: Snapshot, steps: tuple[Step, ...]) -> list[Snapshot]:
-    """The account after each step; later ones use what earlier ones read."""
-    return [imagined.carry_out(snapshot, steps[:done]) for done in range(1, len(steps) + 1)]
-
-
 def empty(version: Version) -> Snapshot:
     return imagined.empty(Target(version=version, peers=1))
 
@@ -98,8 +92,9 @@ def test_no_step_on_the_way_is_one_a_server_refuses(
     def explore(exchange: Exchange) -> None:
         first, then = exchanged(exchange)
         snapshot = apply_offline(plan_offline(first, empty(version)), empty(version))
-        plan = plan_offline(then, snapshot)
-        assert [found for after in stepwise(snapshot, plan.steps) for found in wrongs(after, lasting(exchange))] == []
+        plan, wanted = plan_offline(then, snapshot), lasting(exchange)
+        on_the_way = imagined.after_each(snapshot, plan.steps)
+        assert [found for after in on_the_way for found in wrongs(after, wanted)] == []
         assert not plan.blocked
         assert remaining(plan_offline(then, apply_offline(plan, snapshot)), ()) == []
 
@@ -116,10 +111,11 @@ def test_a_run_cut_off_after_any_step_is_finished_by_the_next(
     def explore(exchange: Exchange) -> None:
         first, then = exchanged(exchange)
         snapshot = apply_offline(plan_offline(first, empty(version)), empty(version))
-        for cut in stepwise(snapshot, plan_offline(then, snapshot).steps):
+        wanted = lasting(exchange)
+        for cut in imagined.after_each(snapshot, plan_offline(then, snapshot).steps):
             plan = plan_offline(then, cut)
-            on_the_way = stepwise(cut, plan.steps)
-            assert [found for after in on_the_way for found in wrongs(after, lasting(exchange))] == []
+            on_the_way = imagined.after_each(cut, plan.steps)
+            assert [found for after in on_the_way for found in wrongs(after, wanted)] == []
             assert remaining(plan_offline(then, apply_offline(plan, cut)), ()) == []
 
     explore()
