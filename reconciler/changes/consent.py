@@ -103,14 +103,17 @@ def is_of_use(option: Option, verdicts: Iterable[Verdict]) -> bool:
     return any(verdict.consentable and is_about(option, verdict) for verdict in verdicts)
 
 
-def in_vain(options: Iterable[Option], verdicts: Sequence[Verdict], codes: Collection[str]) -> Iterable[Diagnostic]:
+def in_vain(options: Iterable[Option], verdicts: Iterable[Verdict], codes: Collection[str]) -> Iterable[Diagnostic]:
     """Warnings about options that consent to nothing here: whoever gave one believes that something is allowed."""
-    for option in options:
-        if is_of_use(option, verdicts):
+    by_code: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        by_code.setdefault(verdict.code, []).append(verdict)
+    for code, pattern in options:
+        option, same_rule = (code, pattern), by_code.get(code, ())
+        if is_of_use(option, same_rule):
             continue
-        code, pattern = option
         said = f"--allow {code}={pattern} allows nothing"
-        if (met := next((one for one in verdicts if is_about(option, one)), None)) is None:
+        if (met := next((one for one in same_rule if is_about(option, one)), None)) is None:
             why = f"no verdict {code} was found at {pattern}" if code in codes else f"no rule has the code {code}"
             fix = "leave it out, or write the code and the address as the plan shows them"
         elif met.blocks:

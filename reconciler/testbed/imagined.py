@@ -6,7 +6,7 @@ The convergence tests check its state against real servers; reviews compare revi
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -120,11 +120,23 @@ def carry_out(snapshot: Snapshot, steps: Iterable[Step]) -> Snapshot:
     """Return the snapshot after these steps; every one of them succeeds."""
     held = HeldObjects(snapshot)
     for step in steps:
-        if step.undoes is None:
-            _DO[step.call](held, filled(step, held.bound))
-            if step.bind == Bind.FILLED_IN:
-                held.bound[step.id] = filled_in(held.consumers[step.on[0]][step.on[1]])
+        _take(step, held)
     return held.snapshot()
+
+
+def after_each(snapshot: Snapshot, steps: Iterable[Step]) -> Iterator[Snapshot]:
+    """Yield the snapshot after the first of these steps, after the second, …"""
+    held = HeldObjects(snapshot)
+    for step in steps:
+        _take(step, held)
+        yield HeldObjects(held.snapshot()).snapshot()  # which later steps leave alone
+
+
+def _take(step: Step, held: HeldObjects) -> None:
+    if step.undoes is None:
+        _DO[step.call](held, filled(step, held.bound))
+        if step.bind == Bind.FILLED_IN:
+            held.bound[step.id] = filled_in(held.consumers[step.on[0]][step.on[1]])
 
 
 def _create_stream(held: HeldObjects, step: Step) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields, replace
+from random import Random
 from typing import Any
 
 import pytest
@@ -132,8 +133,9 @@ def with_texts(value: Any, texts: Iterator[str], key: str = "") -> Any:
 
 @st.composite
 def untidy(draw: st.DrawFn, document: dict[str, Any], *, has_anchors: bool = True) -> Untidy:
-    texts = iter(draw(st.lists(st.sampled_from([*TEXTS, "x"]), min_size=40, max_size=40)))
-    made = Untidy(draw, has_anchors=has_anchors)
+    random = Random(draw(st.integers(0, 2**64 - 1)))
+    texts = iter(random.choices([*TEXTS, "x"], k=40))
+    made = Untidy(random, has_anchors=has_anchors)
     made.text = made.written(with_texts({"reconciler": 1, "topology": "orders", **document}, texts))
     return made
 

@@ -1,13 +1,16 @@
-"""Writes a document as untidily as YAML allows: any indentation and order, every style of value, comments wherever one can be."""
+"""Writes a document as untidily as YAML allows: any indentation and order, every style of value, comments wherever one can be.
+
+One text takes hundreds of choices: Hypothesis draws the document, and what the choices hang on as one number. Drawing each of them
+costs more than all that is tested with the text.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any, TypeVar
-
-from hypothesis import strategies as st
 
 from reconciler.documents.write.write import quoted, scalar
 
@@ -25,7 +28,7 @@ FREE = 99
 class Untidy:
     """A text in the making."""
 
-    draw: st.DrawFn
+    random: Random
     has_anchors: bool = True
     text: str = ""
     lines: list[str] = field(default_factory=list)
@@ -47,7 +50,7 @@ class Untidy:
         return brk.join(self.lines) + brk * (is_text or self.some(2))
 
     def mapping(self, value: Mapping[str, Any], column: int, beside: str = "") -> None:
-        for key in self.draw(st.permutations(sorted(value))):
+        for key in self.shuffled(value):
             if not beside:
                 self.between(column)
             head = (beside or " " * column) + self.key(key) + self.one(":", ":", ":", " :")
@@ -125,11 +128,7 @@ class Untidy:
         """In brackets, over several lines, with comments among them."""
         start, end = "[]" if isinstance(value, list) else "{}"
         yield start + self.note()
-        parts = (
-            value
-            if isinstance(value, list)
-            else [(key, value[key]) for key in self.draw(st.permutations(sorted(value)))]
-        )
+        parts = value if isinstance(value, list) else [(key, value[key]) for key in self.shuffled(value)]
         for part in parts:
             if self.some(4):
                 yield " " * self.number(column) + self.comment()
@@ -146,7 +145,7 @@ class Untidy:
         if isinstance(value, list):
             return f"[{space}{comma.join(map(self.in_brackets, value))}{space}]"
         if isinstance(value, dict):
-            keys = self.draw(st.permutations(sorted(value)))
+            keys = self.shuffled(value)
             return (
                 "{"
                 + space
@@ -161,7 +160,7 @@ class Untidy:
         styles = [scalar(value, in_flow=in_flow), quoted(value)]
         if "\n" not in value:
             styles.append("'" + value.replace("'", "''") + "'")
-        return self.draw(st.sampled_from(styles))
+        return self.one(*styles)
 
     def key(self, key: str) -> str:
         return self.one(scalar(key), scalar(key), quoted(key))
@@ -189,12 +188,15 @@ class Untidy:
         self.comments.append(self.one(*WORDS).format(f"{len(self.comments)}."))
         return self.comments[-1]
 
+    def shuffled(self, value: Mapping[str, Any]) -> list[str]:
+        return self.random.sample(sorted(value), len(value))
+
     def one(self, *choices: T) -> T:
-        return self.draw(st.sampled_from(choices))
+        return self.random.choice(choices)
 
     def number(self, most: int) -> int:
-        return self.draw(st.integers(0, most))
+        return self.random.randint(0, most)
 
     def some(self, of: int) -> bool:
         """One time in so many."""
-        return self.draw(st.integers(0, of - 1)) == of - 1
+        return self.random.randrange(of) == 0

@@ -25,6 +25,7 @@ from tests.support.topologies import HEADER, Scene, from_files
 
 FILE = "orders.yaml"
 SECTIONS = frozenset({kind.place.section for kind in REGISTRY.kinds})
+ORDER = document_order(REGISTRY)
 _WIDTH = 88
 _SHORT = 64
 """Characters of a mapping or list that stands on one line."""
@@ -88,9 +89,10 @@ def _played(code: str, case: Mapping[str, Any], folder: Path) -> Example:
     return Example(code=code, case=case, scene=scene, plan=plan)
 
 
+@cache
 def in_order(text: str) -> str:
     """The whole file, in the form that `fmt` gives it."""
-    return in_form(FILE, HEADER + laid_out(text), document_order(REGISTRY))[0]
+    return in_form(FILE, HEADER + laid_out(text), ORDER)[0]
 
 
 def laid_out(text: str) -> str:
