@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from reconciler.model.shape import Count
+
 
 class Amount(NamedTuple):
-    least: int
-    most: int
-    about: int | None = None
-    """The guess between them."""
+    least: Count
+    """At least this much."""
+    most: Count
+    """At most this much."""
+    about: Count | None = None
+    """An estimate between the bounds."""
 
     @property
     def is_exact(self) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from reconciler.changes.amount import Amounts
 from reconciler.changes.rebase import as_remembered, keep_order, rebase
@@ -20,6 +20,7 @@ from reconciler.model.fields import FieldInfo
 from reconciler.model.intents import Intent
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address, Config, Consent, Json, Resource, Terms, Where, no_terms, nowhere
+from reconciler.model.shape import ALWAYS, INLINE, Name
 
 if TYPE_CHECKING:
     from deepdiff import DeepDiff
@@ -69,12 +70,17 @@ class FieldChange:
     """One field that differs. `None` is absence, which a canonical configuration never holds as a value."""
 
     path: str
+    """The field, with dots and indexes: `sources[1].filter_subject`."""
     live: Json = None
+    """The value that is live, raw: durations in nanoseconds, sizes in bytes."""
     desired: Json = None
-    field_class: FieldClass = FieldClass.PLAIN
-    info: FieldInfo = field(default_factory=FieldInfo)
+    """The value that is wanted, raw: durations in nanoseconds, sizes in bytes."""
+    field_class: Annotated[FieldClass, ALWAYS, Name("class")] = FieldClass.PLAIN
+    """Who changed it since it was last applied: the file (`config`), somebody outside (`drifted`), or `both`; `plain`
+    where there is no record."""
+    info: Annotated[FieldInfo, INLINE] = field(default_factory=FieldInfo)
     filled: str = ""
-    """Where the wanted value comes from if the file does not say it: `default`, `from consumer_limits`."""
+    """Where the wanted value comes from, if the file leaves it out: `default`, `from consumer_limits`."""
 
     @property
     def top(self) -> str:
@@ -92,14 +98,15 @@ class Consequence:
     """What a change does to messages and clients, in words with quantities, and the quantities themselves."""
 
     message: str
-    quantities: Mapping[str, int] = field(default_factory=dict)
-    """Counted, or at most this many."""
-    bounds: Amounts = field(default_factory=dict)
-    """Those quantities that were not counted."""
+    """What happens, in a sentence."""
     code: str = ""
-    """For something that may hurt one day and is no verdict: the rule whose page says more."""
+    """The rule whose page says more, of something that may hurt one day and is no verdict."""
+    quantities: Mapping[str, int] = field(default_factory=dict)
+    """Counts, or upper bounds of them."""
+    bounds: Amounts = field(default_factory=dict)
+    """Of the quantities, those that were not counted, between two bounds."""
     detail: Mapping[str, Json] = field(default_factory=dict)
-    """Structured data for reports that draw, for example a partition map."""
+    """Data for a picture, such as which partitions move."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,15 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Json
-from reconciler.model.wire.steps import Step
+from reconciler.model.shape import INLINE, UNWRITTEN, AddressText, As
+from reconciler.model.wire.steps import Call, Step
 
 REFUSALS = frozenset({"AP202", "AP203"})
 """Codes of a change that stopped because nobody consented to what it has become, not because somebody was in the
 way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepReference:
+    """What a report says of a step that the plan has in full."""
+
+    id: str
+    """The step's id in the plan."""
+    address: AddressText
+    """The resource that it serves."""
+    call: Call
+    """The request; a `gate` only looks and waits."""
+    on: tuple[str, ...]
+    """What it is done to: a stream, a stream and a consumer, or a bucket and a key."""
+
+    @classmethod
+    def of(cls, step: Step) -> StepReference:
+        """Leave out what the step writes and what must hold before it."""
+        return cls(id=step.id, address=step.address, call=step.call, on=step.on)
+
+
+TheStep = Annotated[Step, INLINE, As(StepReference, StepReference.of)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,10 +56,10 @@ class Waiting:
 class Done:
     """Carried out, and the server echoed what was predicted."""
 
-    step: Step
-    echo: Mapping[str, Json] = field(default_factory=dict)
+    step: TheStep
+    echo: Annotated[Mapping[str, Json], UNWRITTEN] = field(default_factory=dict)
     """The server's answer, raw; for entries {}."""
-    revision: int | None = None
+    revision: Annotated[int | None, UNWRITTEN] = None
     """entry.*: the revision written."""
 
 
@@ -44,39 +68,45 @@ class Strayed:
     """A value that somebody else changed after the plan was made; None is absence."""
 
     path: str
+    """The field."""
     planned: Json = None
-    """What the plan was made from."""
+    """What the plan was made from, raw: durations in nanoseconds, sizes in bytes."""
     now: Json = None
+    """What is live now, raw."""
     wanted: Json = None
-    info: FieldInfo = field(default_factory=FieldInfo)
+    """What the plan wanted, raw."""
+    info: Annotated[FieldInfo, UNWRITTEN] = field(default_factory=FieldInfo)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
     """Not carried out, or carried out with another result than predicted; the reason tells which."""
 
-    step: Step
+    step: TheStep
     reason: Diagnostic
+    """What happened, and what to do."""
     nothing_done: bool
-    """The server changed nothing, so a step that would undo it may run."""
+    """True: the server changed nothing, so a step that would undo it may run."""
     strayed: tuple[Strayed, ...] = ()
-    """What has changed since the plan."""
+    """What somebody else changed after the plan was made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InDoubt:
     """Sent, and nobody knows whether it happened: the answer was lost, and reading again did not tell."""
 
-    step: Step
+    step: TheStep
     reason: Diagnostic
+    """What happened, and what to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skipped:
     """Not started, because a step before it did not succeed."""
 
-    step: Step
+    step: TheStep
     because: str
+    """Why, in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +120,7 @@ class NotNeeded:
 class NotStarted:
     """The run was stopped before this step's turn."""
 
-    step: Step
+    step: TheStep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from reconciler.changes.diff import Action, Consequence, FieldChange
 from reconciler.changes.verdict import Verdict
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.records import BUCKET, Owned, encode_key
 from reconciler.model.resource import Address
+from reconciler.model.shape import ALWAYS, UNWRITTEN, AddressText, Count, computed, counts_by, format_of
 from reconciler.model.wire.snapshot import Target
 from reconciler.model.wire.steps import Call, Step
 
@@ -21,19 +23,26 @@ FORMAT = 1
 class PlannedChange:
     """One line of the plan: a change with all verdicts about it."""
 
-    address: str
+    address: AddressText
+    """The resource."""
     action: Action
-    fields: tuple[FieldChange, ...] = ()
-    verdicts: tuple[Verdict, ...] = ()
-    consequences: tuple[Consequence, ...] = ()
+    """What happens to it."""
+    fields: Annotated[tuple[FieldChange, ...], ALWAYS] = ()
+    """Fields that differ."""
+    verdicts: Annotated[tuple[Verdict, ...], ALWAYS] = ()
+    """How the rules judge it."""
+    consequences: Annotated[tuple[Consequence, ...], ALWAYS] = ()
+    """What it does to messages and clients."""
     span: SourceSpan | None = None
-    reason: str = ""
-    adopts: bool = False
-    """The object is live and not yet recorded as owned; apply adopts it."""
-    blocked_by: str | None = None
-    """Address of the blocked resource that this depends on."""
+    """Where the file declares it."""
+    blocked_by: AddressText | None = None
+    """A blocked resource that it depends on."""
     record: Owned | None = None
-    """What to record once this is applied; None: nothing, or forget."""
+    """The record of it once this is applied; absent: none, or it is forgotten."""
+    reason: str = ""
+    """Why, where the action alone does not say it."""
+    adopts: bool = False
+    """True: it is live and not recorded as owned yet, and an apply makes this topology its owner."""
 
     @property
     def is_blocked(self) -> bool:
@@ -52,32 +61,55 @@ class PlannedChange:
         return not self.is_refused and any(verdict.blocks for verdict in self.verdicts)
 
 
+ALWAYS_COUNTED = {
+    "create": "To be created.",
+    "update": "To be changed in place.",
+    "replace": "To be deleted and recreated with their position.",
+    "delete": "To be deleted.",
+    "adopt": "Live as declared, and to be recorded as owned.",
+    "keep": "As declared, with nothing to do.",
+    "orphan": "Owned and live, but no longer declared; they are kept.",
+    "unknown": "Their live state could not be read; nothing is done.",
+    "refused": "Refused, whatever the change is.",
+}
+COUNTED = {
+    "forget": "No longer managed; the objects stay.",
+    "absent": "Neither live nor wanted, for example an entry in `removed:` whose object is gone.",
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What apply would do, in the order a reviewer reads it; `steps` is in an order that a server accepts."""
 
+    format: Annotated[int, ALWAYS, format_of(FORMAT)] = FORMAT
+    """Version of this contract. If you do not know the number, stop reading."""
     topology: str
+    """Name of the topology."""
     target: Target
-    changes: tuple[PlannedChange, ...] = ()
-    """Everything that is not just kept, ordered by address."""
-    steps: tuple[Step, ...] = ()
-    diagnostics: tuple[Diagnostic, ...] = ()
-    kept: int = 0
+    """The account and the servers that answered."""
+    diagnostics: Annotated[tuple[Diagnostic, ...], ALWAYS] = ()
+    """Findings besides the verdicts."""
+    changes: Annotated[tuple[PlannedChange, ...], ALWAYS] = ()
+    """Every resource that is not merely kept, by address."""
+    steps: Annotated[tuple[Step, ...], ALWAYS] = ()
+    """What an apply would send, in an order that servers accept."""
+    kept: Annotated[int, UNWRITTEN] = 0
     """Resources already as declared."""
-    unmanaged: tuple[str, ...] = ()
-    read: Mapping[str, int] = field(default_factory=dict)
+    unmanaged: Annotated[tuple[AddressText, ...], ALWAYS] = ()
+    """What is live, but neither declared nor owned by this topology."""
+    read: Annotated[Mapping[str, int], ALWAYS] = field(default_factory=dict)
     """How many objects of each kind were read."""
-    hidden: int = 0
-    """Changes that the selection of this run leaves out."""
-    ledger_known: bool = True
-    format: int = FORMAT
+    hidden: Annotated[Count, ALWAYS] = 0
+    """Changes that `--only` and `--exclude` leave out."""
+    ledger_known: Annotated[bool, ALWAYS] = True
+    """False: bucket `reconciler` could not be read, so it is unknown what was applied last."""
 
     @property
-    def summary(self) -> dict[str, int]:
-        """Counts by what happens to resources; a refused change counts only as refused."""
-        counts = dict.fromkeys(
-            ("create", "update", "replace", "delete", "adopt", "keep", "orphan", "unknown", "refused"), 0
-        )
+    @computed("summary", after="target")
+    def summary(self) -> Annotated[dict[str, int], counts_by(ALWAYS_COUNTED, COUNTED)]:
+        """How many resources there are of each action; a refused change counts as refused only."""
+        counts = dict.fromkeys(ALWAYS_COUNTED, 0)
         counts["keep"] = self.kept
         for change in self.changes:
             name = "refused" if change.is_refused else change.action.value

@@ -6,11 +6,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
 
 from reconciler.changes.diff import Action, FieldChange
 from reconciler.changes.effect import Side
 from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan, PlannedChange
+from reconciler.model.resource import Json
+from reconciler.model.shape import ALWAYS, UNWRITTEN, AddressText, As, Count, VersionText, computed
 
 TIERS = "limits by replicas"
 """Only an operator's signature gives an account such limits; without them, a stage has more room than the account."""
@@ -21,8 +24,9 @@ class Missing:
     """What could not be recreated."""
 
     what: str
-    """In the form of addresses: `stream/ORDERS`."""
+    """What could not be recreated or tried, in the form of addresses where it has one: `stream/ORDERS`."""
     why: str
+    """Why."""
 
 
 class Foresight(StrEnum):
@@ -40,43 +44,60 @@ class Foresight(StrEnum):
 class Experience:
     """An operation that works differently for clients after a change."""
 
-    address: str
+    address: AddressText
     """The object of the operation: `consumer/ORDERS/dispatch`."""
     operation: str
+    """What clients did."""
     side: Side
+    """Which clients experience it."""
     before: str
+    """Their result without the changes."""
     after: str
+    """Their result with the changes."""
     foresight: Foresight
-    codes: tuple[str, ...] = ()
-    """The codes that foretold it."""
-    reason: str = ""
-    """Why it is harmless."""
+    """Whether the plan foretells it."""
+    codes: Annotated[tuple[str, ...], ALWAYS] = ()
+    """Rules that foretold it."""
+    reason: Annotated[str, ALWAYS] = ""
+    """Why it is harmless, where it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unshown:
     """What a plan foretells and a short play does not show, because it takes more messages or more time."""
 
-    address: str
+    address: AddressText
+    """The object."""
     code: str
+    """The rule."""
     message: str
+    """What it foretells."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    operations: int = 0
-    """How many operations were tried, before and after each change."""
-    objects: tuple[str, ...] = ()
-    """The objects they were tried on: what changes, and what its change may touch."""
-    messages: int = 0
-    """How many messages were made up for each stream; some of them are in flight when the change happens."""
-    felt: tuple[Experience, ...] = ()
-    unshown: tuple[Unshown, ...] = ()
-    unplayed: tuple[Missing, ...] = ()
-    consented: tuple[str, ...] = ()
+    operations: Annotated[Count, ALWAYS] = 0
+    """How many operations were tried, without and with the changes each."""
+    objects: Annotated[tuple[AddressText, ...], ALWAYS] = ()
+    """The objects that they were tried on: what changes, and what its change may touch."""
+    messages: Annotated[Count, ALWAYS] = 0
+    """How many messages were invented for each stream; some of them are in flight when the change happens."""
+    consented: Annotated[tuple[AddressText, ...], ALWAYS] = ()
     """Changes that were carried out as if somebody had consented: the question is what they do, before anybody
     consents."""
-    seconds: float = 0.0
+    felt: Annotated[tuple[Experience, ...], ALWAYS] = ()
+    """Every operation that differs, also those that only follow from others."""
+    unshown: Annotated[tuple[Unshown, ...], ALWAYS] = ()
+    """What the plan foretells but so short a run does not show."""
+    unplayed: Annotated[tuple[Missing, ...], ALWAYS] = ()
+    """What was not tried."""
+    seconds: Annotated[float, UNWRITTEN] = 0.0
+
+    @property
+    @computed("foretold")
+    def is_foretold(self) -> bool:
+        """True: the plan foretells everything that takes something from clients."""
+        return not self.unforetold
 
     @property
     def differences(self) -> Sequence[Experience]:
@@ -90,14 +111,35 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Rewritten:
+    """A field that another version changed."""
+
+    address: AddressText
+    """The object."""
+    path: str
+    """The field."""
+    before: Json = None
+    """The value before, raw: durations in nanoseconds, sizes in bytes."""
+    after: Json = None
+    """The value after, raw."""
+
+    @classmethod
+    def each(cls, found: Sequence[tuple[str, FieldChange]]) -> list[Rewritten]:
+        """Live is what it was before; wanted is what the other version has instead."""
+        return [cls(address=address, path=one.path, before=one.live, after=one.desired) for address, one in found]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Restarted:
     """What another version does with the same stores."""
 
-    version: str
-    gone: tuple[str, ...] = ()
-    rewritten: tuple[tuple[str, FieldChange], ...] = ()
-    """By address: what was live before, and what the other version wants instead."""
-    left: tuple[PlannedChange, ...] = ()
+    version: VersionText
+    """The nats-server that was started on the stores."""
+    gone: Annotated[tuple[AddressText, ...], ALWAYS] = ()
+    """Objects that were lost."""
+    rewritten: Annotated[tuple[tuple[str, FieldChange], ...], ALWAYS, As(tuple[Rewritten, ...], Rewritten.each)] = ()
+    """Fields that this version changed."""
+    left: Annotated[tuple[PlannedChange, ...], ALWAYS] = ()
     """What a plan wants to change there."""
 
 

@@ -6,11 +6,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+from operator import attrgetter
+from typing import Annotated, NamedTuple
 
 from reconciler.changes.amount import Amount, Amounts
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.model.resource import Address, Json
+from reconciler.model.shape import ALWAYS, UNWRITTEN, AddressText, As, Code, Like
 
 
 class Outcome(StrEnum):
@@ -40,6 +42,19 @@ class Reaction(StrEnum):
     HARMS = "does it, at the cost of messages, positions or clients"
     DOOMS = "answers ok, and may lose the object or its state at its next restart or upgrade"
 
+    @property
+    def word(self) -> str:
+        """Its name in JSON: `one_way`."""
+        return self.name.lower()
+
+    @classmethod
+    def of(cls, word: str) -> Reaction:
+        """Return the reaction of this name. Raises KeyError where there is none."""
+        return cls[word.upper()]
+
+
+ReactionWord = Annotated[str, Like(enum=[one.word for one in Reaction])]
+
 
 HURTS = frozenset({Reaction.HARMS, Reaction.DOOMS, Reaction.ONE_WAY})
 """Somebody notices these."""
@@ -52,9 +67,10 @@ TAKEN = frozenset({Reaction.ONE_WAY, Reaction.INERT, Reaction.HARMS, Reaction.DO
 class Other(NamedTuple):
     """Something that does not belong to this topology and that this change affects."""
 
-    address: str
-    owner: str | None
-    """The topology that applied it; None: none is known."""
+    address: AddressText
+    """The object that the change affects."""
+    owner: str | None = None
+    """The topology that applied it; absent: none is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,27 +101,38 @@ class Finding:
 class Verdict:
     """A finding with its rule's code and name, its place and the consent given to it."""
 
-    code: str
+    code: Code
+    """The rule, for `reconciler explain`."""
     name: str
+    """The rule's name."""
     outcome: Outcome
+    """What it means for the change, best first."""
+    reaction: Annotated[Reaction, ALWAYS, As(ReactionWord, attrgetter("word"), Reaction.of)] = Reaction.DOES
+    """What the server itself would do about it."""
     message: str
-    address: str
-    path: str = ""
+    """What the rule found, in a sentence."""
+    address: AddressText
+    """The resource."""
     span: SourceSpan | None = None
+    """The place in the files."""
     fix: str | None = None
+    """What to do instead."""
     to: Json = None
-    consentable: bool = False
+    """The value that a consent must name."""
     consented: str | None = None
-    """The reason somebody gave for allowing this."""
+    """The reason that somebody gave for allowing it."""
+    path: str = ""
+    """The field that it is about."""
+    consentable: bool = False
+    """True: a consent lifts it."""
     quantities: Mapping[str, int] = field(default_factory=dict)
-    """Counted, or at most this many."""
+    """Counts, or upper bounds of them."""
     bounds: Amounts = field(default_factory=dict)
-    """Those quantities that were not counted."""
-    reaction: Reaction = Reaction.DOES
-    can_stand: bool = False
-    """Something live can be like this; without an account, nobody knows whether it is an offence."""
+    """Of the quantities, those that were not counted, between two bounds."""
     others: tuple[Other, ...] = ()
-    """What it affects that does not belong to this topology."""
+    """Affected objects that do not belong to this topology."""
+    can_stand: Annotated[bool, UNWRITTEN] = False
+    """Something live can be like this; without an account, nobody knows whether it is an offence."""
 
     @property
     def blocks(self) -> bool:

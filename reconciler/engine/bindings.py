@@ -11,28 +11,17 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Any
 
 from reconciler.model.entries import compact_json
 from reconciler.model.resource import Json
-from reconciler.model.wire.steps import Call, Step
+from reconciler.model.wire.steps import Bind, Call, Step
 
 Info = Mapping[str, Json]
 """The answer to CONSUMER.INFO; for a queue, what `queue.read` read."""
 
 PAUSE = timedelta(seconds=10)
 """Long enough to read a position and delete; short enough that nobody waits long after an interrupted run."""
-
-
-class Bind(StrEnum):
-    """The closed list, by the names that plans use."""
-
-    AFTER_ACK_FLOOR = "after_ack_floor"
-    SOON = "soon"
-    RESUME_POINT = "resume_point"
-    SAME_SOURCE = "same_source"
-    FILLED_IN = "filled_in"
 
 
 def after_ack_floor(info: Info) -> Json:

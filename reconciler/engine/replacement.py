@@ -13,14 +13,13 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.kind import Kind
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.changes.view import View
-from reconciler.engine.bindings import Bind
 from reconciler.engine.unfinished import RESUMED, says
 from reconciler.model.entries import compact_json
 from reconciler.model.intents import Intent, encode_intent, intent_key
 from reconciler.model.records import BUCKET, Owned, encode_key, encode_owned
 from reconciler.model.resource import Config, Consent, Resource
 from reconciler.model.wire.snapshot import Snapshot
-from reconciler.model.wire.steps import Call, Step
+from reconciler.model.wire.steps import Bind, Call, Step
 
 
 def replaces(verdicts: Iterable[Verdict]) -> bool:

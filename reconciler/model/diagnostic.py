@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
+from reconciler.model.shape import Code, Position
+
 
 class Severity(StrEnum):
     ERROR = "error"
@@ -20,10 +22,15 @@ class SourceSpan:
     """A place in a file as editors count: lines and columns from 1, columns in characters, the end exclusive."""
 
     file: str
-    line: int
-    column: int
-    end_line: int
-    end_column: int
+    """Path of the file."""
+    line: Position
+    """First line, from 1."""
+    column: Position
+    """First column, from 1, in characters."""
+    end_line: Position
+    """Last line."""
+    end_column: Position
+    """Column after the last character."""
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"
@@ -34,12 +41,19 @@ class Diagnostic:
     """A finding: what (code, name, message), where (address, span) and what now (fix)."""
 
     severity: Severity
-    code: str
+    """`error` fails the command; the others do not."""
+    code: Code
+    """The code, for `reconciler explain`."""
     name: str
+    """The code's name."""
     message: str
+    """What is wrong, in a sentence."""
     address: str | None = None
+    """The resource that it is about."""
     span: SourceSpan | None = None
+    """The place in the files."""
     fix: str | None = None
+    """What to do about it."""
 
     @property
     def is_error(self) -> bool:

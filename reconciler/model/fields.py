@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
 from reconciler.model.resource import Json
+from reconciler.model.shape import ALWAYS, UNWRITTEN, As, Name
 from reconciler.model.wire.version import Version
 
 Unit = Literal["duration", "durations", "bytes", "count", "text", "flag", "list", "mapping", "time"]
@@ -17,24 +18,27 @@ Unit = Literal["duration", "durations", "bytes", "count", "text", "flag", "list"
 class FieldInfo:
     """What reports and diffs need to know about a top-level field."""
 
-    unit: Unit = "text"
+    unit: Annotated[Unit, ALWAYS] = "text"
+    """How to read the values: durations are nanoseconds, sizes are bytes."""
+    nested: Annotated[Mapping[str, FieldInfo], Name("units"), As(Mapping[str, Unit], units_of, of_units)] = field(
+        default_factory=dict, compare=False
+    )
+    """Units of the fields inside this one, by name: of the mapping, or of each mapping in the list, that it holds."""
+    left_out: str = ""
+    """What a missing value means, in words, where `default` says it badly or not at all: `no limit`."""
     default: Json = None
-    """What the server uses when the field is absent, where that is fixed."""
+    """The fixed value that a missing one means, if there is one."""
     ordered: bool = True
-    """False: the order of the list means nothing; comparing ignores it and writes keep the live order."""
+    """False: the order of the list has no meaning; comparing ignores it and writes keep the live order."""
     nested_unordered: tuple[str, ...] = ()
     """Paths of such lists inside this field, for example `tags` in `placement`."""
-    since: Version | None = field(default=None, compare=False)
+    since: Annotated[Version | None, UNWRITTEN] = field(default=None, compare=False)
     """First server version that has the field; what was remembered by a tool that knew no such server lacks it."""
-    left_out: str = ""
-    """What absence means, in words, where `default` says it badly or not at all: `no limit`."""
-    nested: Mapping[str, FieldInfo] = field(default_factory=dict, compare=False)
-    """Fields of the mapping, or of each mapping in the list, that this field holds."""
-    updatability: str = field(default="", compare=False)
+    updatability: Annotated[str, UNWRITTEN] = field(default="", compare=False)
     """What restricts updates of an existing object, in words: `fixed at creation`. Empty: nothing does."""
-    rules: tuple[str, ...] = field(default=(), compare=False)
+    rules: Annotated[tuple[str, ...], UNWRITTEN] = field(default=(), compare=False)
     """Numbers of the rules that say what a change costs: `301` stands for ST301 of a stream, and KV301 of a bucket."""
-    values_since: Mapping[Json, Version] = field(default_factory=dict, compare=False)
+    values_since: Annotated[Mapping[Json, Version], UNWRITTEN] = field(default_factory=dict, compare=False)
     """Values younger than the field, with the first server version that knows them."""
 
     def inside(self, path: Iterable[str | int]) -> FieldInfo:
@@ -48,7 +52,12 @@ class FieldInfo:
     @property
     def units(self) -> dict[str, Unit]:
         """Of nested fields whose numbers are written in a way of their own; none of them lies any deeper."""
-        return {name: info.unit for name, info in self.nested.items() if info.unit in ("duration", "bytes", "count")}
+        return units_of(self.nested)
+
+
+def units_of(nested: Mapping[str, FieldInfo]) -> dict[str, Unit]:
+    """Units of fields whose numbers are written in a way of their own."""
+    return {name: info.unit for name, info in nested.items() if info.unit in ("duration", "bytes", "count")}
 
 
 def of_units(units: Mapping[str, Unit]) -> dict[str, FieldInfo]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Annotated
 
 from reconciler.model.entries import (
     FORMAT,
@@ -24,6 +25,7 @@ from reconciler.model.entries import (
 )
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Address, Config, Json, Resource
+from reconciler.model.shape import ALWAYS, UNWRITTEN, Count
 from reconciler.model.wire.snapshot import Entry
 from reconciler.model.wire.version import Version
 
@@ -38,11 +40,13 @@ class Owned:
     """The record of one resource a topology manages: who, from where, and its managed fields as last applied."""
 
     topology: str
+    """The owner."""
     source: str | None = None
-    """Repository it came from; this distinguishes two repositories that claim one topology."""
+    """The repository that it came from; this distinguishes two repositories that claim one topology."""
     git_revision: str | None = None
-    fields: Config = field(default_factory=dict)
-    """Canonical configuration as last applied; a field missing here had its default."""
+    """The git revision that it came from."""
+    fields: Annotated[Config, ALWAYS] = field(default_factory=dict)
+    """The managed fields, as applied; a field missing here had its default."""
     filled: Config = field(default_factory=dict)
     """What the server filled in where the file said nothing then; a field that also stands in `fields` was said."""
     expected: Config = field(default_factory=dict)
@@ -53,18 +57,18 @@ class Owned:
     protected: bool = False
     """It was applied with `protect: true`."""
     knows: str = ""
-    """Newest server minor the writing tool knew; a field of a later one is not in this record."""
+    """The newest minor of nats-server that the writing tool knew; a field of a later one is not in this record."""
     start: Config = field(default_factory=dict)
     """What a replacement had to make it with instead of what the file says (`fields`), null where nothing: it stands
     for the file's words for as long as it is live."""
-    taken_from: str = ""
+    taken_from: Annotated[str, UNWRITTEN] = ""
     """The owner this plan takes it over from; not part of the record itself."""
     seen: Config = field(default_factory=dict)
     """Which object it was when this was written: `created`, its last position (`at`), and the `server` that said so.
     And what would be lost with it: how many `messages` a stream held, and which one a consumer had next (`next`)."""
-    revision: int = 0
-    """Revision of the KV entry this was read from, for compare-and-set; not part of the record itself."""
-    written: str = field(default="", compare=False)
+    revision: Annotated[Count, ALWAYS] = 0
+    """Revision of the entry in bucket `reconciler` that this was read from; 0: there is none yet."""
+    written: Annotated[str, UNWRITTEN] = field(default="", compare=False)
     """When the server stored that entry; not part of the record itself."""
 
     @property

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field
 
 from reconciler.model.resource import Address, Consent, Declared, Spec, Where, nowhere, text_like
 from reconciler.model.selection import selects
+from reconciler.model.shape import INLINE, UNWRITTEN, Name, Position
 from reconciler.model.wire.version import Version
 
 VERSION = r"^v?[0-9]+(\.[0-9]+)*([-+].*)?$"
@@ -85,9 +86,12 @@ class Removed:
     """A `removed:` entry with its place."""
 
     address: Address
+    """What to delete."""
     reason: str
+    """Why, as the file says it."""
     until: date | None = None
-    where: Where = nowhere
+    """The last day on which it counts."""
+    where: Annotated[Where, UNWRITTEN] = nowhere
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,21 +120,29 @@ class IgnoreRule:
     """An `ignore_drift:` entry with its place."""
 
     address: str
+    """An address, or a pattern."""
     path: str | None = None
+    """The field; absent: everything."""
     reason: str
+    """Why, as the file says it."""
     until: date | None = None
-    where: Where = nowhere
+    """The last day on which it counts."""
+    where: Annotated[Where, UNWRITTEN] = nowhere
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:
     """A `moved:` entry with its place."""
 
-    origin: Address
-    address: Address
+    origin: Annotated[Address, Name("from")]
+    """The address before."""
+    address: Annotated[Address, Name("to")]
+    """The address from now on."""
     reason: str | None = None
+    """Why, as the file says it."""
     until: date | None = None
-    where: Where = nowhere
+    """The last day on which it counts."""
+    where: Annotated[Where, UNWRITTEN] = nowhere
 
     @property
     def is_of_topology(self) -> bool:
@@ -147,10 +159,14 @@ class Guarded:
     """A `guards:` entry with its place."""
 
     kind: str
-    upto: int
+    """The kind."""
+    upto: Position
+    """How many of them may be deleted or replaced."""
     reason: str
+    """Why, as the file says it."""
     until: date | None = None
-    where: Where = nowhere
+    """The last day on which it counts."""
+    where: Annotated[Where, UNWRITTEN] = nowhere
 
 
 class Allowance(Consent):
@@ -172,10 +188,11 @@ class Allowance(Consent):
 class Allowed:
     """An `allow:` entry at the top level of the files, with its place."""
 
-    consent: Consent
+    consent: Annotated[Consent, INLINE]
     """What each of them is given."""
     on: str
-    where: Where = nowhere
+    """Of which resources: a pattern of addresses, or a label."""
+    where: Annotated[Where, UNWRITTEN] = nowhere
 
     def reaches(self, address: Address, labels: Mapping[str, str]) -> bool:
         """Is this resource one of those that the consent is given to?"""

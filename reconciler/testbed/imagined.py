@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from reconciler.changes.plan import Plan
-from reconciler.engine.bindings import BINDS, Bind, filled, filled_in
+from reconciler.engine.bindings import BINDS, filled, filled_in
 from reconciler.engine.compare import compare
 from reconciler.engine.decide import decide
 from reconciler.engine.misnamed import let_go
@@ -27,7 +27,7 @@ from reconciler.model.resource import Address, Config
 from reconciler.model.run_options import NO_OPTIONS
 from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Entry, Snapshot, Target
-from reconciler.model.wire.steps import Call, Step
+from reconciler.model.wire.steps import Bind, Call, Step
 from reconciler.server.remember.ledger import Record, revisions
 
 Info = dict[str, Any]

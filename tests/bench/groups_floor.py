@@ -15,6 +15,7 @@ from typing import Any
 from reconciler.journeys.groups import groups as asking
 from reconciler.journeys.groups.text import active_text, groups_text
 from reconciler.kinds.groups import data
+from reconciler.report.codec.shape import data_of
 from reconciler.report.words.paper import Paper
 from reconciler.server.read.read_kv import entries
 from reconciler.server.wire.api import JetStream
@@ -73,12 +74,12 @@ async def with_subjects(js: JetStream, number: int) -> None:
 
 async def listed(js: JetStream, number: int) -> None:
     seen = await asking.look(js, consumers=False)
-    text = groups_text([data.summary(group) for group in seen.groups], Paper())
+    text = groups_text([data_of(data.summary(group)) for group in seen.groups], Paper())
     assert len(text.splitlines()) == number + 1
 
 
 async def active(js: JetStream, number: int) -> None:
-    text = active_text([data.active(group) for group in (await asking.look(js)).groups], Paper())
+    text = active_text([data_of(data.active(group)) for group in (await asking.look(js)).groups], Paper())
     assert len(text.splitlines()) == 2 * number + 1
 
 

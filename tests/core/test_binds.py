@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from reconciler.engine.bindings import BINDS, Bind, after_ack_floor, filled, soon
-from reconciler.model.wire.steps import Call, Step
+from reconciler.engine.bindings import BINDS, after_ack_floor, filled, soon
+from reconciler.model.wire.steps import Bind, Call, Step
 
 
 def info(delivered: tuple[int, int], floor: tuple[int, int], **config: Any) -> dict[str, Any]:

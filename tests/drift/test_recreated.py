@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.journeys.drift.codec import drift_data
 from reconciler.journeys.drift.drift import Standing
+from reconciler.report.codec.shape import data_of
 from reconciler.server.wire.api import JetStream
 from tests.agreement.harm import reaches
 from tests.drift.account import Owner
@@ -125,7 +125,7 @@ def test_drift_tells_tools_what_was_lost(account: Account, tmp_path: Path) -> No
     talk(account, filled)
     owner.apply(LOST.replace("explicit", "explicit, description: a"))
     talk(account, recreated_alike)
-    items = {one["address"]: one for one in drift_data(owner.drift(owner.topology(LOST)))["items"]}
+    items = {one["address"]: one for one in data_of(owner.drift(owner.topology(LOST)))["items"]}
     assert "up to 2 messages that the old one had processed are redelivered" in items["consumer/E/c"]["lost"]
     assert "lost" not in items["stream/D"], "it held nothing when it was recorded"
 

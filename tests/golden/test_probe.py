@@ -10,7 +10,8 @@ import pytest
 from reconciler.changes.effect import Side
 from reconciler.changes.events import Finished
 from reconciler.changes.rehearsal import Experience, Foresight, Missing, Probe, Rehearsal, Unshown
-from reconciler.journeys.rehearse.text import rehearsal_json, rehearsal_text, shown
+from reconciler.journeys.rehearse.json import rehearsal_json
+from reconciler.journeys.rehearse.text import rehearsal_text, shown
 from reconciler.kinds import REGISTRY
 from reconciler.report.document.document import Document
 from reconciler.report.document.probe import said

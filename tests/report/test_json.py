@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from reconciler.changes.diff import Action, Consequence, FieldChange, FieldClass
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.verdict import Outcome, Verdict
-from reconciler.journeys.groups.schema import groups_schema
-from reconciler.journeys.rehearse.schema import rehearsal_schema
+from reconciler.journeys.groups.json import groups_schema
+from reconciler.journeys.rehearse.json import rehearsal_schema
+from reconciler.journeys.saved.codec import plan_schema
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
 from reconciler.model.fields import FieldInfo, Unit
 from reconciler.model.records import Owned
@@ -26,9 +27,8 @@ from reconciler.model.wire.snapshot import Target
 from reconciler.model.wire.steps import Call, Step
 from reconciler.model.wire.version import Version
 from reconciler.report.codec.json import plan_json
-from reconciler.report.codec.outcome_schema import outcome_schema
+from reconciler.report.codec.outcome_json import outcome_schema
 from reconciler.report.codec.plan_reading import plan_from_json
-from reconciler.report.codec.plan_schema import plan_schema
 from tests.report.golden import same_as_golden
 from tests.report.plans import everything, members_moved, plan
 

@@ -16,11 +16,11 @@ from nats.aio.msg import Msg
 from reconciler.changes.effect import Side
 from reconciler.changes.rehearsal import Experience, Foresight, Probe, Rehearsal
 from reconciler.journeys.rehearse import probe as probing
+from reconciler.journeys.rehearse.json import rehearsal_json, rehearsal_schema
 from reconciler.journeys.rehearse.probe import LATE, Played, probe
 from reconciler.journeys.rehearse.probe_scenes import ELSEWHERE, GOES, MANY, MEMBERS, NEW
 from reconciler.journeys.rehearse.rehearse import rehearse
-from reconciler.journeys.rehearse.schema import rehearsal_schema
-from reconciler.journeys.rehearse.text import rehearsal_json, shown
+from reconciler.journeys.rehearse.text import shown
 from reconciler.kinds import foresight
 from reconciler.model.resource import Json
 from reconciler.model.run_options import RunOptions

@@ -14,9 +14,9 @@ from reconciler.changes.rehearsal import Rehearsal
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.plan.plan import plan
 from reconciler.journeys.rehearse import rehearse as rehearsing
+from reconciler.journeys.rehearse.json import rehearsal_json, rehearsal_schema
 from reconciler.journeys.rehearse.rehearse import rehearse
-from reconciler.journeys.rehearse.schema import rehearsal_schema
-from reconciler.journeys.rehearse.text import rehearsal_json, rehearsal_text, shown
+from reconciler.journeys.rehearse.text import rehearsal_text, shown
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Scope, Snapshot

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from reconciler.changes.events import Finished
-from reconciler.engine.bindings import Bind, resume_point
-from reconciler.model.wire.steps import Call, Step
+from reconciler.engine.bindings import resume_point
+from reconciler.model.wire.steps import Bind, Call, Step
 from reconciler.server.wire.api import JetStream
 from tests.faults.wire import Goes, Moment, Point, Request, Side, wire
 from tests.server.test_execute import run

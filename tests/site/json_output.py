@@ -8,7 +8,7 @@ from typing import Any
 
 from reconciler.cli.help.schema import SCHEMAS
 from reconciler.fleet.report.schema import COMMANDS as FLEET
-from reconciler.journeys.groups.schema import COMMANDS as GROUPS
+from reconciler.journeys.groups.json import COMMANDS as GROUPS
 from tests.site.markdown import fenced, page, prose, table
 from tests.site.place import REPOSITORY
 
@@ -209,7 +209,7 @@ def _commands(name: str) -> str:
 
 def _format(name: str) -> str:
     schema = _schema(name)
-    found = schema if "properties" in schema else schema["$defs"][GROUPS[0]]
+    found = schema if "properties" in schema else schema["$defs"][next(iter(GROUPS))]
     return str(found["properties"]["format"]["const"])
 
 

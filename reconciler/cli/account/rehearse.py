@@ -22,8 +22,9 @@ from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports,
 from reconciler.cli.shared.screen import Progress, paper
 from reconciler.documents.find.git_tree import GitTree
 from reconciler.journeys.plan.files import load, topology_of
+from reconciler.journeys.rehearse.json import rehearsal_json
 from reconciler.journeys.rehearse.rehearse import rehearse as rehearse_
-from reconciler.journeys.rehearse.text import rehearsal_json, rehearsal_text, setting, shown
+from reconciler.journeys.rehearse.text import rehearsal_text, setting, shown
 from reconciler.journeys.review.revisions import before
 from reconciler.model.diagnostic import about
 from reconciler.model.run_options import RunOptions

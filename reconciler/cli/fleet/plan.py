@@ -17,7 +17,8 @@ from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.reporting import Reports, reports
 from reconciler.cli.shared.screen import paper
-from reconciler.fleet.report.plans import TargetPlan, plans_json, plans_report
+from reconciler.fleet.report.json import plans_json
+from reconciler.fleet.report.plans import TargetPlan, plans_report
 from reconciler.report.words.values import counted
 
 if TYPE_CHECKING:

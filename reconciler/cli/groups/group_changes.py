@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -19,13 +19,15 @@ from reconciler.cli.shared.screen import is_agreed, paper, say, tell
 from reconciler.cli.shared.value_option import Values, values
 from reconciler.documents.read.files import Tree
 from reconciler.journeys.files_and_account import both
+from reconciler.journeys.groups.json import GroupsMigrated, MembersPreview
 from reconciler.journeys.groups.members import Preview, preview, preview_offline, write
-from reconciler.journeys.groups.members_text import members_data, members_text
+from reconciler.journeys.groups.members_text import members_text
 from reconciler.journeys.groups.migrate import described, migrate, migrations
 from reconciler.journeys.groups.migration_text import migrations_text
 from reconciler.journeys.plan.files import read
 from reconciler.kinds.groups.membership import Wish
 from reconciler.report.codec.json import json_text
+from reconciler.report.codec.shape import data_of
 from reconciler.report.words.values import counted
 from reconciler.server.connect.options import ConnectOptions
 from reconciler.server.connect.session import session
@@ -121,14 +123,19 @@ async def _look(
 
 
 def _show(made: Preview, format_: MembersFormat, *, offline: bool) -> None:
-    shown: dict[str, Any] = {
-        "address": str(made.address), "membership": made.membership, "moved": made.moved, "least": made.least,
-        "offline": offline,
-    }  # fmt: skip
     if format_ is MembersFormat.JSON:
-        say(json_text(members_data(made.change, **shown)))
+        preview = MembersPreview(
+            address=made.address, membership=made.membership, partitions_moved=made.moved,
+            partitions_moved_with_mappings=made.least, offline=offline, change=made.change,
+        )  # fmt: skip
+        say(json_text(data_of(preview)))
     else:
-        say(members_text(made.change, paper(), **shown))
+        say(
+            members_text(
+                made.change, paper(), address=str(made.address), membership=made.membership, moved=made.moved,
+                least=made.least, offline=offline,
+            )
+        )  # fmt: skip
 
 
 @app.command(name="migrate", epilog=exits.named(exits.REFUSED))
@@ -163,7 +170,9 @@ async def _migrate(
     found = await migrations(js, wanted, while_running=while_running)
     shown = [described(one) for one in found]
     say(
-        json_text({"format": 1, "records": shown}) if format_ is MembersFormat.JSON else migrations_text(shown, paper())
+        json_text(data_of(GroupsMigrated(records=tuple(shown))))
+        if format_ is MembersFormat.JSON
+        else migrations_text(shown, paper())
     )
     if any(one.obstacles for one in found):
         tell("Nothing was changed. To migrate the records that are not refused, name their groups.\n")

@@ -4,7 +4,7 @@ wrong."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Any, TypeVar
 
@@ -16,11 +16,13 @@ from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.screen import paper, say
 from reconciler.journeys.groups import groups as asking
+from reconciler.journeys.groups import json as documents
 from reconciler.journeys.groups import text
 from reconciler.kinds.groups import data, doctor
 from reconciler.kinds.groups.places import Pattern
 from reconciler.model.diagnostic import Diagnostic
-from reconciler.report.codec.json import diagnostic_data, json_text
+from reconciler.report.codec.json import json_text
+from reconciler.report.codec.shape import data_of
 from reconciler.report.words.diagnostics import report
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.values import counted
@@ -30,7 +32,7 @@ app = common.app(no_args_is_help=True)
 app.add_typer(group_changes.app)
 
 T = TypeVar("T")
-Draw = Callable[[Sequence[data.Data], Paper], str]
+Draw = Callable[[Sequence[Mapping[str, Any]], Paper], str]
 
 
 class GroupsFormat(StrEnum):
@@ -56,7 +58,9 @@ def groups() -> None:
 def list_(connection: Connection, wanted: Groups = None, format_: As = GroupsFormat.TEXT) -> int:
     """Show every group with its partitions, its members, and what is queued."""
     seen = _ask(connection, lambda js: asking.look(js, wanted or (), consumers=False))
-    _print([data.summary(group) for group in seen.groups], format_, text.groups_text, seen.unread)
+    _print(
+        documents.GroupsListed, [data.summary(group) for group in seen.groups], format_, text.groups_text, seen.unread
+    )
     return exits.FAILED if seen.unread else exits.FINE
 
 
@@ -65,7 +69,12 @@ def list_(connection: Connection, wanted: Groups = None, format_: As = GroupsFor
 def show(connection: Connection, group: Group, format_: As = GroupsFormat.TEXT) -> int:
     """Show one group from all sides: its record, its queue, its members and their clients, and what waits in each partition."""
     found = _ask(connection, lambda js: asking.shown(js, [group]))
-    _print(found, format_, lambda groups, paper: "\n".join(text.group_text(one, paper) for one in groups))
+    _print(
+        documents.GroupsShown,
+        found,
+        format_,
+        lambda groups, paper: "\n".join(text.group_text(one, paper) for one in groups),
+    )
     return exits.FINE
 
 
@@ -74,7 +83,9 @@ def show(connection: Connection, group: Group, format_: As = GroupsFormat.TEXT) 
 def active(connection: Connection, wanted: Groups = None, format_: As = GroupsFormat.TEXT) -> int:
     """Show members with and without a client, and since when each client is pinned."""
     seen = _ask(connection, lambda js: asking.look(js, wanted or ()))
-    _print([data.active(group) for group in seen.groups], format_, text.active_text, seen.unread)
+    _print(
+        documents.GroupsActive, [data.active(group) for group in seen.groups], format_, text.active_text, seen.unread
+    )
     return exits.FAILED if seen.unread else exits.FINE
 
 
@@ -133,7 +144,7 @@ def where(
         found = _ask(connection, lambda js: asking.places(js, key, wanted or ()))
     if not found:
         raise common.Misused(f"No filter here matches {key}; write a whole subject, or name a group as well.")
-    _print(found, format_, text.place_text)
+    _print(documents.GroupsWhere, found, format_, text.place_text)
     return exits.FINE
 
 
@@ -148,7 +159,8 @@ def _within(filter_: str, wildcards: Sequence[int]) -> tuple[int, ...]:
 @takes(connection)
 def skew(connection: Connection, wanted: Groups = None, format_: As = GroupsFormat.TEXT) -> int:
     """Show how evenly keys and messages spread over partitions, in the queue and in the stream."""
-    _print(_ask(connection, lambda js: asking.spread(js, wanted or ())), format_, text.spread_text)
+    found = _ask(connection, lambda js: asking.spread(js, wanted or ()))
+    _print(documents.GroupsSpread, found, format_, text.spread_text)
     return exits.FINE
 
 
@@ -163,7 +175,8 @@ def doctor_(
     """Show what is wrong with groups, and what to do: in records, queues, transforms, replicas and consumers."""
     seen, findings = _ask(connection, lambda js: asking.examined(js, wanted or ()))
     if format_ is GroupsFormat.JSON:
-        say(json_text({"format": 1, "examined": len(seen.groups), "diagnostics": [*map(diagnostic_data, findings)]}))
+        examined = documents.GroupsExamined(examined=len(seen.groups), diagnostics=tuple(findings))
+        say(json_text(data_of(examined)))
     else:
         said = report(findings, paper()) if findings else "nothing found\n"
         say(f"{said}{counted(len(seen.groups), 'group')} examined\n")
@@ -180,9 +193,15 @@ def _ask(connection: Connection, work: Callable[[JetStream], Awaitable[T]]) -> T
     return asyncio.run(asked())
 
 
-def _print(found: Sequence[data.Data], format_: GroupsFormat, draw: Draw, unread: Sequence[Diagnostic] = ()) -> None:
+def _print(
+    answer: type[documents.GroupsAnswer],
+    found: Iterable[object],
+    format_: GroupsFormat,
+    draw: Draw,
+    unread: Sequence[Diagnostic] = (),
+) -> None:
+    document = data_of(answer(groups=tuple(found), diagnostics=tuple(unread)))
     if format_ is GroupsFormat.JSON:
-        document: dict[str, Any] = {"format": 1, "groups": list(found)}
-        say(json_text(document | ({"diagnostics": [*map(diagnostic_data, unread)]} if unread else {})))
+        say(json_text(document))
     else:
-        say(draw(found, paper()) + report(unread, paper()))
+        say(draw(document["groups"], paper()) + report(unread, paper()))

@@ -17,12 +17,12 @@ from reconciler.documents.write.whole import write_whole
 from reconciler.fleet.accounts.fleet_file import fleet_file_schema
 from reconciler.fleet.report.schema import COMMANDS, fleet_plan_schema, fleet_schema
 from reconciler.journeys.drift.codec import drift_schema
-from reconciler.journeys.groups.schema import groups_schema
-from reconciler.journeys.rehearse.schema import rehearsal_schema
+from reconciler.journeys.groups.json import groups_schema
+from reconciler.journeys.rehearse.json import rehearsal_schema
+from reconciler.journeys.saved.codec import plan_schema
 from reconciler.kinds import REGISTRY
-from reconciler.report.codec.findings_schema import findings_schema, reports_schema
-from reconciler.report.codec.outcome_schema import outcome_schema
-from reconciler.report.codec.plan_schema import plan_schema
+from reconciler.report.codec.json import findings_schema, reports_schema
+from reconciler.report.codec.outcome_json import outcome_schema
 
 app = common.app()
 ALONE = "--plan, --apply, --drift, --findings, --groups, --rehearse, --fleet-file and --fleet"

@@ -5,14 +5,10 @@ Pydantic can collect them itself, but reads the source again on every start to d
 
 from __future__ import annotations
 
-import ast
-import inspect
 import re
-import textwrap
-from functools import cache
-from itertools import pairwise
 from typing import NamedTuple
 
+from reconciler.model.docstrings import inherited
 from reconciler.model.resource import Spec
 
 
@@ -30,33 +26,15 @@ class Said(NamedTuple):
 def described_fields() -> dict[str, dict[str, Said]]:
     """By model and field; a field says what the model it was inherited from says. Of two models of one name, ours counts."""
     models = sorted(_models(Spec), key=lambda model: model.__module__.startswith("reconciler."))
-    return {model.__name__: _inherited(model) for model in models}
+    return {model.__name__: _of(model) for model in models}
+
+
+def _of(model: type[Spec]) -> dict[str, Said]:
+    return {_key(name): said(text) for name, text in inherited(model).items() if name in model.model_fields}
 
 
 def _models(base: type[Spec]) -> list[type[Spec]]:
     return [base, *(model for below in base.__subclasses__() for model in _models(below))]
-
-
-def _inherited(model: type[Spec]) -> dict[str, Said]:
-    said: dict[str, Said] = {}
-    for base in reversed(model.__mro__):
-        if issubclass(base, Spec):
-            said |= _own(base)
-    return said
-
-
-@cache
-def _own(model: type[Spec]) -> dict[str, Said]:
-    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(model))).body
-    assert isinstance(definition, ast.ClassDef)
-    return dict(filter(None, (_documented(field, below) for field, below in pairwise(definition.body))))
-
-
-def _documented(field: ast.stmt, below: ast.stmt) -> tuple[str, Said] | None:
-    match field, below:
-        case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
-            return _key(name), said(" ".join(text.split()))
-    return None
 
 
 def _key(name: str) -> str:

@@ -6,13 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic_core import from_json, to_json
+from pydantic_core import from_json
 
 from reconciler.changes.kind import Registry
-from reconciler.journeys.saved.declared import header_data, spec_data, topology_of
+from reconciler.journeys.saved.declared import ResourceSpec, TopologyHeader
 from reconciler.model.diagnostic import SourceSpan
 from reconciler.model.resource import Address, Declared
 from reconciler.model.topology import Topology
+from reconciler.report.codec.json import compact
+from reconciler.report.codec.reading import read_as
+from reconciler.report.codec.shape import data_of
 
 Row = dict[str, Any]
 """Columns of DESIRED by name; a missing value is null."""
@@ -33,7 +36,7 @@ class StoredPlace:
 
 def rendered(topology: Topology, labels: Mapping[str, str]) -> Iterator[Row]:
     """Yield the row of the topology first, then one for each resource. `labels` are those of the target."""
-    yield {"topology": topology.name, "json": _text(header_data(topology))}
+    yield {"topology": topology.name, "json": compact(data_of(TopologyHeader.of(topology)))}
     for one in topology.resources:
         span = one.where("")
         yield {
@@ -41,7 +44,7 @@ def rendered(topology: Topology, labels: Mapping[str, str]) -> Iterator[Row]:
             "address": str(one.address),
             "kind": one.address.kind,
             "team": one.spec.labels.get(TEAM, labels.get(TEAM)),
-            "json": _text(spec_data(one)),
+            "json": compact(ResourceSpec.of(one).spec),
             **({"file": span.file, "line": span.line} if span else {}),
         }
 
@@ -58,7 +61,7 @@ def topology_in(rows: Iterable[Mapping[str, Any]], registry: Registry) -> Topolo
             resources.append(_declared(row, registry))
     # Parents first, as in a file: a shuffle keeps no order.
     resources.sort(key=lambda one: (len(one.address.names), one.address))
-    return topology_of(header["topology"], from_json(header["json"]), registry, tuple(resources))
+    return read_as(TopologyHeader, from_json(header["json"])).topology(header["topology"], tuple(resources))
 
 
 def _declared(row: Mapping[str, Any], registry: Registry) -> Declared:
@@ -66,7 +69,3 @@ def _declared(row: Mapping[str, Any], registry: Registry) -> Declared:
     spec = registry.of(address).spec.model_validate_json(row["json"])
     where = StoredPlace(row["file"], row["line"]) if row["file"] else None
     return Declared(address=address, spec=spec, where=where) if where else Declared(address=address, spec=spec)
-
-
-def _text(value: Mapping[str, Any]) -> str:
-    return to_json(value).decode()

@@ -4,18 +4,26 @@ key."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
 from reconciler.fleet.report.found import FleetFindings, Row, Rows
-from reconciler.fleet.report.seen import Field, SeenTarget, StrayedObject
-from reconciler.report.codec.json import json_text, present, some
+from reconciler.fleet.report.plans import TargetPlan
+from reconciler.fleet.report.schema import FORMAT, FleetPlanDocument
+from reconciler.fleet.report.seen import SeenTarget
+from reconciler.report.codec.json import json_text
+from reconciler.report.codec.shape import data_of
 
-FORMAT = 1
 _AS_JSON = {"history": ("live", "desired", "applied"), "outliers": ("value", "usual")}
 """Columns that hold JSON as text."""
 TABLES = ("trend", "history", "repairs", "outliers", "capacity", "skew", "falls", "moves", "pins", "acks", "actors")
+
+
+def plans_json(fleet: str, plans: Sequence[TargetPlan]) -> str:
+    """Return the text that `fleet plan --format json` prints: for each target its plan, or the problems that prevented
+    one."""
+    return json_text(data_of(FleetPlanDocument(command="plan", fleet=fleet, targets=tuple(plans))))
 
 
 def render(found: FleetFindings) -> str:
@@ -25,53 +33,30 @@ def render(found: FleetFindings) -> str:
 
 def data(found: FleetFindings) -> dict[str, Any]:
     """Return the findings as plain data; a table that the command did not make is a missing key."""
+    around = {
+        "run": found.run, "left_out": dict(found.left_out), "silent": dict(found.silent),
+        "earlier": [_row(one, ()) for one in found.earlier],
+    }  # fmt: skip
+    looked = {
+        "targets": None if found.targets is None else [*map(_target, found.targets)],
+        "drift": None if found.strayed is None else [*map(data_of, found.strayed)],
+        "with_peers": None if found.outliers is None else found.with_peers,
+    }
     tables = {name: _rows(name, getattr(found, name)) for name in TABLES}
     return {
         "format": FORMAT,
         "command": found.command,
         "fleet": found.fleet,
         "unread": list(found.unread),
-        **some(run=found.run, left_out=dict(found.left_out), silent=dict(found.silent)),
-        **some(earlier=[_row(one, ()) for one in found.earlier]),
-        **present(
-            targets=None if found.targets is None else [*map(_target, found.targets)],
-            drift=None if found.strayed is None else [*map(_strayed, found.strayed)],
-            with_peers=None if found.outliers is None else found.with_peers,
-            **tables,
-        ),
+        **{name: value for name, value in around.items() if value},
+        **{name: value for name, value in (looked | tables).items() if value is not None},
     }
 
 
 def _target(one: SeenTarget) -> dict[str, Any]:
-    if one.error:
-        return {"target": one.name, "labels": dict(one.labels), "error": one.error}
+    """A count of 0 is said, but nothing was counted on a target that could not be read."""
     counts = {name: getattr(one, name) for name in ("streams", "consumers", "messages", "bytes", "unknown")}
-    return {"target": one.name, "labels": dict(one.labels), "version": one.version, **counts}
-
-
-def _strayed(one: StrayedObject) -> dict[str, Any]:
-    return {
-        "target": one.target,
-        "standing": one.standing,
-        "drift": one.is_drift,
-        "fields": [*map(_field, one.fields)],
-        "verdicts": [{"code": code, "message": message} for code, message in one.verdicts],
-        **some(
-            topology=one.topology, address=one.address, team=one.team, reason=one.reason, ignored=one.ignored,
-            place=one.place, error=one.error,
-        ),
-    }  # fmt: skip
-
-
-def _field(one: Field) -> dict[str, Any]:
-    return {
-        "path": one.path,
-        "class": one.field_class,
-        "drift": one.counts,
-        "unit": one.info.unit,
-        **present(applied=one.applied, live=one.live, desired=one.desired),
-        **some(ignored=one.ignored),
-    }
+    return data_of(one) | ({} if one.error else counts)
 
 
 def _rows(table: str, rows: Rows | None) -> list[dict[str, Any]] | None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated
 
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.fleet.formats.pieces import Cell, Fold, Folds, Grid, Piece, Prose, Report, ReportPart, Tone, cells
 from reconciler.fleet.report.drift import on_targets
+from reconciler.fleet.tables.rows import TargetLabels, TargetName
 from reconciler.model.diagnostic import Diagnostic
-from reconciler.report.codec.json import change_data, diagnostic_data, json_text, plan_data, present, some
+from reconciler.model.shape import ALWAYS, UNWRITTEN
+from reconciler.report.codec.shape import data_of
 from reconciler.report.document.blocks import MARKS, removal
 from reconciler.report.document.entries import Section, section_of
 from reconciler.report.document.fields import paths
@@ -19,7 +21,6 @@ from reconciler.report.document.judgements import sentence, verdict_head, worst_
 from reconciler.report.html.sections import WORDS
 from reconciler.report.words.values import counted, show_live, show_seconds, show_wanted
 
-FORMAT = 1
 _MOST = 300
 _COUNTS: tuple[tuple[str, tuple[Section, ...], Tone], ...] = (
     ("refused", (Section.REFUSED,), "bad"), ("needs consent", (Section.CONSENT,), "warn"),
@@ -34,12 +35,13 @@ _QUIET = (Section.KEEP, Section.ABSENT)
 class TargetPlan:
     """What would be done to one target, or why that is unknown."""
 
-    target: str
-    labels: Mapping[str, str] = field(default_factory=dict)
+    target: TargetName
+    labels: Annotated[TargetLabels, ALWAYS] = field(default_factory=dict)
     plan: Plan | None = None
+    """Its plan, as `plan --format json` prints it."""
     problems: tuple[Diagnostic, ...] = ()
-    """Why there is no plan."""
-    seconds: float = 0.0
+    """Why there is no plan, or what else is wrong."""
+    seconds: Annotated[float, UNWRITTEN] = 0.0
 
     @property
     def error(self) -> str:
@@ -50,18 +52,6 @@ class TargetPlan:
         first, *rest = self.problems
         said = f"{first.span} " if first.span else ""
         return f"{said}{first.message}{f' (and {len(rest)} more)' if rest else ''}"
-
-
-def plans_json(fleet: str, plans: Sequence[TargetPlan]) -> str:
-    """Return the text that `fleet plan --format json` prints: for each target its plan, or the problems that prevented
-    one."""
-    return json_text({"format": FORMAT, "command": "plan", "fleet": fleet, "targets": [*map(_data, plans)]})
-
-
-def _data(one: TargetPlan) -> dict[str, Any]:
-    plan = one.plan and plan_data(one.plan)
-    problems = [diagnostic_data(problem) for problem in one.problems]
-    return {"target": one.target, "labels": dict(one.labels), **present(plan=plan), **some(problems=problems)}
 
 
 def plans_report(fleet: str, plans: Sequence[TargetPlan], seconds: float, following: Sequence[str] = ()) -> Report:
@@ -138,7 +128,7 @@ def _alike(plans: Sequence[TargetPlan]) -> list[Group]:
 
 
 def _sameness(section: Section, change: PlannedChange) -> object:
-    data = change_data(change)
+    data = data_of(change)
     return section, repr({name: data.get(name) for name in ("address", "fields", "reason", "verdicts")})
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Annotated, NamedTuple
 
+from reconciler.changes.diff import FieldClass
+from reconciler.fleet.tables.rows import TargetLabels, TargetName
 from reconciler.journeys.drift.drift import Standing
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Json
+from reconciler.model.shape import ALWAYS, INLINE, UNWRITTEN, As, Code, Like, Name, computed
+from reconciler.model.shape import Count as Many
 
 UNREACHABLE = "unreachable"
 """The standing of a target that could not be read."""
@@ -17,18 +22,23 @@ UNREMEMBERED = "unremembered"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenTarget:
-    name: str
-    labels: Mapping[str, str] = field(default_factory=dict)
+    name: Annotated[TargetName, Name("target")]
+    labels: Annotated[TargetLabels, ALWAYS] = field(default_factory=dict)
     version: str = ""
-    streams: int = 0
-    consumers: int = 0
-    messages: int = 0
-    bytes: int = 0
-    unknown: int = 0
-    """Scopes that could not be read, although the target answered."""
-    seconds: float | None = None
+    """The lowest version of nats-server among those that answered."""
+    streams: Many = 0
+    """Its streams."""
+    consumers: Many = 0
+    """Its consumers."""
+    messages: Many = 0
+    """Messages in its streams."""
+    bytes: Many = 0
+    """Bytes in its streams."""
+    unknown: Many = 0
+    """How much of it could not be read, although it answered."""
     error: str = ""
     """Why it could not be read."""
+    seconds: Annotated[float | None, UNWRITTEN] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,42 +56,71 @@ class Count:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
     path: str
-    field_class: str = ""
-    live: Json = None
-    desired: Json = None
+    """The field, with dots and indexes."""
+    field_class: Annotated[str, ALWAYS, Name("class"), Like(enum=[*map(str, FieldClass)])] = ""
+    """Who changed it: the file (`config`), somebody outside (`drifted`), or `both`."""
+    info: Annotated[FieldInfo, INLINE] = field(default_factory=FieldInfo)
     applied: Json = None
-    drifted: bool = True
+    """The value that was last applied, raw: durations in nanoseconds, sizes in bytes."""
+    live: Json = None
+    """The value that is live, raw."""
+    desired: Json = None
+    """The value that the file says, raw."""
     ignored: str = ""
-    info: FieldInfo = field(default_factory=FieldInfo)
+    """The reason of the `ignore_drift` entry that covers it."""
+    drifted: Annotated[bool, UNWRITTEN] = True
 
     @property
+    @computed("drift", after="class")
     def counts(self) -> bool:
-        """Did the value drift, without an `ignore_drift` entry?"""
+        """True: it counts as drift. The value drifted, without an `ignore_drift` entry."""
         return self.drifted and not self.ignored
+
+
+class Objection(NamedTuple):
+    """A finding that an apply would get."""
+
+    code: Code
+    """The rule."""
+    message: str
+    """What it says."""
+
+    @classmethod
+    def each(cls, pairs: Iterable[tuple[str, str]]) -> list[Objection]:
+        """Return the findings of codes and messages."""
+        return [cls(*pair) for pair in pairs]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrayedObject:
     """One object on one target, with all of its fields that differ."""
 
-    target: str
-    standing: str
-    """A `Standing`, `unreachable` or `unremembered`."""
-    address: str = ""
+    target: TargetName
+    standing: Annotated[str, Like(enum=[*map(str, Standing), UNREACHABLE, UNREMEMBERED])]
+    """The state of the object, or of the target: a `Standing`, `unreachable` or `unremembered`."""
+    fields: Annotated[tuple[Field, ...], ALWAYS] = ()
+    """Fields that differ."""
+    verdicts: Annotated[tuple[tuple[str, str], ...], ALWAYS, As(tuple[Objection, ...], Objection.each)] = ()
+    """How the rules judge setting it to the file's values."""
     topology: str = ""
+    """Name of the topology."""
+    address: str = ""
+    """The object. A missing key: it is about the target."""
     team: str = ""
-    fields: tuple[Field, ...] = ()
+    """Label `team` of the resource, otherwise of the target."""
     reason: str = ""
+    """Why, where the standing alone does not say it."""
     ignored: str = ""
-    verdicts: tuple[tuple[str, str], ...] = ()
-    """Code and message of each finding that an apply would get."""
+    """The reason of the `ignore_drift` entry that covers it."""
     place: str = ""
-    """`streams/orders.yaml:12`"""
+    """Where the file declares it: `streams/orders.yaml:12`."""
     error: str = ""
+    """Why nothing could be compared."""
 
     @property
+    @computed("drift", after="standing")
     def is_drift(self) -> bool:
-        """Is it drift, as `drift` decides for one account?"""
+        """True: it counts as drift, as `drift` decides for one account."""
         whole = self.standing in _STANDINGS and Standing(self.standing).is_whole
         return (whole and not self.ignored) or any(one.counts for one in self.fields)
 

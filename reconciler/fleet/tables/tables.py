@@ -6,6 +6,9 @@ date of that look. A value that only some rows have is null in the others.
 
 from __future__ import annotations
 
+from datetime import date, datetime
+from typing import Any
+
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -22,8 +25,45 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from reconciler.fleet.tables.rows import (
+    AcksRow,
+    ActorsRow,
+    CapacityRow,
+    Episode,
+    FallsRow,
+    MovesRow,
+    Outlier,
+    PinsRow,
+    RepairsRow,
+    SkewRow,
+    TrendRow,
+)
+from reconciler.model.shape import Like
+from reconciler.report.codec.shape import Sort, marked, members, sort_of
+
 TEXT, COUNT, NUMBER, YES = StringType(), LongType(), DoubleType(), BooleanType()
 WORDS, LABELS = ArrayType(TEXT), MapType(TEXT, TEXT)
+
+
+SPARK: dict[Any, DataType] = {
+    str: TEXT, bool: YES, int: COUNT, float: NUMBER, Any: TEXT, date: DateType(), datetime: TimestampType(),
+}  # fmt: skip
+"""By the type of a column; what JSON may be stands as its text."""
+
+
+def _columns(row: type) -> StructType:
+    """Return the table whose rows these are."""
+    return StructType([StructField(one.key, _kind(one.hint)) for one in members(row)])
+
+
+def _kind(hint: Any) -> DataType:
+    sort, inner = sort_of(hint)
+    bare, marks = marked(hint)
+    if sort is Sort.OPTIONAL:
+        return _kind(*inner)
+    if any(isinstance(one, Like) and one.keywords.get("format") == "int32" for one in marks):
+        return IntegerType()
+    return SPARK[bare] if bare in SPARK else {Sort.ARRAY: WORDS, Sort.MAPPING: LABELS, Sort.CHOICE: TEXT}[sort]
 
 
 def _table(**columns: DataType) -> StructType:
@@ -128,68 +168,11 @@ hold nothing. Otherwise it is `compared`, with the number of objects by standing
 at and has no drift differs from what nobody looked at. `unremembered` marks an object whose record cannot be used, in
 addition to its other rows."""
 
-DRIFT_HISTORY = _table(
-    target=TEXT,
-    labels=LABELS,
-    topology=TEXT,
-    address=TEXT,  # null in the row that says how long this topology has been looked at here
-    kind=TEXT,
-    team=TEXT,
-    path=TEXT,  # null: the object as a whole
-    field=TEXT,  # the path without its indexes
-    **{"class": TEXT},
-    standing=TEXT,  # when last seen
-    state=TEXT,  # open | unseen: its target's newest run could not read it | closed | watched: the row without an address
-    occurrence=IntegerType(),  # 1: never before; 2: it came back
-    clean=TimestampType(),  # the look before, which did not find it; null: it existed from the first look on
-    opened=TimestampType(),  # the first look that found it
-    opened_run=TEXT,
-    last_seen=TimestampType(),
-    last_seen_run=TEXT,
-    looks=COUNT,  # how many found it
-    closed=TimestampType(),  # the first look that no longer found it
-    closed_run=TEXT,
-    ended=TEXT,  # repaired | ignored | undeclared
-    seconds=NUMBER,  # from opened to closed, of what was repaired
-    live=TEXT,
-    desired=TEXT,
-    applied=TEXT,
-    codes=WORDS,
-    digest=COUNT,  # of all looks that went into this, in the row without an address
-)
-"""A row per stretch of time over which one thing had drifted."""
+DRIFT_HISTORY = _columns(Episode)
 
-REPAIRS = _table(
-    dimension=TEXT,  # all | target | kind | field | team
-    value=TEXT,
-    episodes=COUNT,
-    open=COUNT,
-    unseen=COUNT,
-    repaired=COUNT,
-    came_back=COUNT,
-    mean_seconds=NUMBER,
-    median_seconds=NUMBER,
-    p95_seconds=NUMBER,
-    longest_seconds=NUMBER,
-)
-"""How often, and how long until it was repaired, from every side."""
+REPAIRS = _columns(RepairsRow)
 
-TREND = StructType(
-    [
-        *RUN,
-        *_table(
-            at=TimestampType(),
-            compared=COUNT,  # topologies on targets
-            unreachable=COUNT,
-            opened=COUNT,
-            closed=COUNT,
-            open=COUNT,  # after this run, including those that were not looked at
-            unseen=COUNT,
-            objects=COUNT,  # on which this run saw drift
-        ).fields,
-    ]
-)
-"""A row per run: drift over time."""
+TREND = _columns(TrendRow)
 
 OBJECTS = _table(
     run=TEXT,
@@ -203,68 +186,11 @@ OBJECTS = _table(
 )
 """What a target holds, as kinds of resources and not as the server's answers."""
 
-OUTLIERS = StructType(
-    [
-        *_table(
-            peers=TEXT,  # `env=prod, role=orders`
-            target=TEXT,
-            labels=LABELS,
-            address=TEXT,
-            kind=TEXT,
-            what=TEXT,  # differs | missing | extra
-            path=TEXT,  # null: the object as a whole
-            value=TEXT,  # as JSON; null: the default
-            usual=TEXT,
-            holders=COUNT,  # of the usual value
-            among=COUNT,  # peers that were looked at and are known
-        ).fields,
-        *RUN,
-    ]
-)
-"""What differs from most of a target's peers."""
+OUTLIERS = _columns(Outlier)
 
-CAPACITY = StructType(
-    [
-        *_table(
-            target=TEXT,
-            labels=LABELS,
-            stream=TEXT,
-            storage=TEXT,
-            replicas=IntegerType(),
-            when_full=TEXT,  # old: the oldest go | new: publishing is refused
-            messages=COUNT,
-            bytes=COUNT,
-            records=COUNT,  # bytes besides the payload, at least: what the server adds, and subjects as short as can be
-            record_cost=NUMBER,  # of that, per message
-            looks=COUNT,  # in which growth was seen
-            since=TimestampType(),
-            messages_per_day=NUMBER,
-            bytes_per_day=NUMBER,
-            max_messages=COUNT,
-            max_bytes=COUNT,
-            account_bytes=COUNT,  # used in the account, of the same storage, by all replicas
-            account_limit=COUNT,  # for as many replicas, where it is that of a tier
-            days_to_max_messages=NUMBER,  # 0: no room for another one; null: no limit, or no growth
-            days_to_max_bytes=NUMBER,
-            days_to_account_limit=NUMBER,
-            days=NUMBER,  # the first of them
-        ).fields,
-        *RUN,
-    ]
-)
+CAPACITY = _columns(CapacityRow)
 
-FALLS = _table(
-    target=TEXT,
-    stream=TEXT,
-    choice=TEXT,  # which wildcards decide: `orders.*.* by 1,2`
-    since=TEXT,  # the first nats-server that can do it; null: every one
-    partitions=IntegerType(),
-    partition=IntegerType(),  # null: matched by no filter, so no member of the group ever sees it
-    subjects=COUNT,
-    messages=COUNT,
-    error=TEXT,  # why subjects could not be read
-)
-"""Where subjects fall: a row per candidate and partition."""
+FALLS = _columns(FallsRow)
 
 OWNERSHIP = _table(
     partitions=IntegerType(),
@@ -299,44 +225,9 @@ LOADS = _table(
 )
 """The load of each member."""
 
-SKEW = _table(
-    target=TEXT,
-    stream=TEXT,
-    choice=TEXT,
-    since=TEXT,
-    partitions=IntegerType(),
-    membership=TEXT,  # null: among the partitions themselves
-    members=IntegerType(),
-    of=TEXT,  # subjects | messages
-    total=COUNT,
-    missed=COUNT,  # matched by no filter; null in the rows of memberships
-    unowned=COUNT,  # in partitions without an owner
-    mean=NUMBER,
-    largest=COUNT,
-    where=TEXT,  # the partition or member that has most
-    ratio=NUMBER,  # the largest by the mean: 1 is even
-    p99=COUNT,
-    empty=COUNT,  # partitions or members without any
-    error=TEXT,  # why subjects could not be read; beside figures: these are of the others only
-)
-"""How unevenly a candidate spreads: a row for its partitions, and one for the members of each membership."""
+SKEW = _columns(SkewRow)
 
-MOVES = _table(
-    target=TEXT,
-    stream=TEXT,
-    choice=TEXT,
-    since=TEXT,
-    partitions=IntegerType(),
-    before=TEXT,
-    after=TEXT,
-    manner=TEXT,
-    partitions_moved=COUNT,
-    subjects_moved=COUNT,
-    messages_moved=COUNT,
-    share=NUMBER,  # of all subjects
-    error=TEXT,  # as in SKEW
-)
-"""What changes its owner from one membership to the next."""
+MOVES = _columns(MovesRow)
 
 EVENTS = _table(
     target=TEXT,
@@ -380,56 +271,8 @@ PINNINGS = _table(
 )
 """A row per stretch of time in which one client was pinned, or none."""
 
-PINS = _table(
-    target=TEXT,
-    stream=TEXT,
-    consumer=TEXT,
-    group=TEXT,
-    since=TimestampType(),
-    until=TimestampType(),
-    pinned_id=TEXT,  # in the end; null: none, or the consumer is gone
-    switches=COUNT,  # pins after the first one
-    unpinned=COUNT,  # times that no client was pinned
-    by_admin=COUNT,
-    by_timeout=COUNT,
-    unpinned_seconds=NUMBER,
-    longest_unpinned_seconds=NUMBER,
-    most_switches=COUNT,  # within any one window
-    flapping=YES,
-)
-"""A row per priority group: how often its pinned client changed, and how long none was pinned."""
+PINS = _columns(PinsRow)
 
-ACKS = _table(
-    target=TEXT,
-    stream=TEXT,
-    consumer=TEXT,
-    day=DateType(),
-    samples=COUNT,
-    median_seconds=NUMBER,
-    p90_seconds=NUMBER,
-    p99_seconds=NUMBER,
-    longest_seconds=NUMBER,
-    redelivered=COUNT,  # of the samples
-    most_deliveries=COUNT,
-    naks=COUNT,
-    terminated=COUNT,
-    given_up=COUNT,  # messages that reached max_deliver
-)
-"""A row per consumer and day. Samples are as many as sample_freq says; the last three are counted in full."""
+ACKS = _columns(AcksRow)
 
-ACTORS = _table(
-    target=TEXT,
-    at=TimestampType(),
-    day=DateType(),
-    client=TEXT,
-    user=TEXT,
-    account=TEXT,
-    host=TEXT,
-    request=TEXT,
-    deed=TEXT,
-    address=TEXT,
-    kind=TEXT,
-    changed=WORDS,  # paths; empty: it was so before; null: the state before is unknown
-    id=TEXT,
-)
-"""Who did what: a row per request that a server carried out and that was more than a look."""
+ACTORS = _columns(ActorsRow)

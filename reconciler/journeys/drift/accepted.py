@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from reconciler.journeys.drift.codec import drift_data, field_data
+from reconciler.journeys.drift.codec import drift_json
 from reconciler.journeys.drift.drift import Drift, Written
 from reconciler.journeys.drift.text import drift_text
-from reconciler.report.codec.json import json_text, present, span_data
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.values import counted, show_live, show_wanted
 from reconciler.report.words.visible import visible
@@ -31,8 +29,4 @@ def _line(one: Written) -> str:
 
 def accepted_json(written: Sequence[Written], left: Drift) -> str:
     """Return the drift that is left, and what was written, as JSON."""
-    return json_text({**drift_data(left), "accepted": [_data(one) for one in written]})
-
-
-def _data(one: Written) -> dict[str, Any]:
-    return {"address": one.address, **present(span=span_data(one.span)), "field": field_data(one.field)}
+    return drift_json(left, tuple(written))

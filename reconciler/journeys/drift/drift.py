@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Annotated
 
 from reconciler.changes.diff import Action, Change, FieldChange, FieldClass, value_in
 from reconciler.changes.verdict import Verdict
@@ -18,9 +19,24 @@ from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.records import Owned
 from reconciler.model.resource import Json
 from reconciler.model.run_options import RunOptions
+from reconciler.model.shape import (
+    ALWAYS,
+    INLINE,
+    UNWRITTEN,
+    AddressText,
+    As,
+    Count,
+    Like,
+    Name,
+    computed,
+    counts_by,
+    format_of,
+)
 from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Target
-from reconciler.server.wire.attribution import Attribution
+from reconciler.server.wire.attribution import Attribution, Author
+
+FORMAT = 1
 
 
 class Standing(StrEnum):
@@ -50,23 +66,45 @@ class Standing(StrEnum):
         return self in (Standing.FOREIGN, Standing.MISSING, Standing.RECREATED)
 
 
+COUNTED = {
+    Standing.UNKNOWN: "Their live state could not be read.",
+    Standing.FOREIGN: "Another topology or repository applied them last.",
+    Standing.MISSING: "Declared and applied, but no longer live.",
+    Standing.RECREATED: "Deleted and recreated by somebody else.",
+    Standing.CHANGED: "Changed by somebody else.",
+    Standing.PENDING: "Changed only by the file: an apply would make this change.",
+    Standing.ORPHANED: "Recorded and live, but no longer declared.",
+    "ignored": "Drift that an `ignore_drift` entry covers.",
+    "in_sync": "Live as declared and as applied.",
+    "drifted_fields": "Fields that drifted, of all objects.",
+}
+
+
+def codes_of(verdicts: Sequence[Verdict]) -> list[str]:
+    """Return the codes of the rules that judge setting something to the file's value."""
+    return list(dict.fromkeys(verdict.code for verdict in verdicts))
+
+
+Codes = Annotated[tuple[Verdict, ...], Name("codes"), As(tuple[str, ...], codes_of)]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldDrift:
     """One field that differs from the file, with who changed it: the file, somebody outside, or both."""
 
-    change: FieldChange
+    change: Annotated[FieldChange, INLINE]
     applied: Json = None
-    """The value as last applied; without a record, the file's value."""
-    drifted: bool = True
+    """The value that was last applied, raw; without a record, the file's value."""
+    drifted: Annotated[bool, UNWRITTEN] = True
     """Somebody changed the field outside the files; otherwise the change waits to be applied."""
+    by: Annotated[Attribution | None, Author] = None
+    """Who did it, as far as audit events show; absent: nobody was looked up."""
     ignored: str = ""
-    """The reason of the `ignore_drift` entry that covers the field."""
-    by: Attribution | None = None
-    """Who did it; None: nobody was looked up."""
-    span: SourceSpan | None = None
-    verdicts: tuple[Verdict, ...] = ()
-    """How the rules judge setting the field to the file's value."""
-    is_sayable: bool = True
+    """The reason of the `ignore_drift` entry that covers it."""
+    verdicts: Codes = ()
+    """Rules that object to setting it to the file's value."""
+    span: Annotated[SourceSpan | None, UNWRITTEN] = None
+    is_sayable: Annotated[bool, UNWRITTEN] = True
     """A file can express the field."""
 
     @property
@@ -75,33 +113,59 @@ class FieldDrift:
         return self.change.path
 
     @property
+    @computed("drift")
     def counts(self) -> bool:
-        """Was the field changed outside, and is that not ignored? This makes its object drift."""
+        """True: it counts as drift. It was changed outside, and that is not ignored."""
         return self.drifted and not self.ignored
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppliedBy:
+    """Who applied an object last."""
+
+    topology: str
+    """The owner."""
+    source: str | None = None
+    """The repository."""
+    git_revision: str | None = None
+    """The git revision."""
+
+    @classmethod
+    def of(cls, owned: Owned) -> AppliedBy:
+        """Take it from the record of the object."""
+        return cls(topology=owned.topology, source=owned.source, git_revision=owned.git_revision)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
     """One object that differs from its declaration."""
 
-    address: str
+    address: AddressText
+    """The object."""
     standing: Standing
-    fields: tuple[FieldDrift, ...] = ()
+    """The state of the object, worst first."""
+    fields: Annotated[tuple[FieldDrift, ...], ALWAYS] = ()
+    """Fields that differ."""
     reason: str = ""
+    """Why, where the standing alone does not say it."""
     ignored: str = ""
-    is_ours: bool = True
+    """The reason of the `ignore_drift` entry that covers it."""
+    verdicts: Codes = ()
+    """Rules that object to setting the object as a whole to what the file says."""
+    is_ours: Annotated[bool, UNWRITTEN] = True
     """This topology may put it back; it may not where others own or manage the object."""
     span: SourceSpan | None = None
-    owned: Owned | None = None
-    by: Attribution | None = None
-    """Who deleted it, or recreated it."""
-    deleted_by: Attribution | None = None
-    """Who deleted the one before, as far as that was seen."""
-    verdicts: tuple[Verdict, ...] = ()
-    """Findings about the object as a whole."""
+    """Where the file declares it."""
+    owned: Annotated[Owned | None, Name("applied_by"), As(AppliedBy, AppliedBy.of)] = None
+    """Who applied it last."""
+    by: Annotated[Attribution | None, Author] = None
+    """Who deleted it, or recreated it, as far as audit events show."""
+    deleted_by: Annotated[Attribution | None, Author] = None
+    """Who deleted the one before, where another is in its place and audit events show it."""
 
     @property
-    def lost(self) -> tuple[str, ...]:
+    @computed("lost", after="codes", default=())
+    def lost(self) -> Annotated[tuple[str, ...], As(str, "; ".join)]:
         """What was lost with the object that somebody deleted, if another one is in its place."""
         is_another = self.standing is Standing.RECREATED
         return tuple(one.message for one in self.verdicts if is_another and one.is_about_the_gone)
@@ -112,8 +176,9 @@ class Item:
         return self.standing is Standing.RECREATED and not any(one.counts for one in self.fields)
 
     @property
+    @computed("drift", after="standing")
     def is_drift(self) -> bool:
-        """Did something drift that no `ignore_drift` entry covers?"""
+        """True: it counts as drift. Something drifted that no `ignore_drift` entry covers."""
         return (self.standing.is_whole and not self.ignored) or any(one.counts for one in self.fields)
 
     @property
@@ -139,40 +204,59 @@ class Item:
 class Written:
     """A field that `--accept` wrote into the file."""
 
-    address: str
-    field: FieldDrift
+    address: AddressText
+    """The object."""
     span: SourceSpan | None = None
+    """The place in the file."""
+    field: FieldDrift
+    """The field that the file now has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
     """How many live objects are declared."""
 
-    here: int = 0
-    elsewhere: int = 0
-    """Objects that other topologies own, as recorded."""
-    extras: tuple[str, ...] = ()
-    """Objects that no topology owns, as recorded."""
+    here: Annotated[Count, ALWAYS] = 0
+    """Objects that this topology declares."""
+    elsewhere: Annotated[Count, ALWAYS] = 0
+    """Objects that other topologies applied, as recorded."""
+    extras: Annotated[tuple[AddressText, ...], ALWAYS] = ()
+    """Objects that no topology declares."""
 
     @property
-    def percent(self) -> int:
-        """The percentage, rounded down: 100 says that nothing is left out."""
+    @computed("percent")
+    def percent(self) -> Annotated[int, Like(minimum=0, maximum=100)]:
+        """The percentage of live objects that are declared, rounded down: 100 says that nothing is left out."""
         live = self.here + self.elsewhere + len(self.extras)
         return 100 * (self.here + self.elsewhere) // live if live else 100
+
+
+def by_address(items: Sequence[Item]) -> list[Item]:
+    """Return the items in the order in which tools find them."""
+    return sorted(items, key=lambda item: item.address)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drift:
     """What one look found."""
 
+    format: Annotated[int, ALWAYS, format_of(FORMAT)] = FORMAT
+    """Version of this contract. If you do not know the number, stop reading."""
     topology: str
+    """Name of the topology."""
     target: Target
-    items: tuple[Item, ...] = ()
-    in_sync: int = 0
-    coverage: Coverage = field(default_factory=Coverage)
-    diagnostics: tuple[Diagnostic, ...] = ()
-    read: Mapping[str, int] = field(default_factory=dict)
-    ledger_known: bool = True
+    """The account and the servers that answered."""
+    coverage: Annotated[Coverage, ALWAYS] = field(default_factory=Coverage)
+    """How many live objects are declared."""
+    diagnostics: Annotated[tuple[Diagnostic, ...], ALWAYS] = ()
+    """Findings besides the verdicts."""
+    items: Annotated[tuple[Item, ...], ALWAYS, As(tuple[Item, ...], by_address)] = ()
+    """Every object that differs from its declaration, by address."""
+    read: Annotated[Mapping[str, int], ALWAYS] = field(default_factory=dict)
+    """How many objects of each kind were read."""
+    ledger_known: Annotated[bool, ALWAYS] = True
+    """False: bucket `reconciler` could not be read, so it is unknown what was applied last."""
+    in_sync: Annotated[int, UNWRITTEN] = 0
 
     @property
     def drifted(self) -> tuple[Item, ...]:
@@ -188,13 +272,20 @@ class Drift:
         return counts
 
     @property
+    @computed("summary", after="target")
+    def summary(self) -> Annotated[dict[str, int], counts_by(COUNTED)]:
+        """The number of objects in each state."""
+        return {**self.counts, "drifted_fields": sum(one.counts for item in self.items for one in item.fields)}
+
+    @property
     def is_partial(self) -> bool:
         """Could part of the account not be read?"""
         return any(item.standing is Standing.UNKNOWN for item in self.items)
 
     @property
-    def exit_code(self) -> int:
-        """The exit code: 1 where part could not be read, 3 where something drifted; 3 never hides 1."""
+    @computed("exit_code", after="target")
+    def exit_code(self) -> Annotated[int, Like(enum=[0, 1, 3])]:
+        """The exit code of the command: 1 where part could not be read, 3 where something drifted; 3 never hides 1."""
         if self.is_partial or any(one.is_error for one in self.diagnostics):
             return 1
         return 3 if self.drifted else 0

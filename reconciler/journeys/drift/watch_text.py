@@ -8,11 +8,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from reconciler.journeys.drift.codec import field_data, item_data
 from reconciler.journeys.drift.drift import Drift, FieldDrift, Item
 from reconciler.journeys.drift.text import in_sync, place, said_of_field, said_of_item, sums
 from reconciler.model.diagnostic import Diagnostic
-from reconciler.report.codec.json import diagnostic_data, json_line
+from reconciler.report.codec.json import json_line
+from reconciler.report.codec.shape import data_of
 from reconciler.report.words.values import counted
 from reconciler.report.words.visible import visible
 
@@ -50,7 +50,7 @@ def changes(before: Drift | None, now: Drift) -> Iterator[WatchLine]:
 
 def wrong(found: Sequence[Diagnostic]) -> WatchLine:
     """Report files that cannot be used as they are, or a look that failed."""
-    return WatchLine("wrong", counted(len(found), "problem"), {"diagnostics": [*map(diagnostic_data, found)]})
+    return WatchLine("wrong", counted(len(found), "problem"), {"diagnostics": [*map(data_of, found)]})
 
 
 def _strayed(drift: Drift) -> dict[Key, Strayed]:
@@ -85,8 +85,8 @@ def _said(item: Item, field: FieldDrift | None) -> str:
 
 def _data(item: Item, field: FieldDrift | None) -> Mapping[str, Any]:
     if field is None:
-        return {key: value for key, value in item_data(item).items() if key != "fields"}
-    return {"address": item.address, **field_data(field)}
+        return {key: value for key, value in data_of(item).items() if key != "fields"}
+    return {"address": item.address, **data_of(field)}
 
 
 def line_text(line: WatchLine, at: float) -> str:

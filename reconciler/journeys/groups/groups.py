@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from typing import Any
 
 from reconciler.kinds.group_records.group_record import PRIORITY_GROUP
 from reconciler.kinds.groups import data, doctor
@@ -91,14 +92,14 @@ def _in_queue(group: Group) -> SubjectCounts:
     return SubjectCounts(stream=group.queue_name, filter=">")
 
 
-async def shown(js: JetStream, wanted: Sequence[str]) -> list[data.Data]:
+async def shown(js: JetStream, wanted: Sequence[str]) -> list[data.GroupDetail]:
     """Return everything about these groups."""
     seen = await look(js, wanted)
     found = await queued(js, seen.groups)
     return [data.whole(group, found.get(group.address)) for group in seen.groups]
 
 
-async def spread(js: JetStream, wanted: Sequence[str]) -> list[data.Data]:
+async def spread(js: JetStream, wanted: Sequence[str]) -> list[data.GroupSpread]:
     """Measure how evenly keys and messages spread, in the queue and over what the source retains."""
     seen = await look(js, wanted, consumers=False)
     usable = [group for group in seen.groups if group.partitions and not group.record.broken]
@@ -139,7 +140,7 @@ async def _sourced(js: JetStream, doubtful: Sequence[Group]) -> dict[Address, in
     return found
 
 
-async def places(js: JetStream, key: str, wanted: Sequence[str]) -> list[data.Data]:
+async def places(js: JetStream, key: str, wanted: Sequence[str]) -> list[data.KeyPlace]:
     """Find where a key goes in each of these groups, which member works there, and how much is queued in that
     partition."""
     seen = await look(js, wanted)
@@ -163,13 +164,13 @@ def _sum(counts: Mapping[str, int] | Unanswered | None) -> int | None:
     return sum(counts.values()) if isinstance(counts, Mapping) else None
 
 
-def offline(key: str, pattern: Pattern) -> data.Data | None:
+def offline(key: str, pattern: Pattern) -> data.KeyPlace | None:
     """Locate a key without a server."""
     at = locate(key, pattern)
     return data.place(at) if at else None
 
 
-async def step_down(js: JetStream, wanted: str, member: str) -> data.Data:
+async def step_down(js: JetStream, wanted: str, member: str) -> dict[str, Any]:
     """End the pin of a member's client, so that another instance may take over, and report who was pinned."""
     group, one = _only_member(wanted, member, (await look(js, [wanted])).groups)
     said = await js.write(f"CONSUMER.UNPIN.{group.queue_name}.{one.consumer}", {"group": PRIORITY_GROUP})

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from reconciler.changes.plan import PlannedChange
 from reconciler.model.resource import Json
-from reconciler.report.codec.json import change_data
 from reconciler.report.document.blocks import block
 from reconciler.report.document.entries import ChangeEntry, section_of
 from reconciler.report.document.partitions import ranges
@@ -49,19 +47,3 @@ def _by_member(change: PlannedChange) -> list[str]:
     )
     rows = [[name, ranges(own["now"]) or "none", ranges(own["then"]) or "none"] for name, own in sides.items()]
     return ["", *table([["member", "now", "then"], *rows], indent=4)] if rows else []
-
-
-def members_data(
-    change: PlannedChange | None,
-    *,
-    address: str,
-    membership: Mapping[str, Json],
-    moved: int,
-    least: int | None,
-    offline: bool = False,
-) -> dict[str, Any]:
-    """Return the same for tools; `change` has the form it has in a plan."""
-    data: dict[str, Any] = {"format": 1, "address": address, "membership": dict(membership), "partitions_moved": moved}
-    data |= {"offline": True} if offline else {}
-    data |= {} if least is None else {"partitions_moved_with_mappings": least}
-    return data | ({} if change is None else {"change": change_data(change)})

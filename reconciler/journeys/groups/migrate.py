@@ -4,9 +4,9 @@ meanwhile."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from reconciler.journeys.groups.groups import look
+from reconciler.journeys.groups.json import MigrationObstacle, RecordMigration
 from reconciler.kinds.group_records.group_record import key
 from reconciler.kinds.groups.migration import Migration, migration
 from reconciler.kinds.groups.model import BUCKETS
@@ -33,10 +33,12 @@ def _unknown(address: object, why: str) -> Diagnostic:
     return Diagnostic(severity=Severity.ERROR, code="GR190", name=PAGES["GR190"].name, message=message)
 
 
-def described(one: Migration) -> dict[str, Any]:
+def described(one: Migration) -> RecordMigration:
     """Return a migration as reports and tools show it."""
-    data = {"address": str(one.group.address), "before": one.group.text, "after": one.text, "notes": list(one.notes)}
-    return data | ({"obstacles": [{"why": why, "fix": fix} for why, fix in one.obstacles]} if one.obstacles else {})
+    obstacles = tuple(MigrationObstacle(why=why, fix=fix) for why, fix in one.obstacles)
+    return RecordMigration(
+        address=one.group.address, before=one.group.text, after=one.text, notes=tuple(one.notes), obstacles=obstacles
+    )
 
 
 async def migrate(js: JetStream, one: Migration) -> str | None:

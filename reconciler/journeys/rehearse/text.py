@@ -1,4 +1,4 @@
-"""The findings of a rehearsal, as text that follows its plan, and as data for tools."""
+"""The findings of a rehearsal, as text that follows its plan."""
 
 from __future__ import annotations
 
@@ -7,16 +7,12 @@ from collections.abc import Iterator
 from reconciler.changes.diff import FieldChange
 from reconciler.changes.rehearsal import Foresight, Missing, Rehearsal, Restarted
 from reconciler.model.diagnostic import Diagnostic, Severity
-from reconciler.report.codec.json import change_data, json_text, plan_data, present
-from reconciler.report.codec.outcome_json import outcome_data
-from reconciler.report.document.probe import ProbeRow, probe_data, rows
+from reconciler.report.document.probe import ProbeRow, rows
 from reconciler.report.outcome import outcome_text
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.table import table
 from reconciler.report.words.values import counted, show
 from reconciler.report.words.visible import inert, visible
-
-FORMAT = 1
 
 
 def setting(one: Rehearsal) -> str:
@@ -115,31 +111,3 @@ def _verdict(one: Rehearsal) -> str:
     if one.probe:
         return "The rehearsal went well."
     return "The rehearsal went well. --probe shows what clients will feel; the plan counts what happens to messages."
-
-
-def rehearsal_json(one: Rehearsal, exit_code: int) -> str:
-    """Return the same for tools, with the plan; `exit_code` goes into the outcome."""
-    after = one.restarted
-    restarted = after and {
-        "version": after.version,
-        "gone": list(after.gone),
-        "rewritten": [
-            {"address": address, "path": one.path, **present(before=one.live, after=one.desired)}
-            for address, one in after.rewritten
-        ],
-        "left": [change_data(change) for change in after.left],
-    }
-    return json_text({
-        "format": FORMAT,
-        "version": one.version,
-        "nodes": one.size,
-        "fine": one.is_fine,
-        "plan": plan_data(one.plan),
-        "outcome": outcome_data(one.finished, topology=one.plan.topology, exit_code=exit_code),
-        "left": [change_data(change) for change in one.left],
-        "missing": [{"what": lacking.what, "why": lacking.why} for lacking in one.missing],
-        "refused": one.refused,
-        "lacking": one.lacking,
-        **({"restarted": restarted} if restarted else {}),
-        **({"probe": probe_data(one.probe)} if one.probe else {}),
-    })  # fmt: skip

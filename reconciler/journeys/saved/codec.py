@@ -6,51 +6,135 @@ The file holds no secret: connections, contexts and logins never reach this modu
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
 from pydantic import ValidationError
 
 from reconciler.changes.kind import Registry
-from reconciler.journeys.saved.declared import Data, declared_data, known, topology_of
+from reconciler.changes.plan import Plan
+from reconciler.journeys.saved.declared import ResourceSpec, TopologyHeader
 from reconciler.journeys.saved.saved import FINGERPRINT, AccountPlace, Saved, fingerprint
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.resource import Config
 from reconciler.model.run_options import Origin, RunOptions
-from reconciler.report.codec.json import json_text, plan_data
-from reconciler.report.codec.plan_reading import not_a_plan, parsed, plan_of
+from reconciler.model.shape import INLINE, Count, Like
+from reconciler.report.codec.json import json_text
+from reconciler.report.codec.plan_reading import counted, not_a_plan, parsed
+from reconciler.report.codec.reading import read_as
+from reconciler.report.codec.schema import published
+from reconciler.report.codec.shape import data_of
+
+Digest = Annotated[str, Like(pattern="^sha256:[0-9a-f]{64}$")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedOptions:
+    """Options that a plan was made with."""
+
+    only: tuple[str, ...]
+    """Given with `--only`."""
+    exclude: tuple[str, ...]
+    """Given with `--exclude`."""
+    allow: tuple[tuple[str, str], ...]
+    """Given with `--allow`: code and address."""
+    paths: tuple[str, ...]
+    """The files and folders."""
+    take_over: tuple[str, ...]
+    """Given with `--take-over`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedTopology(TopologyHeader):
+    """Everything that the files declare."""
+
+    resources: tuple[ResourceSpec, ...]
+    """Every resource, parents first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedPart:
+    """What a saved plan holds besides the plan itself."""
+
+    made_by: str
+    """Version of the tool that saved it."""
+    empty: bool
+    """True: it creates, updates, replaces and deletes nothing."""
+    blocked: Count
+    """Changes that are not carried out: refused, without consent, or unknown."""
+    exit_code: Count
+    """The exit code that the plan ended with."""
+    place: AccountPlace
+    """What tells this account from every other one."""
+    seen: Mapping[str, Config]
+    """The objects that it touches, as they were."""
+    state: str
+    """Fingerprint of everything that was read."""
+    terms: SavedOptions
+    """Options that the plan was made with."""
+    source: str | None = None
+    """The repository that the files are in."""
+    git_revision: str | None = None
+    """The git revision of the files."""
+    declared: SavedTopology
+    """Everything that the files declare."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanDocument:
+    """A plan as it is printed, and with `--out` as it is saved: then both `saved` and `fingerprint` are there."""
+
+    plan: Annotated[Plan, INLINE]
+    saved: SavedPart | None = None
+    """What `apply` needs besides the plan; only in plans saved with `--out`."""
+    fingerprint: Digest | None = None
+    """A digest of all the rest, to notice edits and damage."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedDocument(PlanDocument):
+    """A plan as it was saved."""
+
+    saved: SavedPart
+    fingerprint: Digest
+
+
+def plan_schema() -> str:
+    """Return the text of `plan.schema.json`, which also describes plans saved with `--out`."""
+    about = "The changes to make in one account, how they were judged, and the steps that would run."
+    return published("reconciler plan", about, PlanDocument)
 
 
 def saved_json(saved: Saved) -> str:
     """Return the text of a plan file."""
-    plan = plan_data(saved.plan)
-    target = {key: value for key, value in plan["target"].items() if key != "user"}
-    data = {**plan, "target": target, "saved": _judging(saved)}
-    whole = json.loads(json_text(data))  # the fingerprint covers what a reader will see
+    plan = replace(saved.plan, target=replace(saved.plan.target, user=None))
+    whole = json.loads(json_text(data_of(PlanDocument(plan=plan, saved=_part(saved)))))  # what a reader will see
     return json_text({**whole, FINGERPRINT: fingerprint(whole)})
 
 
-def _judging(saved: Saved) -> dict[str, Any]:
-    plan = saved.plan
-    return {
-        "made_by": saved.made_by,
-        "empty": plan.is_empty,
-        "blocked": len(plan.blocked),
-        "exit_code": plan.exit_code,
-        "place": known(asdict(saved.place)),
-        "seen": {name: dict(found) for name, found in saved.seen.items()},
-        "state": saved.state,
-        "terms": _terms(saved),
-        **known({"source": saved.options.came_from.repository, "git_revision": saved.options.came_from.revision}),
-        "declared": declared_data(saved.topology),
-    }
+def _part(saved: Saved) -> SavedPart:
+    plan, topology = saved.plan, saved.topology
+    return SavedPart(
+        made_by=saved.made_by,
+        empty=plan.is_empty,
+        blocked=len(plan.blocked),
+        exit_code=plan.exit_code,
+        place=saved.place,
+        seen=saved.seen,
+        state=saved.state,
+        terms=_terms(saved),
+        source=saved.options.came_from.repository,
+        git_revision=saved.options.came_from.revision,
+        declared=SavedTopology.of(topology, resources=tuple(map(ResourceSpec.of, topology.resources))),
+    )
 
 
-def _terms(saved: Saved) -> Data:
+def _terms(saved: Saved) -> SavedOptions:
     told = saved.options
-    allow = [list(pair) for pair in told.allow]
-    return {
-        "only": told.only, "exclude": told.exclude, "allow": allow, "paths": saved.paths, "take_over": told.take_over,
-    }  # fmt: skip
+    return SavedOptions(
+        only=told.only, exclude=told.exclude, allow=told.allow, paths=saved.paths, take_over=told.take_over
+    )
 
 
 def saved_from_json(text: str, registry: Registry) -> Saved:
@@ -65,8 +149,8 @@ def saved_from_json(text: str, registry: Registry) -> Saved:
     if data[FINGERPRINT] != fingerprint(data):
         raise _altered()
     try:
-        return _saved_of(data, registry)
-    except (KeyError, TypeError, ValueError, AttributeError, ValidationError) as error:
+        return _saved_of(read_as(SavedDocument, data), data, registry)
+    except (ValueError, KeyError) as error:
         what = "its declarations" if isinstance(error, ValidationError) else str(error)
         made_by = data["saved"].get("made_by") if isinstance(data["saved"], dict) else None
         by = f" by reconciler {made_by}" if made_by else ""
@@ -88,22 +172,22 @@ def _altered() -> CannotContinue:
     )
 
 
-def _saved_of(data: Data, registry: Registry) -> Saved:
-    saved, plan = data["saved"], plan_of(data)
-    terms = saved["terms"]
+def _saved_of(document: SavedDocument, data: Mapping[str, Any], registry: Registry) -> Saved:
+    saved, terms = document.saved, document.saved.terms
+    resources = tuple(one.declared(registry) for one in saved.declared.resources)
     return Saved(
-        plan=plan,
-        place=AccountPlace(**saved["place"]),
-        topology=topology_of(plan.topology, saved["declared"], registry),
-        seen=saved["seen"],
-        state=saved["state"],
+        plan=counted(document.plan, data),
+        place=saved.place,
+        topology=saved.declared.topology(document.plan.topology, resources),
+        seen=saved.seen,
+        state=saved.state,
         options=RunOptions(
-            only=tuple(terms["only"]),
-            exclude=tuple(terms["exclude"]),
-            allow=tuple((code, pattern) for code, pattern in terms["allow"]),
-            take_over=tuple(terms["take_over"]),
-            origin=Origin(repository=saved.get("source"), revision=saved.get("git_revision")),
+            only=terms.only,
+            exclude=terms.exclude,
+            allow=terms.allow,
+            take_over=terms.take_over,
+            origin=Origin(repository=saved.source, revision=saved.git_revision),
         ),
-        paths=tuple(terms["paths"]),
-        made_by=saved["made_by"],
+        paths=terms.paths,
+        made_by=saved.made_by,
     )

@@ -11,12 +11,14 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Annotated
 
 from reconciler.changes.plan import Plan
 from reconciler.engine.identity import Seen
 from reconciler.model.records import BUCKET, ID_KEY
 from reconciler.model.resource import Config, Json
 from reconciler.model.run_options import NO_OPTIONS, RunOptions
+from reconciler.model.shape import ALWAYS
 from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Snapshot
 
@@ -28,19 +30,22 @@ class AccountPlace:
     """What identifies an account. None: unknown."""
 
     account: str | None = None
+    """Name or public key of the account."""
     domain: str | None = None
+    """JetStream domain."""
     cluster: str | None = None
-    """Empty for a single server."""
+    """Name of the cluster; empty for a single server."""
     id: str | None = None
+    """The random id in bucket `reconciler`."""
     server: str | None = None
     """The id of the server that answered; it changes when the server restarts."""
     at: str | None = None
-    """When this was seen, by that server's clock."""
+    """When this was seen, by the server's clock."""
     bucket: str | None = None
-    """When bucket `reconciler` was created; None where there is none."""
+    """When bucket `reconciler` was created; absent where there is none."""
     reached: int | None = None
     """The last sequence of bucket `reconciler`: how many writes it has ever taken."""
-    streams: Mapping[str, str] = field(default_factory=dict)
+    streams: Annotated[Mapping[str, str], ALWAYS] = field(default_factory=dict)
     """The oldest streams with their creation times: no two accounts share one."""
 
     @classmethod

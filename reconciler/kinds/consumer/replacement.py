@@ -13,7 +13,6 @@ from dataclasses import replace
 from reconciler.changes.diff import Change
 from reconciler.changes.kind import Replacement
 from reconciler.changes.view import View
-from reconciler.engine.bindings import Bind
 from reconciler.engine.replacement import started
 from reconciler.kinds.consumer import position
 from reconciler.kinds.consumer.everywhere import everywhere, staying
@@ -24,7 +23,7 @@ from reconciler.model.intents import Intent, intents
 from reconciler.model.records import BUCKET
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire.snapshot import Snapshot
-from reconciler.model.wire.steps import Call, Step
+from reconciler.model.wire.steps import Bind, Call, Step
 
 FILTERS = ("filter_subject", "filter_subjects")
 ABOUT = "keeps the messages of consumer NAME while reconciler replaces it"

@@ -13,7 +13,6 @@ from dataclasses import replace
 from reconciler.changes.diff import Change
 from reconciler.changes.kind import Replacement
 from reconciler.changes.view import View
-from reconciler.engine.bindings import Bind
 from reconciler.kinds.effects import rewound
 from reconciler.kinds.elastic_group import derived
 from reconciler.kinds.elastic_group.members import members_gone
@@ -22,7 +21,7 @@ from reconciler.kinds.group_records import group_record, group_steps
 from reconciler.kinds.stream_config import calls
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire.questions import Question
-from reconciler.model.wire.steps import Call, Step
+from reconciler.model.wire.steps import Bind, Call, Step
 
 BUCKET = group_record.ELASTIC_BUCKET
 MOMENT = 2_000_000_000

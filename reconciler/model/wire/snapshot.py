@@ -6,9 +6,11 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
+from typing import Annotated
 
 from reconciler.model.permissions import Granted
 from reconciler.model.resource import Json
+from reconciler.model.shape import ALWAYS, UNWRITTEN, Count, Position
 from reconciler.model.wire.version import Version
 
 
@@ -18,26 +20,29 @@ class Target:
     account stays the same."""
 
     version: Version
-    """The lowest version among the servers that answered."""
-    level: int = 0
-    """JetStream API level, from `$JS.API.INFO`."""
+    """The lowest version of nats-server among those that answered."""
+    level: Annotated[Count, ALWAYS] = 0
+    """JetStream API level of the server, from `$JS.API.INFO`."""
     account: str | None = None
+    """Name or public key of the account."""
     user: str | None = None
+    """Name of the user; never in a saved plan."""
     domain: str | None = None
+    """JetStream domain."""
     cluster: str | None = None
-    """Cluster name; None for a single server."""
-    peers: int | None = None
-    """How many servers take part in JetStream, where known; 1 for a single server."""
-    server: str | None = None
+    """Name of the cluster; absent for a single server."""
+    peers: Position | None = None
+    """How many servers take part in JetStream, where that is known; 1 for a single server."""
+    server: Annotated[str | None, UNWRITTEN] = None
     """Id of the server we are connected to: another one after each of its starts."""
-    is_all: bool = False
+    is_all: Annotated[bool, UNWRITTEN] = False
     """That server holds all there is: it stands in no cluster, and nothing passes through it to another one."""
-    at: str | None = None
+    at: Annotated[str | None, UNWRITTEN] = None
     """When that server was asked, by its own clock."""
-    limits: Mapping[str, Json] = field(default_factory=dict)
-    """`$JS.API.INFO` → `limits`, raw."""
-    usage: Mapping[str, Json] = field(default_factory=dict)
-    """`$JS.API.INFO` without its limits, raw."""
+    limits: Annotated[Mapping[str, Json], ALWAYS] = field(default_factory=dict)
+    """Limits of the account, as the server reports them in `$JS.API.INFO`."""
+    usage: Annotated[Mapping[str, Json], ALWAYS] = field(default_factory=dict)
+    """What the account uses, as the server reports it in `$JS.API.INFO`."""
 
     @property
     def day(self) -> date | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from reconciler.model.resource import Config
+from reconciler.model.shape import AddressText, Count
 
 
 class Call(StrEnum):
@@ -42,6 +43,16 @@ class Call(StrEnum):
         return self.value.startswith("gate.")
 
 
+class Bind(StrEnum):
+    """What a step makes of the answer to it; `engine.bindings` has a function for each."""
+
+    AFTER_ACK_FLOOR = "after_ack_floor"
+    SOON = "soon"
+    RESUME_POINT = "resume_point"
+    SAME_SOURCE = "same_source"
+    FILLED_IN = "filled_in"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
     """One primitive call as data. Updates say which fields to set and unset, never a whole body: the executor re-reads
@@ -50,10 +61,11 @@ class Step:
     id: str
     """Unique in its plan and stable between plans; steps of several changes with one id are one step."""
     call: Call
+    """The request; a `gate` only looks and waits."""
     on: tuple[str, ...]
     """What it is done to, or read of: (stream,), (stream, consumer) or (bucket, key)."""
-    address: str
-    """The resource this serves."""
+    address: AddressText
+    """The resource that needs it."""
     body: Config = field(default_factory=dict)
     """create: the configuration to send. pause: {"pause_until": …}. unpin: {"group": …}. reset: {"seq": …}.
     read: {"paused": true} waits a moment until a pause is in effect. queue.*: {"from": source, "timeout": ns}.
@@ -66,20 +78,20 @@ class Step:
     """update: top-level fields to leave out, which gives them the server's default; `metadata.KEY` removes one key."""
     value: str | None = None
     """entry.put: the record's text."""
-    revision: int | None = None
+    revision: Count | None = None
     """entry.*: the revision to expect; 0: the key must not exist."""
+    undoes: str | None = None
+    """Runs only when the step with this id was refused by the server, and instead of the steps after it."""
+    bind: Bind | None = None
+    """The function that makes a value of this step's answer, for later steps."""
     before: Config | None = None
     """update, delete, read: the planned-from values of what is touched, raw, absent fields as null; a live difference stops this branch."""
-    level: int = 0
+    level: Count = 0
     """`Nats-Required-Api-Level` to send."""
-    bind: str | None = None
-    """Name of the function (`engine.bindings`) that makes a value of this step's answer, for later steps that use it."""
     uses: Mapping[str, str] = field(default_factory=dict)
     """Where such values belong, by the step that binds them: dotted path in `body` (lists by number), or in the record
     of entry.put."""
     after: tuple[str, ...] = ()
     """Ids of steps that must have succeeded before."""
-    undoes: str | None = None
-    """Runs only when the step with this id was refused by the server, and instead of the steps after it."""
     effect: str = ""
     """What this does, in words for people."""

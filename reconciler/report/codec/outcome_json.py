@@ -3,63 +3,65 @@ three values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated, Any
 
-from reconciler.changes.events import Failed, Finished, InDoubt, Skipped, Strayed
-from reconciler.model.wire.steps import Step
-from reconciler.report.codec.json import diagnostic_data, json_text
+from reconciler.changes.events import Done, Failed, Finished, InDoubt, NotStarted, Skipped
+from reconciler.model.diagnostic import Diagnostic
+from reconciler.model.shape import ALWAYS, AddressText, Count, format_of
+from reconciler.report.codec.json import json_text
+from reconciler.report.codec.schema import published
+from reconciler.report.codec.shape import data_of
 
 FORMAT = 1
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeReport:
+    """What one apply did, what it could not do and why, and what it did not begin."""
+
+    format: Annotated[int, ALWAYS, format_of(FORMAT)] = FORMAT
+    """Version of this contract. If you do not know the number, stop reading."""
+    topology: str
+    """Name of the topology."""
+    exit_code: Count
+    """The exit code of the command."""
+    as_wanted: tuple[AddressText, ...]
+    """Addresses for which a saved plan had nothing left to do."""
+    done: tuple[Done, ...]
+    """Steps that were carried out and verified."""
+    failed: tuple[Failed, ...]
+    """Steps that were not carried out, or had another result than predicted."""
+    in_doubt: tuple[InDoubt, ...]
+    """Steps that were sent, but it is unknown whether they happened."""
+    skipped: tuple[Skipped, ...]
+    """Steps that were not begun, because one before them did not succeed."""
+    not_started: tuple[NotStarted, ...]
+    """Steps that were not due yet when the run was stopped."""
+    warnings: tuple[Diagnostic, ...]
+    """Problems that are about no step."""
+    stopped: str | None = None
+    """Why the run ended early. A missing key: it ran to its end."""
+
+
 def outcome_json(finished: Finished, **said: Any) -> str:
-    """Return the outcome by `apply.schema.json`; `said` is what `outcome_data` takes."""
-    return json_text(outcome_data(finished, **said))
+    """Return the outcome by `apply.schema.json`; `said` is what `outcome_report` takes."""
+    return json_text(data_of(outcome_report(finished, **said)))
 
 
-def outcome_data(
-    finished: Finished,
-    *,
-    topology: str,
-    exit_code: int,
-    as_wanted: Iterable[str] = (),
-) -> dict[str, Any]:
-    """Return the outcome as data. `as_wanted` are addresses for which a saved plan had nothing left to do."""
-    data: dict[str, Any] = {
-        "format": FORMAT,
-        "topology": topology,
-        "exit_code": exit_code,
-        "as_wanted": list(as_wanted),
-        "done": [_step(one.step) for one in finished.done],
-        "failed": [_failed(one) for one in finished.failed],
-        "in_doubt": [_doubt(one) for one in finished.in_doubt],
-        "skipped": [_skipped(one) for one in finished.skipped],
-        "not_started": [_step(one.step) for one in finished.not_started],
-        "warnings": [diagnostic_data(one) for one in (*finished.left_alone, *finished.warnings)],
-    }
-    return data if finished.stopped is None else {**data, "stopped": finished.stopped}
+def outcome_report(
+    finished: Finished, *, topology: str, exit_code: int, as_wanted: Iterable[str] = ()
+) -> OutcomeReport:
+    """Return the outcome as a report. `as_wanted` are addresses for which a saved plan had nothing left to do."""
+    return OutcomeReport(
+        topology=topology, exit_code=exit_code, as_wanted=tuple(as_wanted), done=finished.done, failed=finished.failed,
+        in_doubt=finished.in_doubt, skipped=finished.skipped, not_started=finished.not_started,
+        warnings=(*finished.left_alone, *finished.warnings), stopped=finished.stopped,
+    )  # fmt: skip
 
 
-def _step(step: Step) -> dict[str, Any]:
-    return {"id": step.id, "address": step.address, "call": step.call.value, "on": list(step.on)}
-
-
-def _failed(failed: Failed) -> dict[str, Any]:
-    strayed = [_strayed(one) for one in failed.strayed]
-    said = {**_step(failed.step), "reason": diagnostic_data(failed.reason), "nothing_done": failed.nothing_done}
-    return {**said, "strayed": strayed} if strayed else said
-
-
-def _doubt(doubt: InDoubt) -> dict[str, Any]:
-    return {**_step(doubt.step), "reason": diagnostic_data(doubt.reason)}
-
-
-def _skipped(skipped: Skipped) -> dict[str, Any]:
-    return {**_step(skipped.step), "because": skipped.because}
-
-
-def _strayed(one: Strayed) -> Mapping[str, Any]:
-    """An absent value is a missing key, as in plans."""
-    values = {"planned": one.planned, "now": one.now, "wanted": one.wanted}
-    return {"path": one.path, **{name: value for name, value in values.items() if value is not None}}
+def outcome_schema() -> str:
+    """Return the text of `apply.schema.json`."""
+    about = "What one apply did, what it could not do and why, and what it did not begin."
+    return published("reconciler apply", about, OutcomeReport)

@@ -4,11 +4,10 @@ by."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from reconciler.changes.rehearsal import Experience, Foresight, Missing, Probe
-from reconciler.model.resource import Json
+from reconciler.changes.rehearsal import Experience, Foresight, Probe
 from reconciler.report.words.names import named
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.table import table
@@ -193,28 +192,3 @@ def _pairs(pairs: Sequence[tuple[str, str]], paper: Paper) -> list[str]:
     if max(map(columns, lines)) <= paper.width:
         return lines
     return [line for name, why in pairs for line in paper.wrapped(f"{name}: {why}" if why else name, 2)]
-
-
-def probe_data(probe: Probe) -> Mapping[str, Json]:
-    """Return the result for tools: every difference by itself, also those that follow from others."""
-    return {
-        "foretold": not probe.unforetold,
-        "operations": probe.operations,
-        "objects": list(probe.objects),
-        "messages": probe.messages,
-        "consented": list(probe.consented),
-        "felt": [_felt(one) for one in probe.felt],
-        "unshown": [{"address": one.address, "code": one.code, "message": one.message} for one in probe.unshown],
-        "unplayed": [_missing(one) for one in probe.unplayed],
-    }
-
-
-def _felt(one: Experience) -> Mapping[str, Json]:
-    return {
-        "address": one.address, "operation": one.operation, "side": one.side.value, "before": one.before, "after": one.after,
-        "foresight": one.foresight.value, "codes": list(one.codes), "reason": one.reason,
-    }  # fmt: skip
-
-
-def _missing(one: Missing) -> Mapping[str, Json]:
-    return {"what": one.what, "why": one.why}

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from reconciler.changes.recount import most
-from reconciler.engine.bindings import BINDS, Bind, passed, sourced, told_of_source
+from reconciler.engine.bindings import BINDS, passed, sourced, told_of_source
 from reconciler.model.resource import Json
 from reconciler.model.waits import waiting
-from reconciler.model.wire.steps import Step
+from reconciler.model.wire.steps import Bind, Step
 from reconciler.server.read import lost_answers as settled
 from reconciler.server.read.queues import OVERTAKEN, has_moved, is_gone, is_rewound, look, message
 from reconciler.server.run import problems

@@ -11,9 +11,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from reconciler.engine.bindings import BINDS, Bind, filled
+from reconciler.engine.bindings import BINDS, filled
 from reconciler.model.resource import Config, Json
-from reconciler.model.wire.steps import Call, Step
+from reconciler.model.wire.steps import Bind, Call, Step
 from reconciler.server.read import lost_answers as settled
 from reconciler.server.run import entry_steps, gates, problems, queue_steps
 from reconciler.server.run.handling import (

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from reconciler.model.shape import As
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actor:
@@ -13,12 +15,23 @@ class Actor:
     at: str
     """When the server answered it, by its own clock."""
     request: str
-    """The API subject."""
+    """The API subject of the request."""
     client: str = ""
     """The name that the client gave itself, otherwise its language and version."""
     user: str = ""
+    """Name of the user."""
     account: str = ""
+    """The account of the user."""
     host: str = ""
+    """The address that it came from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownActor:
+    """Nobody can be named."""
+
+    unknown: str
+    """Why the author is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,3 +40,12 @@ class Attribution:
 
     actor: Actor | None = None
     unknown: str = ""
+
+    @property
+    def author(self) -> Actor | UnknownActor:
+        """The actor, or why there is none."""
+        return self.actor or UnknownActor(unknown=self.unknown)
+
+
+Author = As(Actor | UnknownActor, lambda by: by.author)
+"""How reports show an attribution."""

@@ -1,0 +1,91 @@
+"""What an object is like, as JSON Schema 2020-12: strict, and with the meaning of each key."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from reconciler.model.docstrings import inherited
+from reconciler.model.shape import NEVER, Like
+from reconciler.report.codec.shape import Data, JsonKey, Sort, inline_type, marked, members, sort_of
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def published(title: str, about: str, whole: type, **more: Data) -> str:
+    """Return the schema of a whole document as it is published; `more` are keywords for single keys of it."""
+    parts: Data = {}
+    body = object_schema(whole, parts)
+    for key, keywords in more.items():
+        body["properties"][key] |= keywords
+    said = {"$schema": DRAFT, "title": title, "description": about, **body, "$defs": dict(sorted(parts.items()))}
+    return json.dumps(said, indent=2, ensure_ascii=False) + "\n"
+
+
+def object_schema(owner: Any, parts: Data) -> Data:
+    """Return what an object of this type is like, strictly: these keys and no others. What it refers to goes into
+    `parts`."""
+    properties, required = {}, []
+    for one, said in _documented(owner):
+        properties[one.key] = value_schema(one.hint, parts) | ({"description": said} if said else {})
+        if one.is_required or one.default is NEVER:
+            required.append(one.key)
+    return {"type": "object", "properties": properties, "required": sorted(required), "additionalProperties": False}
+
+
+def _documented(owner: Any) -> Iterator[tuple[JsonKey, str]]:
+    """The keys, with those of inline values, and what each means; empty where its type says it."""
+    texts = inherited(owner)
+    for one in members(owner):
+        if one.is_inline:
+            yield from _documented(inline_type(one.hint))
+        elif one.is_computed:
+            yield one, " ".join((getattr(owner, one.attribute).__doc__ or "").split())
+        else:
+            yield one, texts.get(one.attribute, "")
+
+
+def value_schema(hint: Any, parts: Data) -> Data:
+    """Return what a value of this type is like."""
+    sort, inner = sort_of(hint)
+    keywords = {name: value for one in marked(hint)[1] if isinstance(one, Like) for name, value in one.keywords.items()}
+    return {**_SORTS[sort](parts, *inner), **keywords}
+
+
+_PLAIN: Mapping[Any, Data] = {
+    Any: {"not": {"type": "null"}},
+    str: {"type": "string"},
+    bool: {"type": "boolean"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+}
+_SORTS: Mapping[Sort, Callable[..., Data]] = {
+    Sort.OTHER: lambda parts, other: value_schema(other.type, parts),
+    Sort.OPTIONAL: lambda parts, some: value_schema(some, parts),
+    Sort.UNION: lambda parts, *objects: {"oneOf": [object_schema(one, parts) for one in objects]},
+    Sort.CHOICE: lambda _, *texts: {"enum": [*texts]},
+    Sort.MAPPING: lambda parts, value: _mapping(value, parts),
+    Sort.ARRAY: lambda parts, item, *_: {"type": "array", "items": _item(item, parts)},
+    Sort.ENUM: lambda _, enum: {"enum": [one.value for one in enum]},
+    Sort.OBJECT: lambda parts, owner: ref(owner, parts),
+    Sort.PLAIN: lambda _, plain: dict(_PLAIN[plain]),
+}
+
+
+def _mapping(value: Any, parts: Data) -> Data:
+    return {"type": "object", **({} if value is Any else {"additionalProperties": value_schema(value, parts)})}
+
+
+def _item(hint: Any, parts: Data) -> Data:
+    """An item that may be missing is null, for what follows it must keep its place."""
+    found = value_schema(hint, parts)
+    return {**found, "type": [found["type"], "null"]} if sort_of(hint)[0] is Sort.OPTIONAL else found
+
+
+def ref(owner: Any, parts: Data) -> Data:
+    """Return a reference to this type, which is described in `parts`."""
+    if owner.__name__ not in parts:
+        parts[owner.__name__] = {}  # it may refer to itself
+        parts[owner.__name__] = object_schema(owner, parts)
+    return {"$ref": f"#/$defs/{owner.__name__}"}

@@ -1,0 +1,214 @@
+"""Objects as JSON: the writer, the reader and the published schema, all made of the type that holds the data.
+
+`model/shape.py` says how a type says more than its attributes do; this module finds the keys of an object and writes it,
+`reading` reads it back, `schema` describes it. Each is compiled once, at the first use of a type, since a plan holds
+thousands of objects of a few types.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date, datetime
+from enum import Enum, auto
+from functools import cache
+from operator import attrgetter
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel
+
+from reconciler.model.resource import Address
+from reconciler.model.shape import NEVER, AddressText, As, Computed, KeyMark, Like, Name, VersionText
+from reconciler.model.wire.version import Version
+
+Data = dict[str, Any]
+Convert = Callable[[Any], Any]
+
+
+class JsonKey(NamedTuple):
+    """A key of an object."""
+
+    key: str
+    attribute: str
+    hint: Any
+    default: Any = NEVER
+    """The value that a missing key means; NEVER: the key is always there."""
+    is_required: bool = True
+    """No object can be made without it."""
+    is_inline: bool = False
+    is_computed: bool = False
+
+
+@cache
+def members(owner: Any) -> tuple[JsonKey, ...]:
+    """Return the keys of an object of this type, in order."""
+    hints = get_type_hints(owner, include_extras=True)
+    found = [one for name, default in _attributes(owner) if (one := _member(name, hints[name], default))]
+    for name, computed in _computed(owner):
+        hint = get_type_hints(getattr(owner, name).fget, include_extras=True)["return"]
+        place = next((at + 1 for at, other in enumerate(found) if other.key == computed.after), 0)
+        found.insert(place, JsonKey(computed.key, name, hint, computed.default, is_required=False, is_computed=True))
+    return tuple(found)
+
+
+def _attributes(owner: Any) -> Iterator[tuple[str, Any]]:
+    if is_a(owner, BaseModel):
+        yield from ((name, NEVER if one.is_required() else one.default) for name, one in owner.model_fields.items())
+    elif dataclasses.is_dataclass(owner):
+        for one in dataclasses.fields(owner):
+            made = one.default_factory() if one.default_factory is not dataclasses.MISSING else one.default
+            yield one.name, NEVER if made is dataclasses.MISSING else made
+    else:
+        yield from ((name, owner._field_defaults.get(name, NEVER)) for name in owner._fields)
+
+
+def _member(name: str, hint: Any, default: Any) -> JsonKey | None:
+    marks = marked(hint)[1]
+    if KeyMark.UNWRITTEN in marks:
+        return None
+    key = next((one.key for one in marks if isinstance(one, Name)), name.removesuffix("_"))
+    said = NEVER if KeyMark.ALWAYS in marks or KeyMark.INLINE in marks else default
+    return JsonKey(key, name, hint, said, default is NEVER, KeyMark.INLINE in marks)
+
+
+def _computed(owner: type) -> Iterator[tuple[str, Computed]]:
+    for name, value in vars(owner).items():
+        if isinstance(value, property) and (one := value.fget and vars(value.fget).get("computed")):
+            yield name, one
+
+
+class Sort(Enum):
+    """What is done with a value depends on the sort of its type."""
+
+    OTHER = auto()
+    """Written as one of another type."""
+    OPTIONAL = auto()
+    UNION = auto()
+    """Of objects."""
+    CHOICE = auto()
+    """One of these texts."""
+    MAPPING = auto()
+    ARRAY = auto()
+    ENUM = auto()
+    OBJECT = auto()
+    PLAIN = auto()
+    """JSON has it as it is."""
+
+
+AS_TEXT: Mapping[Any, As] = {
+    Address: As(AddressText, str, Address.parse),
+    Version: As(VersionText, str, Version.parse),
+    date: As(Annotated[str, Like(format="date")], date.isoformat, date.fromisoformat),
+    datetime: As(Annotated[str, Like(format="date-time")], datetime.isoformat, datetime.fromisoformat),
+}
+"""Values that JSON has as text."""
+
+
+def sort_of(hint: Any) -> tuple[Sort, tuple[Any, ...]]:
+    """Return the sort of a type, and what it is made of."""
+    bare, marks = marked(hint)
+    origin, inner = get_origin(bare), get_args(bare)
+    if other := next((one for one in marks if isinstance(one, As)), AS_TEXT.get(bare)):
+        found: tuple[Sort, tuple[Any, ...]] = Sort.OTHER, (other,)
+    elif origin in (Union, types.UnionType):
+        some = tuple(part for part in inner if part is not type(None))
+        found = (Sort.UNION if len(some) > 1 else Sort.OPTIONAL), some
+    elif origin is Literal:
+        found = Sort.CHOICE, inner
+    elif is_a(origin, Mapping):
+        found = Sort.MAPPING, inner[1:]
+    elif is_a(origin, Sequence):
+        found = Sort.ARRAY, inner
+    elif is_a(bare, Enum):
+        found = Sort.ENUM, (bare,)
+    else:
+        is_object = dataclasses.is_dataclass(bare) or hasattr(bare, "_fields") or is_a(bare, BaseModel)
+        found = (Sort.OBJECT if is_object else Sort.PLAIN), (bare,)
+    return found
+
+
+def marked(hint: Any) -> tuple[Any, tuple[Any, ...]]:
+    """Return a type and its marks."""
+    if get_origin(hint) is not Annotated:
+        return hint, ()
+    bare, *marks = get_args(hint)
+    return bare, tuple(marks)
+
+
+def is_a(hint: Any, kind: type) -> bool:
+    """Is it a class of this kind?"""
+    return isinstance(hint, type) and issubclass(hint, kind)
+
+
+def inline_type(hint: Any) -> Any:
+    """Return the type whose keys an inline value has."""
+    sort, (one, *_) = sort_of(hint)
+    return one.type if sort is Sort.OTHER else one
+
+
+def data_of(value: Any) -> Data:
+    """Return an object as plain data: what equals its default is a missing key."""
+    kind: Any = type(value)
+    return _object_writer(kind)(value)
+
+
+@cache
+def _object_writer(owner: Any) -> Callable[[Any], Data]:
+    if is_a(owner, BaseModel):
+        return lambda value: dict(value.model_dump(mode="json", exclude_unset=True, by_alias=True))
+    keys = [
+        (one.key, attrgetter(one.attribute), _writer(one.hint), one.default, one.is_inline) for one in members(owner)
+    ]
+
+    def write(value: Any) -> Data:
+        data: Data = {}
+        for key, of, convert, default, is_inline in keys:
+            found = of(value)
+            if found is default or found == default:
+                continue
+            said = found if convert is None else convert(found)
+            if said == default:  # what is written of it says no more: units of fields that have none
+                continue
+            if is_inline:
+                data.update(said)
+            else:
+                data[key] = said
+        return data
+
+    return write
+
+
+def _writer(hint: Any) -> Convert | None:
+    """None: as it is."""
+    sort, inner = sort_of(hint)
+    return _WRITERS[sort](*inner)
+
+
+_WRITERS: Mapping[Sort, Callable[..., Convert | None]] = {
+    Sort.OTHER: lambda other: _after(other.write, _writer(other.type)),
+    Sort.OPTIONAL: lambda some: _unless_none(_writer(some)),
+    Sort.UNION: lambda *_: data_of,
+    Sort.CHOICE: lambda *_: None,
+    Sort.MAPPING: lambda value: _each_value(_writer(value)),
+    Sort.ARRAY: lambda item, *_: _each_item(_writer(item)),
+    Sort.ENUM: lambda _: attrgetter("value"),
+    Sort.OBJECT: _object_writer,
+    Sort.PLAIN: lambda _: None,
+}
+
+
+def _after(first: Convert, second: Convert | None) -> Convert:
+    return first if second is None else lambda value: second(first(value))
+
+
+def _unless_none(convert: Convert | None) -> Convert | None:
+    return convert and (lambda value: None if value is None else convert(value))
+
+
+def _each_item(convert: Convert | None) -> Convert:
+    return list if convert is None else lambda values: [convert(one) for one in values]
+
+
+def _each_value(convert: Convert | None) -> Convert:
+    return dict if convert is None else lambda values: {name: convert(one) for name, one in values.items()}
