@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import operator
 import unicodedata
 from collections.abc import Callable
@@ -26,7 +27,7 @@ from reconciler.model.records import Owned
 from reconciler.model.wire.snapshot import Target
 from reconciler.model.wire.steps import Call, Step
 from reconciler.model.wire.version import Version
-from reconciler.report.codec.json import plan_json
+from reconciler.report.codec.json import _escaped, json_text, plan_json
 from reconciler.report.codec.outcome_json import outcome_schema
 from reconciler.report.codec.plan_reading import plan_from_json
 from tests.report.golden import same_as_golden
@@ -170,3 +171,19 @@ def test_an_absent_value_is_a_missing_key() -> None:
 def test_what_is_not_a_plan_is_refused_with_the_reason(broken: str, why: str) -> None:
     with pytest.raises(CannotContinue, match=why):
         plan_from_json(broken)
+
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(st.characters(codec=None)) | st.just("NaN"),
+    lambda inside: st.lists(inside) | st.dictionaries(st.text(), inside),
+)
+
+
+@given(data=st.dictionaries(st.text(), PLAIN))
+def test_text_that_is_written_fast_is_the_text_that_python_writes(data: dict[str, Any]) -> None:
+    assert json_text(data) == _escaped(json.dumps(data, indent=2, ensure_ascii=False)) + "\n"
+
+
+def test_a_number_that_json_lacks_is_written_by_nobody() -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        json_text({"a": math.inf})

@@ -6,6 +6,13 @@ from tests.sabotage.act import Act
 
 FORMATS = (
     Act(
+        name="a number that JSON lacks is written into a report",
+        file="reconciler/report/codec/json.py",
+        before="    if any(one in text for one in _LACKING):",
+        after="    if text in _LACKING:",
+        seen_by=("tests/report/test_json.py",),
+    ),
+    Act(
         name="a gate does not say what it waits for",
         file="reconciler/server/run/gates.py",
         before="                    wait.what = seen.why",
