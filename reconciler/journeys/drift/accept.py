@@ -190,7 +190,9 @@ def _no_longer_following(
         return {
             name: in_units(value, about(kind.fields, name))
             for name, value in kind.render(live).items()
-            if name not in rest and settled.get(name) != live.config.get(name) == desired.config.get(name)
+            if name in kind.spec.model_fields
+            and name not in {*rest, *desired.terms.unmanaged}
+            and settled.get(name) != live.config.get(name) == desired.config.get(name)
         }
     return {}
 
