@@ -8,6 +8,7 @@ interrupted and finished like every replacement. The reason of the entry is the 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -79,22 +80,32 @@ def _arriving(
 
 
 def left_behind(changes: Mapping[Address, Change], registry: Registry) -> Iterator[tuple[Address, Change]]:
-    """Orphans beside something new that is declared alike, with the entry in `moved` that says it is the same
-    object."""
+    """Orphans beside something new that is declared alike, with the entry in `moved` that says it is the same object. One
+    that was renamed or replaced before needs to be no more than alone beside the only new one: a revert takes back more."""
     orphans = [one for one in changes.values() if one.action is Action.ORPHAN and registry.of(one.address).renames]
+    beside = Counter(_place(one.address) for one in orphans)
     made: dict[object, list[Address]] = {}
     for new in changes.values() if orphans else ():
         if new.action is Action.CREATE and new.desired:
             made.setdefault(_likeness(new.desired), []).append(new.address)
+            made.setdefault(_place(new.address), []).append(new.address)
     for orphan in orphans:
         alike = made.get(_likeness(_as_said(orphan.live, orphan.owned)), ()) if orphan.live else ()
-        if len(alike) == 1 and not orphan.reason:
-            entry = moved_entry(orphan.address, alike[0])
+        is_alone = beside[_place(orphan.address)] == 1 and orphan.owned and orphan.owned.start  # it was moved before
+        others = made.get(_place(orphan.address), ()) if is_alone else ()
+        found = alike if len(alike) == 1 else others
+        if len(found) == 1 and not orphan.reason:
+            entry = moved_entry(orphan.address, found[0])
             reason = (
-                f"{alike[0]} is new and declared alike. If it is this one under a new name, write `{entry}` at the top "
-                "level of the file: it then keeps its position, if the server knows it"
+                f"{found[0]} is new{' and declared alike' if alike else ''}. If it is this one under a new name, write `{entry}` at "
+                "the top level of the file: it then keeps its position, if the server knows it"
             )
             yield orphan.address, replace(orphan, reason=reason)
+
+
+def _place(address: Address) -> object:
+    """Equal for two resources of one kind under the same parent."""
+    return address.kind, address.names[:-1]
 
 
 def _as_said(live: Resource, owned: Owned | None) -> Resource:

@@ -64,7 +64,7 @@ STEPS = (
     Act(
         name="a consumer renamed without an entry is not told of it",
         file="reconciler/engine/moves.py",
-        before="len(alike) == 1 and not orphan.reason",
+        before="len(found) == 1 and not orphan.reason",
         after="not alike and orphan.reason",
         seen_by=("tests/core/test_moves.py",),
     ),

@@ -189,6 +189,20 @@ RULES = (
         seen_by=("tests/groups/test_plan_members.py",),
     ),
     Act(
+        name="a rename that is reverted with more beside it is told of no entry",
+        file="reconciler/engine/moves.py",
+        before="found = alike if len(alike) == 1 else others",
+        after="found = alike",
+        seen_by=("tests/e2e/test_splitting.py",),
+    ),
+    Act(
+        name="subjects that a transform numbers are said to get no number",
+        file="reconciler/kinds/across/groups.py",
+        before="lost = [outside(s, [src] if collide(s, src) else []) for s in lost]",
+        after="lost = [*lost]",
+        seen_by=(says("XX555"),),
+    ),
+    Act(
         name="a stream under a new name gets no hint at moved",
         file="reconciler/kinds/across/subjects.py",
         before="there is None or there.action is not Action.ORPHAN",

@@ -146,7 +146,7 @@ reconciler: 1
 topology: orders
 streams:
   ORDERS:
-    subjects: [orders.>]
+    subjects: [orders.*.*]
     subject_transform: {src: "orders.*.*", dest: "{{partition(6,1)}}.orders.{{wildcard(1)}}.{{wildcard(2)}}"}
     groups:
       billing:

@@ -16,9 +16,9 @@ from reconciler.changes.view import View
 from reconciler.kinds.afterwards.readers import consuming, static_groups, stored_afterwards
 from reconciler.kinds.afterwards.streams import GONE, afterwards
 from reconciler.kinds.effects.dependants import consumers
-from reconciler.kinds.fields.words import consent_to
+from reconciler.kinds.fields.words import consent_to, outside
 from reconciler.kinds.group_records.group_record import PRIORITY_GROUP
-from reconciler.kinds.subjects.subjects import is_subset
+from reconciler.kinds.subjects.subjects import collide, is_subset
 from reconciler.kinds.subjects.transforms import partition_call
 from reconciler.model.resource import Address, Config
 
@@ -226,7 +226,9 @@ def unpartitioned_subjects(change: Change, view: View) -> Found:
     lost = [one for one in stored if not _may_be_numbered(one)]
     if (transform := _transform(stream, view)) and _partitions(transform) is not None:
         subjects = afterwards(view).streams[stream].get("subjects") or ()
-        lost += [s for s in subjects if not is_subset(s, transform.get("src") or ">") and s not in lost]
+        src = transform.get("src") or ">"
+        lost += [s for s in subjects if not is_subset(s, src) and s not in lost]
+        lost = [outside(s, [src] if collide(s, src) else []) for s in lost]
     elif len(lost) < len(stored):
         return None  # publishers number the messages for the group themselves
     if not lost:

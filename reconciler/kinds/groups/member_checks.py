@@ -30,7 +30,9 @@ def absent(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
     for member in group.members:
         if member.info is None and group.queue is not None and member.partitions:
             yield warning(
-                "GR140", group.address, f"member {member.name} has no consumer: no instance of it runs{_waiting(group, member, evidence)}",
+                "GR140", group.address,
+                f"member {member.name} has no consumer: no instance of it runs{_waiting(group, member, evidence)}"
+                + ("" if group.is_elastic else ". One that starts gets all that is stored in its partitions, processed before or not"),
                 f"start an instance of {member.name}"
                 + (", or remove it from the members: the others get its partitions" if group.is_elastic else ""),
             )  # fmt: skip

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from reconciler.kinds.elastic_group.derived import NET, TAKING_IN, deviations, replicas_behind
-from reconciler.kinds.fields.words import in_words, some
+from reconciler.kinds.fields.words import in_words, outside, some
 from reconciler.kinds.group_records.group_rules import migrating
 from reconciler.kinds.groups.finding import Evidence, error, note, warning
 from reconciler.kinds.groups.model import Group
 from reconciler.kinds.groups.places import patterns
 from reconciler.kinds.groups.writer import of_queue, wanted_sources
 from reconciler.kinds.stream_config.stream_config import FIELD_INFOS
-from reconciler.kinds.subjects.subjects import is_subset
+from reconciler.kinds.subjects.subjects import collide, is_subset
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.resource import Json
 
@@ -126,10 +126,16 @@ def transform(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
             + ("nobody consumes the highest ones" if found[0].partitions > group.partitions else "some members idle"),
             f"recreate the group with max_members {found[0].partitions}, in a planned stop",
         )  # fmt: skip
-    if bare := [subject for subject in config.get("subjects") or () if not is_subset(subject, found[0].filter)]:
+    covered = found[0].filter
+    bare = [
+        outside(subject, [covered] if collide(subject, covered) else [])
+        for subject in config.get("subjects") or ()
+        if not is_subset(subject, covered)
+    ]
+    if bare:
         yield error(
             "GR126", group.address,
-            f"the transform `{found[0].filter}` of {group.stream} does not cover {', '.join(bare[:5])}: these are stored "
+            f"the transform `{covered}` of {group.stream} does not cover {', '.join(bare[:5])}: messages there are stored "
             "without a partition number, and no member ever gets them",
             "widen the transform's src, or move those subjects to a stream of their own",
         )  # fmt: skip
