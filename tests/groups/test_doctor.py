@@ -200,6 +200,18 @@ def test_of_a_queue_whose_settings_were_edited_nobody_fears_for_its_keys(account
     ]
 
 
+def test_the_tools_own_start_sequence_is_not_counted_among_what_somebody_edited(account: Account) -> None:
+    async def look(js: JetStream) -> list[Diagnostic]:
+        await making.elastic(js)
+        await remade(sources=[source(opt_start_seq=7)], max_msgs=100)(js)
+        return await findings(js)
+
+    found = {one.code: one for one in talk(account, look)}
+    assert "other limits than its record: max_msgs is 100. " in found["GR122"].message
+    assert "still has the start sequence 7 " in found["GR123"].message
+    assert (found["GR123"].fix or "").startswith("set right first what else differs (max_msgs); then apply once more")
+
+
 STATICALLY: dict[str, tuple[str, dict[str, Any]]] = {
     "other number": ("GR124", {"subject_transform": {"src": "j.*", "dest": "{{partition(8,1)}}.j.{{wildcard(1)}}"}}),
     "no transform": ("GR125", {"subject_transform": None}),

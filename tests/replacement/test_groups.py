@@ -185,6 +185,22 @@ def test_who_applies_is_told_that_the_new_queue_still_waits_for_a_message(accoun
     played(account, tmp_path, story)
 
 
+def test_its_start_sequence_is_told_apart_from_what_somebody_edits_meanwhile(account: Account, tmp_path: Path) -> None:
+    async def story(group: Group) -> None:
+        done(await group.js.request("STREAM.PURGE.S-g"))
+        async for _event in apply(await group.plan(group.wanted), group.js):
+            pass
+        config = done(await group.js.read("STREAM.INFO.S-g"))["config"]
+        done(await group.js.request("STREAM.UPDATE.S-g", {**config, "max_age": 3_600_000_000_000}))
+        planned = await group.plan(group.wanted)
+        (change,) = [one for one in planned.plan.changes if str(one.address) == "elastic_group/S/g"]
+        said = {verdict.code: verdict.message for verdict in change.verdicts}
+        assert "its stream S-g like this: max_age differs." in said["EG320"]
+        assert said["EG321"] == "stream S-g still has the start sequence 11 of S, with which it was recreated"
+
+    played(account, tmp_path, story)
+
+
 @pytest.mark.parametrize("after", range(1, NOTED + 1))
 def test_not_wanted_any_more_while_the_old_queue_is_there_the_group_is_as_it_was(
     account: Account, tmp_path: Path, after: int

@@ -293,6 +293,22 @@ GROUPS = (
         after='"discard") == "older"\n',
         seen_by=("tests/groups/test_doctor.py",),
     ),
+    Act(
+        name="the doctor counts the start sequence of a recreated queue among what somebody edited",
+        file="reconciler/kinds/groups/queue_checks.py",
+        before="deviations(without_its_start(live, legacy=bool(group.record.legacy)), group",
+        after="deviations(live, group",
+        seen_by=("tests/groups/test_doctor.py",),
+    ),
+    Act(
+        name="a plan counts the start sequence of a recreated queue among what somebody edited",
+        file="reconciler/kinds/elastic_group/queue_rules.py",
+        before="    message, fix = _told(name, queue, ",
+        after='    message, fix = _told(name, info["config"], ',
+        seen_by=(
+            "tests/replacement/test_groups.py::test_its_start_sequence_is_told_apart_from_what_somebody_edits_meanwhile",
+        ),
+    ),
 )
 
 ACTS = (*FIELDS, *FILES, *GROUPS)

@@ -60,6 +60,12 @@ def bare(config: Config) -> Config:
     return {**config, "sources": origins}
 
 
+def without_its_start(config: Config, *, legacy: bool) -> Config:
+    """The queue without the start sequence that a recreation leaves. No group with a record of an earlier version was
+    ever recreated, so somebody else set its start."""
+    return bare(config) if start(config) and not legacy else config
+
+
 def transforms(group: Config) -> list[dict[str, str]]:
     """One for each partitioning filter, in the record's order; without any, everything is partitioned by the whole
     subject."""

@@ -33,8 +33,14 @@ def group_resuming(change: Change, view: View) -> Found:
     if info is None or live is None or live.state["broken"] or live.state["legacy"]:
         return None
     point, name = derived.start(info["config"]), recreate.name(change)
-    if not point or not derived.fits(info["config"], change.address.stream, live.config):
+    if not point:
         return None
+    if not derived.fits(info["config"], change.address.stream, live.config):
+        return Finding(
+            outcome=Outcome.WARNS,
+            message=f"stream {name} still has the start sequence {point} of {change.address.stream}, with which it was recreated",
+            fix="set right what else differs (EG320); after that, an apply removes it",
+        )
     if info["state"].get("last_seq"):
         message = (
             f"stream {name} has resumed at message {point} of {change.address.stream}; this removes its start sequence"
@@ -62,9 +68,10 @@ def queue_differs(change: Change, view: View) -> Found:
     live = change.live
     if info is None or live is None or live.state["broken"]:
         return None
-    if not derived.deviations(_settled(info["config"], live), change.address.stream, live.config):
+    queue = derived.without_its_start(info["config"], legacy=live.state["legacy"])
+    if not derived.deviations(queue, change.address.stream, live.config):
         return _another_window(name, info["config"], view)
-    message, fix = _told(name, info["config"], change.address, live)
+    message, fix = _told(name, queue, change.address, live)
     return Finding(outcome=Outcome.WARNS, message=message, fix=fix)
 
 
@@ -73,17 +80,11 @@ def adrift(change: Change, view: View) -> Iterator[FieldChange]:
     info, live = recreate.queue(change, view), change.live
     if info is None or live is None or live.state["broken"] or QUEUE in live.config:
         return
-    stream, queue = change.address.stream, _settled(info["config"], live)
+    stream, queue = change.address.stream, derived.without_its_start(info["config"], legacy=live.state["legacy"])
     if QUEUE in change.terms.unmanaged or derived.maker(queue, stream, live.config) is not None:
         return
     said, differing = FieldInfo(left_out="in order"), derived.deviations(queue, stream, live.config)
     yield FieldChange(path=QUEUE, live=_differ(differing), field_class=FieldClass.DRIFTED, info=said, filled=AS_NEEDED)
-
-
-def _settled(queue: Config, live: Resource) -> Config:
-    """The queue without the start sequence that a recreation leaves. No group with a record of an earlier version was
-    ever recreated, so somebody else set its start."""
-    return derived.bare(queue) if derived.start(queue) and not live.state["legacy"] else queue
 
 
 def _differ(fields: Sequence[str]) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from reconciler.kinds.elastic_group.derived import NET, TAKING_IN, deviations, replicas_behind
+from reconciler.kinds.elastic_group.derived import NET, TAKING_IN, deviations, replicas_behind, start, without_its_start
 from reconciler.kinds.fields.words import in_words, outside, some
 from reconciler.kinds.group_records.group_rules import migrating
 from reconciler.kinds.groups.finding import Evidence, error, note, warning
 from reconciler.kinds.groups.model import Group
 from reconciler.kinds.groups.places import patterns
-from reconciler.kinds.groups.writer import of_queue, wanted_sources
+from reconciler.kinds.groups.writer import of_queue
 from reconciler.kinds.stream_config.stream_config import FIELD_INFOS
 from reconciler.kinds.subjects.subjects import collide, is_subset
 from reconciler.model.diagnostic import Diagnostic
@@ -20,7 +20,7 @@ LIMITS = ("max_msgs", "max_bytes")
 FAR_BEHIND = 100
 """How many messages behind the source are worth a finding, if they are at least a tenth of what the source holds."""
 REMOVING = {"max_age", "max_msgs_per_subject", "discard"}
-NEVER = "never edit its stream in place, which imports messages twice or drops some"
+NEVER = "never edit its sources, subjects or transforms in place, which imports messages twice or drops some"
 
 
 def missing(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
@@ -45,11 +45,12 @@ def differs(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     if not group.is_elastic or group.queue is None or group.record.broken:
         return
     live = group.queue["config"]
-    if not (differing := deviations(live, group.stream, group.config)):
+    differing = deviations(without_its_start(live, legacy=bool(group.record.legacy)), group.stream, group.config)
+    if start(live) and not group.record.legacy:
+        yield _start_left(group, differing)
+    if not differing:
         return
-    if _keeps_its_start(group, differing):
-        yield _start_left(group)
-    elif of_queue(group) == NET:
+    if of_queue(group) == NET:
         yield note(
             "GR121", group.address,
             f"{group.queue_name} is in the form of {NET}: the reference would not write {', '.join(differing)} like this. "
@@ -89,19 +90,14 @@ def _shown(field: str, live: Mapping[str, Json]) -> str:
     return in_words(live.get(field, info.default), info.unit)
 
 
-def _keeps_its_start(group: Group, differing: list[str]) -> bool:
-    live: list[dict[str, Json]] = (group.queue or {}).get("config", {}).get("sources") or []
-    bare = [{key: value for key, value in item.items() if key != "opt_start_seq"} for item in live]
-    return differing == ["sources"] and bare == wanted_sources(group)
-
-
-def _start_left(group: Group) -> Diagnostic:
-    start = (group.queue or {})["config"]["sources"][0]["opt_start_seq"]
+def _start_left(group: Group, differing: Sequence[str]) -> Diagnostic:
+    live = (group.queue or {})["config"]
+    first = f"set right first what else differs ({', '.join(differing)}); then " if differing else ""
     return warning(
         "GR123", group.address,
-        f"{group.queue_name} still has the start sequence {start} with which it was recreated; servers before 2.15 import "
+        f"{group.queue_name} still has the start sequence {start(live)} with which it was recreated; servers before 2.15 import "
         "everything from there again if they restart while the queue is empty",
-        f"{_migrated(group, 'then ')}apply once more after something was published: that removes it",
+        f"{first}apply once more after something was published: that removes it",
     )  # fmt: skip
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from reconciler.kinds.elastic_group.derived import GO, NET, body, maker
+from reconciler.kinds.elastic_group.derived import GO, NET, maker
 from reconciler.kinds.groups.model import Group
-from reconciler.model.resource import Json
 
 JAVA, PYTHON = "orbit.java", "natsio-pcgroups"
 
@@ -35,9 +32,3 @@ def of_queue(group: Group) -> str | None:
     if not group.is_elastic or group.queue is None or group.record.broken:
         return None
     return maker(group.queue["config"], group.stream, group.config) or DIFFERENTLY
-
-
-def wanted_sources(group: Group) -> list[Mapping[str, Json]]:
-    """The `sources` of the group's queue as the reference makes it, without a start sequence."""
-    sources: list[Mapping[str, Json]] = body(group.stream, group.config, {})["sources"]
-    return sources
