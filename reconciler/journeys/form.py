@@ -11,7 +11,6 @@ from reconciler.documents.find.discover import discover
 from reconciler.documents.read.files import DISK, find_files, read_text
 from reconciler.documents.read.shape import Shape
 from reconciler.documents.read.syntax import decode
-from reconciler.documents.read.values import Filled, OrItsName
 from reconciler.documents.write.form import in_form
 from reconciler.documents.write.order import document_order
 from reconciler.documents.write.whole import write_whole
@@ -73,7 +72,7 @@ def _foreign(unnamed: Sequence[Path], wrong: Mapping[Path, tuple[Diagnostic, ...
     foreign = {path for path in unnamed if wrong[path][0].name == "other-file"}
     if foreign == set(unnamed):
         return foreign
-    found = discover(paths, Filled(DISK, OrItsName()), REGISTRY)
+    found = discover(paths, DISK, REGISTRY)
     ours = {path for files in found.files.values() for path in files}
     ours |= {Path(one.span.file) for one in found.problems if one.span}
     return foreign | {path for path in unnamed if path not in ours}

@@ -10,6 +10,7 @@ from tests.support.repository import Repository
 
 TEXT = """reconciler: 1
 topology: t
+parameters: {region: {}}
 streams:
   ORDERS_${region}:
     subjects: ["${region}.orders.*"]
@@ -18,7 +19,7 @@ streams:
       g: {type: elastic, max_members: 2, members: [a], partitioning_filters: [{filter: "${region}.orders.*", partitioning_wildcards: [1]}]}
 """
 FLOW = TEXT.replace('["${region}.orders.*"]', "[${region}.orders.*]")
-"""No YAML before it is filled."""
+"""Its braces stand inside brackets."""
 OFFLINE = (
     ("permissions", "plan", "topology.yaml"),
     ("upgrade-check", "topology.yaml", "--server-version", "2.15"),
@@ -76,7 +77,7 @@ def test_both_revisions_of_a_review_are_filled(repository: Repository) -> None:
 def test_a_review_without_values_names_their_place_and_way_out(repository: Repository) -> None:
     repository.write({"t.yaml": FLOW.replace("7d", "3d")})
     ran = Shell(repository.folder)("review", "--base", "HEAD")
-    assert (ran.code, "t.yaml:4:10 error XX515" in ran.err, "--value region=…" in ran.err) == (1, True, True)
+    assert (ran.code, "t.yaml:5:3 error XX515" in ran.err, "--value region=…" in ran.err) == (1, True, True)
 
 
 def test_what_did_not_change_is_reviewed_without_values(repository: Repository) -> None:

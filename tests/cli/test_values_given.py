@@ -7,13 +7,13 @@ import pytest
 from tests.cli.running import Shell
 from tests.support.accounts import Account
 
-TEXT = "reconciler: 1\ntopology: t\nstreams:\n  ORDERS_${region}:\n    subjects: [${region}.orders.>]\n"
+TEXT = "reconciler: 1\ntopology: t\nparameters: {region: {}}\nstreams:\n  ORDERS_${region}:\n    subjects: [${region}.orders.>]\n"
 
 
 def test_without_a_value_the_file_is_wrong_at_its_place(shell: Shell) -> None:
     ran = shell("validate", shell.write(TEXT))
     assert ran.code == 1
-    assert "topology.yaml:4:10 error XX515" in ran.out
+    assert "topology.yaml:5:3 error XX515" in ran.out
     assert "--value region=…" in ran.out
 
 
@@ -48,7 +48,7 @@ def test_a_value_that_no_file_mentions_is_an_error(shell: Shell) -> None:
     ran = shell("validate", shell.write(TEXT), "--value", "region=eu", "--value", "regoin=us")
     assert (
         ran.code,
-        "value `regoin` is given, but no file mentions `${regoin}`; did you mean `region`?" in ran.out,
+        "value `regoin` is given, but there is no parameter `regoin`; did you mean `region`?" in ran.out,
     ) == (1, True)
 
 

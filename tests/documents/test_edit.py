@@ -272,3 +272,16 @@ def test_several_keys_leave_a_mapping_on_one_line(new: dict[str, int]) -> None:
             after = read_tree("x", edited("x", text, ["a"], {**dict.fromkeys(gone), **new}))[0]
             left = {name: value for name, value in keys.items() if name not in gone}
             assert after is not None and plain(after) == {"a": texts({**left, **new})}
+
+
+def test_a_parameter_is_not_overwritten_by_the_value_of_one_account() -> None:
+    text = "a:\n  keep: ${keep}   # each its own\n  subjects: [${region}.x]\n  most: 1\n"
+    assert edited("x", text, ["a"], {"most": 2}) == text.replace("most: 1", "most: 2")
+    for changes in ({"keep": "7d"}, {"subjects": ["eu.x"]}, {"keep": None}):
+        with pytest.raises(CannotEdit, match=r"`\$\{(keep|region)\}` stands for the value there"):
+            edited("x", text, ["a"], changes)
+
+
+@pytest.mark.parametrize("text", ["a: {b: c}\n", "a:\n  b: c\n"])
+def test_a_value_that_looks_like_a_parameter_is_written_as_the_text_that_it_is(text: str) -> None:
+    assert "$${x}" in edited("x", text, ["a"], {"b": "${x}"})

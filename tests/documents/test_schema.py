@@ -11,12 +11,14 @@ from jsonschema import Draft202012Validator
 from reconciler.documents.read.plain import Plain
 from reconciler.documents.read.shape import ANYTHING
 from reconciler.documents.read.tree import read_tree
-from reconciler.documents.schema.topology import topology_schema
+from reconciler.documents.schema.topology import topology_schema, topology_text
 from reconciler.kinds import REGISTRY as REAL
 from tests.documents.kinds import REGISTRY
 from tests.documents.reading import HEAD, STREAM, Folder
 
 SCHEMA = topology_schema(REGISTRY)
+IN_EDITORS = Draft202012Validator(json.loads(topology_text(REGISTRY)))
+REAL_IN_EDITORS = Draft202012Validator(json.loads(topology_text(REAL)))
 
 GOOD = [
     HEAD,
@@ -50,19 +52,19 @@ def plain(text: str) -> Any:
 
 @pytest.mark.parametrize("registry", [REGISTRY, REAL], ids=["small kinds", "real kinds"])
 def test_the_schema_is_a_schema(registry: Any) -> None:
-    Draft202012Validator.check_schema(topology_schema(registry))
+    Draft202012Validator.check_schema(json.loads(topology_text(registry)))
 
 
 @pytest.mark.parametrize("text", GOOD)
 def test_what_loads_is_good_in_an_editor(folder: Folder, text: str) -> None:
     folder.topology(text)
-    assert [error.message for error in Draft202012Validator(SCHEMA).iter_errors(plain(text))] == []
+    assert [error.message for error in IN_EDITORS.iter_errors(plain(text))] == []
 
 
 @pytest.mark.parametrize("text", BAD)
 def test_what_is_refused_is_marked_in_an_editor(folder: Folder, text: str) -> None:
     assert folder.problems(text)
-    assert not Draft202012Validator(SCHEMA).is_valid(plain(text))
+    assert not IN_EDITORS.is_valid(plain(text))
 
 
 def test_fields_are_explained_by_their_docstrings() -> None:
@@ -77,3 +79,15 @@ def test_no_key_hides_what_it_says_behind_a_union_with_nothing() -> None:
 def test_a_group_begins_with_its_type() -> None:
     assert next(iter(SCHEMA["$defs"]["elastic_group"]["properties"])) == "type"
     assert SCHEMA["$defs"]["elastic_group"]["required"] == ["type", "max_members"]
+
+
+def test_a_parameter_may_stand_for_every_value_but_not_for_the_version_or_a_type() -> None:
+    streams = dict.fromkeys(topology_schema(REAL)["$defs"]["stream"]["properties"], "${x}")
+    wrong = REAL_IN_EDITORS.iter_errors({"streams": {"${region}": streams}, "expect": "${x}", "reconciler": "${x}"})
+    assert [error.json_path for error in wrong] == ["$.reconciler"]
+
+
+@pytest.mark.parametrize("value", ["files", "$(x)", "${}", "$x"])
+def test_what_is_no_parameter_is_still_marked(value: str) -> None:
+    assert not REAL_IN_EDITORS.is_valid({"streams": {"A": {"storage": value}}})
+    assert not REAL_IN_EDITORS.is_valid({"streams": {"A": {"max_msgs": value}}})

@@ -28,6 +28,7 @@ DAY = date(2026, 6, 1)
 TOPOLOGY = """\
 reconciler: 1
 topology: orders
+parameters: {region: {}}
 streams:
   ORDERS_${region}:
     subjects: [${region}.orders.>]
@@ -61,7 +62,9 @@ def found_in(spark: SparkSession, tmp_path: Path, **outside: Mapping[str, Any] |
             rows.append({"target": name, "row": "error", "error": raw})
         else:
             applied = tmp_path / f"{name}.applied.yaml"
-            applied.write_text(TOPOLOGY.replace("${region}", name), encoding="utf-8")
+            applied.write_text(
+                TOPOLOGY.replace("parameters: {region: {}}\n", "").replace("${region}", name), encoding="utf-8"
+            )
             snapshot = overlaid(account_of(from_files(applied), place()), raw)
             rows += [{"target": name, **row} for row in rows_of(snapshot)]
     return snapshots(made(spark, rows, CONFIGS), run="r1", day=DAY)
@@ -72,10 +75,10 @@ def test_each_target_gets_the_topology_with_its_own_values(spark: SparkSession, 
     assert made.schema == DESIRED
     rows = made.where("address is not null").orderBy("target", "address").collect()
     assert [(row.target, row.address, row.line, row.error) for row in rows] == [
-        ("eu", "consumer/ORDERS_eu/billing", 8, None),
-        ("eu", "stream/ORDERS_eu", 4, None),
-        ("us", "consumer/ORDERS_us/billing", 8, None),
-        ("us", "stream/ORDERS_us", 4, None),
+        ("eu", "consumer/ORDERS_eu/billing", 9, None),
+        ("eu", "stream/ORDERS_eu", 5, None),
+        ("us", "consumer/ORDERS_us/billing", 9, None),
+        ("us", "stream/ORDERS_us", 5, None),
     ]
 
 
@@ -83,7 +86,7 @@ def test_a_value_that_is_missing_is_told_in_the_row_of_its_target_alone(spark: S
     rows = wanted_by(spark, to(file, "eu", region="eu"), to(file, "us", regoin="us")).collect()
     (told,) = (row for row in rows if row.error)
     assert (told.target, told.topology, told.address) == ("us", "orders", None)
-    assert told.error.startswith(f"{file}:4:10 XX515 `${{region}}` has no value; did you mean `regoin`?")
+    assert told.error.startswith(f"{file}:5:3 XX515 `${{region}}` has no value: parameter `region` at {file}:3:14 has")
 
 
 def test_files_that_are_not_there_are_told_too(spark: SparkSession, tmp_path: Path) -> None:

@@ -26,7 +26,13 @@ from reconciler.report.words.paper import Paper
 from tests.fleet.told import Odd
 from tests.support.accounts import Account
 
-SHOP = "reconciler: 1\ntopology: shop\nstreams:\n  ORDERS: {subjects: [orders.>], max_age: '${keep}'}\n"
+SHOP = """\
+reconciler: 1
+topology: shop
+parameters: {keep: {type: duration}}
+streams:
+  ORDERS: {subjects: [orders.>], max_age: "${keep}"}
+"""
 
 
 def planned(file: Path, **how: Any) -> dict[str, TargetPlan]:
@@ -157,4 +163,4 @@ def test_a_value_of_a_target_that_its_files_do_not_mention_is_an_error_and_one_o
     slipped = _said(account, tmp_path, keep="7d", kepe="8d")
     made = planned(fleet(defaults=defaults, eu=_said(account, tmp_path, keep="7d"), slipped=slipped))
     assert made["eu"].plan is not None
-    assert "value `kepe` is given, but no file mentions `${kepe}`; did you mean `keep`?" in made["slipped"].error
+    assert "value `kepe` is given, but there is no parameter `kepe`; did you mean `keep`?" in made["slipped"].error

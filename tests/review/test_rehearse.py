@@ -219,9 +219,12 @@ def test_a_version_that_does_not_exist(tmp_path: Path) -> None:
     assert ran.err.startswith("nats-server 2.12.999 could not be installed: ")
 
 
+HEAD = 'reconciler: 1\ntopology: t\nexpect: {min_server: "2.12"}\n'
+
+
 def test_an_earlier_revision_and_its_values_are_what_is_rehearsed(tmp_path: Path) -> None:
     repository = Repository.at(tmp_path / "repository")
-    then = 'reconciler: 1\ntopology: t\nexpect: {min_server: "2.12"}\nstreams:\n  S_${region}: {subjects: [s], max_age: 7d}\n'
+    then = HEAD + "parameters: {region: {}}\nstreams:\n  S_${region}: {subjects: [s], max_age: 7d}\n"
     repository.commit({"t.yaml": then})
     repository.commit({"t.yaml": then.replace("7d", "3d")})
     repository.write({"t.yaml": "nothing"})

@@ -327,7 +327,7 @@ def test_a_new_entry_that_names_nothing_is_told_from_one_that_was_there_before(r
 
 
 def test_a_value_is_used_where_either_revision_of_any_topology_mentions_it(repository: Repository) -> None:
-    filled = topology("ORDERS: {subjects: ['${region}.orders']}")
+    filled = topology("ORDERS: {subjects: ['${region}.orders']}") + "parameters: {region: {}}\n"
     repository.commit({"a/a.yaml": filled, "b.yaml": topology("B: {subjects: [b]}", "b")})
     repository.write({"b.yaml": topology("B: {subjects: [b], max_age: 1h}", "b")})
     found = review_files([Path()], "HEAD", None, today=TODAY, values={"region": "eu"})
@@ -335,5 +335,5 @@ def test_a_value_is_used_where_either_revision_of_any_topology_mentions_it(repos
     with pytest.raises(CannotContinue) as raised:
         review_files([Path()], "HEAD", None, today=TODAY, values={"region": "eu", "regoin": "us"})
     assert [one.message for one in raised.value.diagnostics] == [
-        "value `regoin` is given, but no file mentions `${regoin}`; did you mean `region`?"
+        "value `regoin` is given, but there is no parameter `regoin`; did you mean `region`?"
     ]

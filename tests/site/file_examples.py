@@ -13,6 +13,19 @@ topology: orders        # every file of the folder says the same
 streams:
   ORDERS: {subjects: [orders.>]}
 """,
+    "parameters": """
+reconciler: 1
+topology: orders
+parameters:
+  region: {description: "where this account is", pattern: "[a-z]{2}", default: eu}
+  keep: {type: duration, default: 7d}
+  copies: {type: number, default: 1, allowed: [1, 3]}
+streams:
+  ORDERS-${region}:
+    subjects: [orders.${region}.>]
+    max_age: ${keep}
+    num_replicas: ${copies}
+""",
     "expect": """
 reconciler: 1
 topology: orders
@@ -290,8 +303,10 @@ targets:
 FILLED = """
 reconciler: 1
 topology: shop
+parameters:
+  region:
 streams:
-  "ORDERS-${region}": {subjects: ["orders.${region}.>"]}
+  ORDERS-${region}: {subjects: [orders.${region}.>]}
 """
 
 FILLING = """

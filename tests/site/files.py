@@ -83,6 +83,7 @@ def slug(kind: Kind) -> str:
 # The page of what stands at the top of a file.
 
 TOP_ITEMS = {
+    "parameters": "Parameter",
     "expect": "Expect",
     "allow": "Allowance",
     "guards": "Guard",
@@ -110,7 +111,8 @@ def _index(schema: Schema) -> str:
         ["## How values are written"],
         _units(),
         [
-            "`${name}` is filled in from the command line or from a [fleet file](fleet.md); `$${name}` is that text itself."
+            "`${name}` stands for the value of a [parameter](#parameters), and `$${name}` for that text itself. Names and all",
+            "values but `reconciler` may hold parameters. Top-level keys that begin with `x-` are yours, to hold YAML anchors.",
         ],
         fenced('yaml title="shop.yaml"', examples.FILLED),
         fenced("console", examples.FILLING),

@@ -63,7 +63,7 @@ class Selection:
         return Earlier.at(self.revision, paths) if self.revision else None
 
     def tree(self, earlier: Earlier | None) -> Filled:
-        """Return the files as they are on disk, or in that commit, with the values of --value filled in."""
+        """Return the files as they are on disk, or in that commit, with the values of their parameters."""
         return self.values.tree(earlier.tree if earlier else None)
 
     def options(self, earlier: Earlier | None = None) -> RunOptions:

@@ -126,8 +126,8 @@ def drift_(
         (every and not watch, "--every says how often --watch takes a full look; add --watch, or leave it out."),
         ((accept or restore or watch) and not in_words,
          "--accept, --restore and --watch report as text, or with --format json."),
-        (accept and part.values.given,
-         ("--accept writes live values into the files, but these files have placeholders that other values "
+        (accept and bool(part.values),
+         ("--accept writes live values into the files, but these files have parameters that other values "
           "fill elsewhere; edit them by hand.")),
         (part.allow and not restore, "--allow is consent to what --restore changes; add --restore, or leave it out."),
         (yes and not restore, "--yes answers what --restore asks; add --restore, or leave it out."),

@@ -61,7 +61,13 @@ def review(
     server = common.version(for_server)
     with doing("comparing revisions …"):
         found = review_files(
-            where, base, head, today=datetime.now(UTC).date(), server=server, values=dict(values.given)
+            where,
+            base,
+            head,
+            today=datetime.now(UTC).date(),
+            server=server,
+            values=dict(values.given),
+            files_of_values=values.files_of_values,
         )
     look = paper(verbose=verbose, no_color=no_color)
     reports.say(format_, *_documents(found, where, values, head, look))

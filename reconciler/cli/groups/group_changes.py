@@ -99,9 +99,9 @@ def _check(wish: Wish, *, write: bool, offline: bool, paths: list[Path] | None, 
         raise common.Misused("--set names all members; leave out --add and --drop.")
     if not (wish.exactly or wish.add or wish.drop or wish.mapped is not None):
         raise common.Misused("Say what should change: --add, --drop, --set, --mappings or --members.")
-    if write and values.given:
+    if write and values:
         raise common.Misused(
-            "--write edits files, but these have placeholders that other values fill elsewhere; edit them by hand."
+            "--write edits files, but these have parameters that other values fill elsewhere; edit them by hand."
         )
     if write and not paths:
         raise common.Misused("--write edits the files that declare the group; name them.")

@@ -20,10 +20,11 @@ from reconciler.documents.read.header import top_level
 from reconciler.documents.read.nodes import Mapping, Scalar
 from reconciler.documents.read.other_files import other_file
 from reconciler.documents.read.tree import read_tree
+from reconciler.documents.read.values import Mask
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 
-_OURS = re.compile(r"reconciler|topology")
-"""A file without either word has none of our keys, so it is not even parsed: big repositories have thousands of
+_OURS = re.compile(r"reconciler|topology|parameters")
+"""A file without any of these words has none of our keys, so it is not even parsed: big repositories have thousands of
 them."""
 _BEGINS_AS_OURS = re.compile(
     r"""^\{?["']?(reconciler["']?[ \t]*:[ \t]*\d|topology["']?[ \t]*:[ \t]*["'\w])""", re.MULTILINE
@@ -45,6 +46,8 @@ class Discovered:
     """About files that should belong to a topology but do not."""
     strange: dict[Path, list[Diagnostic]] = field(default_factory=dict)
     """Errors of files that cannot be read and do not look like ours, and what other files are."""
+    parameters: set[str] = field(default_factory=set)
+    """Names of all parameters that the files declare."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,7 @@ class _File:
     is_ours: bool
     """It has a key that only our files have, or looks like it does."""
     problems: list[Diagnostic]
+    parameters: frozenset[str] = frozenset()
 
 
 Headers = Table[Path, set[str]]
@@ -70,7 +74,8 @@ def discover(paths: Sequence[Path], tree: Tree, registry: Registry) -> Discovere
     for file in files:
         if file.name:
             headers.setdefault(file.path.parent, set()).add(file.name)
-    discovered = Discovered(problems=problems)
+    parameters = {name for file in files for name in file.parameters}
+    discovered = Discovered(problems=problems, parameters=parameters)
     for file in files:
         is_stray = len(_homes(file, headers)) > 1
         _place(_read(file.path, tree, ours, in_full=True) if is_stray else file, headers, discovered)
@@ -111,11 +116,15 @@ def _read(path: Path, tree: Tree, ours: Sequence[str], *, in_full: bool) -> _Fil
     text, problems = tree.read(path)
     if not (problems or in_full or _OURS.search(text)):
         return _File(path, "", is_ours=False, problems=[])
-    root, wrong = (None, problems) if problems else read_tree(str(path), text)
+    mask = Mask.for_text(text)
+    root, wrong = (None, problems) if problems else read_tree(str(path), mask.put_on(text))
     if other := other_file(str(path), root, ours):
         return _File(path, "", is_ours=False, problems=[other])
     if not isinstance(root, Mapping):
         return _File(path, "", is_ours=_BEGINS_AS_OURS.search(text) is not None, problems=wrong)
     said = root.entries.get("topology")
-    name = said[1].text if said and isinstance(said[1], Scalar) else ""
-    return _File(path, name, is_ours="reconciler" in root.entries or bool(name), problems=wrong)
+    name = mask.taken_off(said[1].text) if said and isinstance(said[1], Scalar) else ""
+    declared = root.get("parameters")
+    parameters = frozenset(declared.entries if isinstance(declared, Mapping) else ())
+    is_ours = "reconciler" in root.entries or bool(name)
+    return _File(path, name, is_ours=is_ours, problems=wrong, parameters=parameters)

@@ -15,7 +15,6 @@ from reconciler.documents.find.discover import Discovered, Home, discover, stray
 from reconciler.documents.read.complain import complain
 from reconciler.documents.read.files import DISK, Tree
 from reconciler.documents.read.load import Loaded, load
-from reconciler.documents.read.values import Filled, OrItsName
 from reconciler.model.diagnostic import Diagnostic
 
 SHOWN = 20
@@ -27,8 +26,7 @@ def load_each(paths: Sequence[Path], registry: Registry, tree: Tree = DISK) -> L
     whole = load(paths, registry, tree)
     if not (len(whole.names) > 1 or _repeats(whole)):
         return whole
-    under = tree if isinstance(tree, Filled) else Filled(tree)
-    found = discover(paths, Filled(under.tree, OrItsName(under.values)), registry)
+    found = discover(paths, tree, registry)
     each = [_read(home, files, registry, tree) for home, files in _told_apart(found, registry, tree)]
     if len(each) < 2:
         return whole
@@ -56,7 +54,8 @@ def _read(home: Home, files: Sequence[Path], registry: Registry, tree: Tree) -> 
     """Name a topology by its folder where the folder holds nothing else."""
     inside, problems = tree.find([home.folder])
     short = (home.folder,) if not problems and set(inside) == set(files) else tuple(files)
-    return replace(load(files, registry, tree), name=home.name, paths=short)
+    loaded = load(files, registry, tree)
+    return replace(loaded, name=loaded.name or home.name, paths=short)
 
 
 def _lost(found: Discovered, paths: Sequence[Path], tree: Tree) -> Iterator[Diagnostic]:

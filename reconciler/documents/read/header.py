@@ -40,7 +40,7 @@ from reconciler.model.units import WRITTEN
 
 FORMAT = 1
 KEYS: tuple[str, ...] = (
-    "reconciler", "topology", "expect", "allow", "guards", "moved", "removed", "forget", "ignore_drift",
+    "reconciler", "topology", "parameters", "expect", "allow", "guards", "moved", "removed", "forget", "ignore_drift",
 )  # fmt: skip
 
 _TEXT, _NUMBER = Shape(types={"string"}), Shape(types={"integer"})

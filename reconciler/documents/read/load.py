@@ -10,18 +10,22 @@ from pathlib import Path
 from reconciler.changes.kind import Registry
 from reconciler.documents.read.complain import complain, did_you_mean
 from reconciler.documents.read.files import DISK, Tree
+from reconciler.documents.read.filling import Filling
 from reconciler.documents.read.header import KEYS, Header, top_level
 from reconciler.documents.read.nodes import Mapping, Scalar, span
 from reconciler.documents.read.other_files import other_file, unfit
+from reconciler.documents.read.parameters import Parameters, unmentioned
 from reconciler.documents.read.place import Place
 from reconciler.documents.read.resources import Collector, NamedSection
 from reconciler.documents.read.tree import read_tree
-from reconciler.documents.read.values import Filled
+from reconciler.documents.read.values import Filled, Mask
 from reconciler.model.diagnostic import Diagnostic, SourceSpan, ordered
 from reconciler.model.resource import Address, Where
 from reconciler.model.selection import likely
 from reconciler.model.topology import TOPOLOGY, Topology
 
+ANCHORS = "x-"
+"""How keys begin that hold nothing of their own: anchors for the rest of the file."""
 _NAMED = re.compile(r"^topology:[ \t]+([\w.-]+)[ \t]*(?:#.*)?$", re.MULTILINE)
 
 
@@ -50,6 +54,7 @@ def load(paths: Sequence[Path], registry: Registry, tree: Tree = DISK) -> Loaded
     loading = _Loading(registry, tree, problems)
     for path in files:
         loading.file(path)
+    loading.read()
     return replace(loading.done(), names=frozenset(loading.names), paths=tuple(paths))
 
 
@@ -60,7 +65,9 @@ class _Loading:
     problems: list[Diagnostic]
     header: Header = field(init=False)
     collector: Collector = field(init=False)
-    roots: list[Place] = field(default_factory=list)
+    filling: Filling = field(init=False)
+    parameters: Parameters = field(default_factory=Parameters)
+    roots: list[tuple[Place, Mask | None]] = field(default_factory=list)
     name: str = ""
     """The topology's name, as far as text that is not YAML tells."""
     names: set[str] = field(default_factory=set)
@@ -74,7 +81,8 @@ class _Loading:
     def file(self, path: Path) -> None:
         file = str(path)
         text, problems = self.tree.read(path)
-        root, misread = read_tree(file, text) if text or not problems else (None, [])
+        mask = Mask.for_text(text) if "${" in text else None
+        root, misread = read_tree(file, mask.put_on(text) if mask else text) if text or not problems else (None, [])
         if other := other_file(file, root, top_level(self.registry)):
             self.problems.append(other)
             return
@@ -86,18 +94,42 @@ class _Loading:
         if root is None and (said := _NAMED.search(text)):
             self.name = said[1]
         if isinstance(root, Mapping):
-            self._sections(file, root)
+            self.roots.append((Place(file, next((key for key, _ in root.entries.values()), root), root), mask))
         else:
             self.is_complete = False
 
+    def read(self) -> None:
+        """Read the parameters of all files, put their values into all of them, and read what they declare then."""
+        roots = [(place.file, place.node, mask) for place, mask in self.roots if isinstance(place.node, Mapping)]
+        for file, root, _mask in roots:
+            if entry := root.entries.pop("parameters", None):
+                self.parameters.read(file, *entry)
+        given, misread = self.tree.given()
+        self.tree.known.update(self.parameters.names)
+        values = self.parameters.settled(given)
+        declared = self.parameters
+        self.filling = Filling(values, declared.declared, declared.names, declared.wrong)
+        for file, root, mask in roots:
+            if mask:
+                self.filling.fill(file, root, mask)
+            if (said := root.entries.get("topology")) and isinstance(said[1], Scalar):
+                self.name = said[1].text
+                self.names.add(said[1].text)
+            if file not in self.filling.unfilled:
+                self._sections(file, root)
+        self.problems += [*misread, *self.parameters.problems, *self.filling.problems]
+        if self.is_complete and self.roots and not misread:
+            self.problems += self.tree.unused(given) if self.tree.reports_unused else ()
+            self.problems += unmentioned(self.parameters.declared.values(), self.filling.mentioned)
+        self.is_complete = self.is_complete and not self.filling.unfilled
+
     def _sections(self, file: str, root: Mapping) -> None:
         sections = self.collector.sections(None)
-        if (said := root.entries.get("topology")) and isinstance(said[1], Scalar):
-            self.names.add(said[1].text)
-        self.roots.append(Place(file, next((key for key, _ in root.entries.values()), root), root))
         for name, (key, node) in root.entries.items():
             if name in sections:
                 self.collector.read(NamedSection(file, sections[name]), key, node)
+            elif name.startswith(ANCHORS):
+                continue
             elif name in KEYS:
                 self.header.read(file, key, node)
             else:
@@ -106,18 +138,18 @@ class _Loading:
 
     def done(self) -> Loaded:
         if self.is_complete and self.roots:
-            self.header.require(self.roots[0].file)
-            self.problems += self.tree.unused()
+            self.header.require(self.roots[0][0].file)
         problems = [*self.problems, *self.header.problems, *self.collector.problems, *self._contradictions()]
         problems += [*self._astray(), *self._reaching_nothing()]
+        roots = tuple(place for place, _mask in self.roots)
         topology = Topology(
             name=self.header.known_name, expect=self.header.expect, resources=tuple(self.collector.clear()),
             removed=tuple(self.header.removed), forget=tuple(self.header.forget),
             moved=tuple(self.header.moved), guards=tuple(self.header.guards),
             allow=tuple(self.header.allowed), ignore_drift=tuple(self.header.ignored),
-            where=_TopLevel(tuple(self.roots)), files=tuple(root.file for root in self.roots),
+            where=_TopLevel(roots), files=tuple(root.file for root in roots),
         )  # fmt: skip
-        said = tuple(ordered(problems))
+        said = tuple(ordered(map(self.filling.explained, problems)))
         if any(problem.is_error for problem in said):
             return Loaded(topology=None, readable=topology, diagnostics=said, name=topology.name or self.name)
         return Loaded(topology=topology, diagnostics=said, name=topology.name)

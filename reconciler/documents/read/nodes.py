@@ -17,6 +17,10 @@ class Mark(Protocol):
     column: int
 
 
+class _Nowhere:
+    line = column = 0
+
+
 class Scalar:
     """One value as written. Lines and columns count from 0 here, as the parser gives them."""
 
@@ -30,6 +34,18 @@ class Scalar:
         self.column: int = start.column
         self.end_line: int = end.line
         self.end_column: int = end.column
+
+    @classmethod
+    def of(cls, text: str, *, plain: bool) -> Scalar:
+        """Return a value that stands in no file."""
+        nowhere = _Nowhere()
+        return cls(text, plain, nowhere, nowhere)
+
+    def saying(self, text: str, *, plain: bool) -> Scalar:
+        """Return another value at the same place."""
+        made = Scalar(text, plain, self, self)
+        made.end_line, made.end_column = self.end_line, self.end_column
+        return made
 
     @property
     def is_empty(self) -> bool:

@@ -1,113 +1,128 @@
-"""Fills in `${name}` in files with values given from outside: one file, many accounts. `$${name}` is the text
-`${name}`.
-
-Values are put into the text before it is read as YAML. So places on a line with a value are those of the filled text,
-and the line is judged as if the value had been written there.
-"""
+"""The values that a run is given for the parameters of its files, and how files mention them: `${name}`, or `$${name}` for
+the text `${name}` itself."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from reconciler.documents.read.complain import complain, did_you_mean
 from reconciler.documents.read.files import DISK, Tree
+from reconciler.documents.read.nodes import Mapping as Table
+from reconciler.documents.read.nodes import Node, Scalar, is_null, shape_of, shown, span
+from reconciler.documents.read.tree import read_tree
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 
 NAME = r"[A-Za-z_][A-Za-z0-9_.-]*"
 MENTIONED = re.compile(rf"\$(?P<own>\$)?\{{(?P<name>{NAME})\}}")
+IN_SCHEMAS = rf"\$\{{{NAME}\}}"
+"""A mention, as a pattern of a JSON Schema."""
+PRIVATE = range(0xE000, 0xF900)
+"""Characters that mean nothing to anybody: two of them stand for the braces of `${name}` while a text is read as YAML."""
 _LITERAL = re.compile(rf"\$(?=\{{{NAME}\}})")
-_COMMENT = re.compile(r"""^(?:[^'"#]|(?<=\S)\#|'[^']*'|"(?:\\.|[^"\\])*")*?(?:^|\s)\#""")
 
 
-class OrItsName(dict[str, str]):
-    """Fills in the name itself for a missing value: enough to find the owner of a file."""
+class Given(NamedTuple):
+    """A value for a parameter: a node of a file, or text from the command line or a fleet file, whose type the parameter
+    tells."""
 
-    def __contains__(self, name: object) -> bool:
-        return True
-
-    def __missing__(self, name: str) -> str:
-        return name
+    value: Node | str
+    origin: str
+    """Where it was given, in words: `prod.yaml:3:7` or `--value`."""
+    span: SourceSpan | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """Files with their values filled in."""
+    """Files with the values given for their parameters."""
 
     tree: Tree = DISK
     values: Mapping[str, str] = field(default_factory=dict)
+    """Values as text. They count before those of `files`."""
     needed: Collection[str] = ()
-    """Names of values that must be used: they were given for these files alone."""
-    mentioned: set[str] = field(default_factory=set)
-    """Names that stand in the files read so far."""
+    """Names of values for which there must be a parameter: they were given for these files alone."""
+    known: set[str] = field(default_factory=set)
+    """Parameters of the files read so far. With several topologies, one that has the parameter is enough."""
+    files: Sequence[Path] = ()
+    """Files with a value for each name; a later one wins."""
+    origin: str = "--value"
+    """Where `values` are from, in words."""
+    reports_unused: bool = True
+    """Whether loading one topology reports values without a parameter. In a review, only all topologies together can tell."""
 
     def find(self, paths: Sequence[Path]) -> tuple[list[Path], list[Diagnostic]]:
-        """Find the files of the tree below; values in paths are not filled in."""
-        return self.tree.find(paths)
+        """Find the files of the tree below. Files of values are no part of a topology, wherever they are."""
+        found, problems = self.tree.find(paths)
+        own = {os.path.realpath(path) for path in self.files}
+        return [path for path in found if os.path.realpath(path) not in own] if own else found, problems
 
     def read(self, path: Path) -> tuple[str, list[Diagnostic]]:
-        """Return the text with every value filled in. A missing value stays unfilled, with a problem."""
-        text, problems = self.tree.read(path)
-        if problems or "${" not in text:
-            return text, problems
-        self.mentioned.update(mentions(text))
-        return filled(str(path), text, self.values)
+        """Return the text of a file as it is written."""
+        return self.tree.read(path)
 
-    def unused(self) -> list[Diagnostic]:
-        """Report values that no file uses, as far as the files were read: a misspelt name must not pass for a value in
+    def given(self) -> tuple[dict[str, Given], list[Diagnostic]]:
+        """Return the value that counts for each name, and what is wrong with the files of values."""
+        found, problems = dict[str, Given](), list[Diagnostic]()
+        for path in self.files:
+            text, misread = self.tree.read(path)
+            root, wrong = (None, []) if misread else read_tree(str(path), text)
+            problems += misread + wrong
+            if isinstance(root, Table):
+                found |= {name: _of_file(str(path), key, node) for name, (key, node) in root.entries.items()}
+            elif root is not None and not is_null(root):
+                message = f"a file of values is {shape_of(root)}; write a mapping (`region: eu`)"
+                problems.append(complain("XX504", "wrong-shape", message, span(str(path), root)))
+        return found | {name: Given(text, self.origin) for name, text in self.values.items()}, problems
+
+    def unused(self, given: Mapping[str, Given]) -> Iterator[Diagnostic]:
+        """Report values without a parameter, as far as files were read: a misspelt name must not pass for a value in
         place."""
-        return [_unused(name, self.mentioned) for name in self.needed if name not in self.mentioned]
+        for name, one in given.items():
+            if name not in self.known and (one.span or name in self.needed):
+                message = f"value `{name}` is given, but there is no parameter `{name}`{did_you_mean(name, self.known)}"
+                fix = f"declare it under `parameters`, leave {name} out, or give the name that you meant"
+                yield complain("XX516", "unused-value", message, one.span, fix=fix)
 
 
-def mentions(text: str) -> set[str]:
-    """Return the names in a text that stand for a value."""
-    found = MENTIONED.finditer(text)
-    return {one["name"] for one in found if not one["own"] and not _is_comment(text, one.start())}
+def _of_file(file: str, key: Scalar, node: Node) -> Given:
+    place = span(file, shown(key, node))
+    return Given(node, str(place), place)
 
 
-def filled(file: str, text: str, values: Mapping[str, str]) -> tuple[str, list[Diagnostic]]:
-    """Return the text with every value filled in, and a problem for each missing one."""
-    problems: list[Diagnostic] = []
+class Mask(NamedTuple):
+    """Two characters that a text does not hold. They stand for the braces of `${name}`, which YAML would read as a mapping
+    inside `[…]` and `{…}`. Places stay what they are."""
 
-    def value(found: re.Match[str]) -> str:
-        name = found["name"]
-        if found["own"] or _is_comment(text, found.start()):
-            return found[0].removeprefix("$") if found["own"] else found[0]
-        if name not in values:
-            problems.append(_missing(name, values, _span(file, text, found)))
-            return ""
-        if not values[name].isprintable():
-            said = f"the value of `${{{name}}}` contains a line break, or another character that does not fit on a line"
-            problems.append(complain("XX515", "no-value", said, _span(file, text, found)))
-        return values[name]
+    start: str
+    end: str
 
-    whole = MENTIONED.sub(value, text)
-    return (text, problems) if problems else (whole, [])
+    @classmethod
+    def for_text(cls, text: str) -> Mask:
+        """Return a mask for this text."""
+        start, end, *_ = (*islice((chr(code) for code in PRIVATE if chr(code) not in text), 2), "{", "}")
+        return cls(start, end) if "{" not in (start, end) else cls("{", "}")
+
+    def put_on(self, text: str) -> str:
+        """Hide the braces of every mention."""
+        braces = str.maketrans({"{": self.start, "}": self.end})
+        return MENTIONED.sub(lambda found: found[0].translate(braces), text)
+
+    def taken_off(self, text: str) -> str:
+        """Show them again."""
+        return text.translate({ord(self.start): "{", ord(self.end): "}"})
+
+
+def mentions(text: str) -> Counter[str]:
+    """Return how often a text mentions each parameter."""
+    return Counter(found[0] for found in MENTIONED.finditer(text) if not found["own"])
 
 
 def literal(text: str) -> str:
     """Escape a text for a file, where `${name}` would otherwise stand for a value."""
     return _LITERAL.sub("$$", text) if "${" in text else text
-
-
-def _is_comment(text: str, at: int) -> bool:
-    return _COMMENT.match(text[text.rfind("\n", 0, at) + 1 : at]) is not None
-
-
-def _missing(name: str, values: Mapping[str, str], span: SourceSpan) -> Diagnostic:
-    known = did_you_mean(name, values) if values else ""
-    fix = f"give it a value (--value {name}=…, or `values` in fleet.yaml), or write `$${{{name}}}` for the text itself"
-    return complain("XX515", "no-value", f"`${{{name}}}` has no value{known}", span, fix=fix)
-
-
-def _unused(name: str, mentioned: set[str]) -> Diagnostic:
-    message = f"value `{name}` is given, but no file mentions `${{{name}}}`{did_you_mean(name, mentioned)}"
-    return complain("XX516", "unused-value", message, None, fix=f"leave {name} out, or give the name that you meant")
-
-
-def _span(file: str, text: str, found: re.Match[str]) -> SourceSpan:
-    line = text.count("\n", 0, found.start()) + 1
-    start = text.rfind("\n", 0, found.start())
-    return SourceSpan(file, line, found.start() - start, line, found.end() - start)

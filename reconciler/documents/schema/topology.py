@@ -11,8 +11,12 @@ from pydantic.json_schema import models_json_schema
 
 from reconciler.changes.kind import Kind, Registry
 from reconciler.documents.read.header import FORMAT
+from reconciler.documents.read.load import ANCHORS
+from reconciler.documents.read.parameters import Parameter
+from reconciler.documents.read.values import NAME
 from reconciler.documents.schema.descriptions import INSIDE, Schema, explained
 from reconciler.documents.schema.docstrings import described_fields, said
+from reconciler.documents.schema.mentions import with_mentions
 from reconciler.documents.schema.polish import polished
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Spec, model_in
@@ -25,6 +29,8 @@ _FORMAT = (
 )
 _TOPOLOGY = """Name of this topology, the owner of what its files declare. Left out: an error, unless another file of the
 folder says it."""
+_PARAMETERS = """Values that the files leave open, each under its name: `${name}` stands for them.
+Left out: the files leave nothing open."""
 _EXPECT = """Where this topology belongs: plan and apply refuse to work anywhere else. Left out: any account will do."""
 _ALLOW = """Consent to a harmful change of many resources at once: by rule, by value, and by address or label.
 Left out: no consent but that beside the resources."""
@@ -41,13 +47,15 @@ Left out: all drift is reported."""
 
 def topology_text(registry: Registry) -> str:
     """Return the text of `schemas/topology.schema.json`."""
-    return json.dumps(topology_schema(registry), indent=2, ensure_ascii=False) + "\n"
+    schema = with_mentions(topology_schema(registry), apart=[Parameter.__name__])
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def topology_schema(registry: Registry) -> Schema:
     """Return the contents of `schemas/topology.schema.json`. No key is required: a topology may span several files."""
     specs: list[type[Spec]] = [
         Expect,
+        Parameter,
         Allowance,
         Guard,
         Move,
@@ -64,6 +72,7 @@ def topology_schema(registry: Registry) -> Schema:
     properties = {
         "reconciler": _key(_FORMAT, {"const": FORMAT}),
         "topology": _key(_TOPOLOGY, {"type": "string", "minLength": 1}),
+        "parameters": _key(_PARAMETERS, _parameters()),
         "expect": _key(_EXPECT, _ref("Expect")),
         **_sections(None, registry),
         "allow": _key(_ALLOW, _list(_ref("Allowance"))),
@@ -78,6 +87,7 @@ def topology_schema(registry: Registry) -> Schema:
         "description": "A topology of NATS JetStream, as reconciler reads it.",
         "type": "object",
         "properties": properties,
+        "patternProperties": {f"^{ANCHORS}": {}},
         "additionalProperties": False,
         "$defs": dict(sorted(definitions.items())),
     }
@@ -99,6 +109,12 @@ def _key(text: str, schema: Schema) -> Schema:
 
 def _ref(name: str) -> Schema:
     return {"$ref": f"#/$defs/{name}"}
+
+
+def _parameters() -> Schema:
+    parameter = {**_ref("Parameter"), "type": ["object", "null"]}
+    names = {"type": "string", "pattern": f"^{NAME}$"}
+    return {"type": ["object", "null"], "propertyNames": names, "additionalProperties": parameter}
 
 
 def _list(items: Schema) -> Schema:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from reconciler.documents.read import nodes
 from reconciler.documents.read.nodes import Node
 from reconciler.documents.read.tree import read_tree
+from reconciler.documents.read.values import Mask, mentions
 from reconciler.documents.write.splices import CannotEdit, Splicing, is_same, plain, spliced, texts
 from reconciler.model.resource import Json
 
@@ -23,7 +24,9 @@ def edited(
     Lists keep the items they had, in place; items that are mappings are distinguished by their first key. Under
     `ordered` keys, a list whose order would change is rewritten.
     """
-    root, problems = read_tree(file, text)
+    mask = Mask.for_text(text)
+    masked = mask.put_on(text)
+    root, problems = read_tree(file, masked)
     if root is None or problems:
         raise CannotEdit(f"{file} cannot be read")
     within, inner = path, dict(changes)
@@ -31,8 +34,11 @@ def edited(
     while within and _is_whole(root, within, inner, file):
         *within, name = within
         inner = {name: {key: value for key, value in inner.items() if value is not None}}
-    result = spliced(text, Splicing(text, ordered).mapping(_at(root, within, file), inner))
-    _check(file, result, root, path, changes)
+    made = spliced(masked, Splicing(masked, ordered).mapping(_at(root, within, file), inner))
+    _check(file, made, root, path, changes)
+    result = mask.taken_off(made)
+    if lost := next((mentions(text) - mentions(result)).elements(), None):
+        raise CannotEdit(f"`{lost}` stands for the value there, and every other place where it is mentioned has it too")
     return result
 
 

@@ -20,13 +20,12 @@ from ruamel.yaml.tokens import (
 )
 
 from reconciler.documents.read.shape import ANYTHING, Shape
+from reconciler.documents.read.values import PRIVATE
 from reconciler.documents.write.tokens import Token
 
 STARTS = (FlowMappingStartToken, FlowSequenceStartToken)
 ENDS = (FlowMappingEndToken, FlowSequenceEndToken)
 MERGE = "<<"
-PRIVATE = range(0xE000, 0xF900)
-"""Characters that mean nothing to anybody: two of them stand for the braces of `${name}` while we work."""
 _NOT_IN_DOUBLE_QUOTES = re.compile(f'["\\\\{chr(PRIVATE.start)}-{chr(PRIVATE.stop - 1)}]')
 """What would need an escape there, or stand for what may need one."""
 

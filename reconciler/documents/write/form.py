@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
-from itertools import islice
-from typing import NamedTuple
 
 from ruamel.yaml.tokens import DirectiveToken, DocumentEndToken, DocumentStartToken
 
@@ -19,8 +17,7 @@ from reconciler.documents.read.nodes import Mapping, Node, Scalar, Sequence, spa
 from reconciler.documents.read.other_files import other_file, unfit
 from reconciler.documents.read.shape import Shape
 from reconciler.documents.read.tree import read_tree
-from reconciler.documents.read.values import MENTIONED
-from reconciler.documents.write.flow import PRIVATE
+from reconciler.documents.read.values import Mask
 from reconciler.documents.write.lines import Lines
 from reconciler.documents.write.pieces import PieceReader
 from reconciler.documents.write.tokens import Comment, comments_of, tokens_of
@@ -35,7 +32,7 @@ def in_form(file: str, text: str, order: Shape) -> tuple[str, list[Diagnostic]]:
     Lines end as the first one does. `order` is that of `document_order`.
     """
     brk = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
-    mask = _Mask.for_text(text)
+    mask = Mask.for_text(text)
     before = mask.put_on(text.replace("\r\n", "\n").replace("\r", "\n"))
     root, problems = read_tree(file, before)
     if other := other_file(file, root, order.properties):
@@ -48,26 +45,6 @@ def in_form(file: str, text: str, order: Shape) -> tuple[str, list[Diagnostic]]:
     if after != before and (problem := lost(file, before, after)):
         return text, [problem]
     return mask.taken_off(after).replace("\n", brk), []
-
-
-class _Mask(NamedTuple):
-    """Two characters that the text does not hold. `${name}` is read as YAML once its value is there; until then they stand
-    for its braces, which are none."""
-
-    start: str
-    end: str
-
-    @classmethod
-    def for_text(cls, text: str) -> _Mask:
-        start, end = islice((chr(code) for code in PRIVATE if chr(code) not in text), 2)
-        return cls(start, end)
-
-    def put_on(self, text: str) -> str:
-        braces = str.maketrans({"{": self.start, "}": self.end})
-        return MENTIONED.sub(lambda found: found[0].translate(braces), text)
-
-    def taken_off(self, text: str) -> str:
-        return text.translate({ord(self.start): "{", ord(self.end): "}"})
 
 
 def _formed(text: str, order: Shape) -> str:

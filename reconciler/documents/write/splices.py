@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from reconciler.documents.read import nodes
 from reconciler.documents.read.nodes import Node, Scalar
+from reconciler.documents.read.values import literal
 from reconciler.documents.write.write import flow
 from reconciler.model.resource import Json
 
@@ -52,7 +53,7 @@ def texts(value: Json) -> Json:
         return {str(key): texts(below) for key, below in value.items()}
     if isinstance(value, bool):
         return str(value).lower()
-    return [texts(item) for item in value] if _is_list(value) else str(value)
+    return [texts(item) for item in value] if _is_list(value) else literal(str(value))
 
 
 def _is_list(value: Json) -> bool:

@@ -112,7 +112,7 @@ def _rendered(texts: Mapping[str, Texts], files: str, values: Pairs, labels: Pai
     if not files:
         return [{}]
     own = texts[files]
-    loaded = load((), REGISTRY, Filled(own, dict(values)))
+    loaded = load((), REGISTRY, Filled(own, dict(values), origin="the fleet file"))
     if loaded.topology is None:
         return [{"topology": loaded.name or None, "error": _why(loaded.diagnostics)}]
     return [{**row, "repository": own.repository} for row in rendered(loaded.topology, dict(labels))]

@@ -13,7 +13,7 @@ from reconciler.documents.find.discover import Discovered, Home, discover
 from reconciler.documents.find.git_tree import GitTree
 from reconciler.documents.read.complain import complain
 from reconciler.documents.read.files import DISK, Tree
-from reconciler.documents.read.values import Filled, OrItsName
+from reconciler.documents.read.values import Filled
 from reconciler.journeys.plan.files import load, topology_of
 from reconciler.journeys.plan.validate import versions
 from reconciler.journeys.review.review import Pair, Review, as_applied, review
@@ -42,19 +42,23 @@ class Reviewed:
 def review_files(
     paths: Sequence[Path], base: str, head: str | None, *,
     today: date, server: Version | None = None, values: Mapping[str, str] = MappingProxyType({}),
+    files_of_values: Sequence[Path] = (),
 ) -> Reviewed:  # fmt: skip
     """Review the topologies of the working tree, or of revision `head`, against the commit from which both branched."""
     newer: Tree = GitTree.at(head, paths[0]) if head else DISK
     older = GitTree.at(base, paths[0]).where_it_left(head or "HEAD")
-    mentioned: set[str] = set()
-    whole = [Filled(tree, OrItsName(values), values, mentioned) for tree in (older, newer)]
-    then, now = (discover(paths, tree, REGISTRY) for tree in whole)
+    was_there = [path for path in files_of_values if not older.find([path])[1]]
+    known = set[str]()
+    old = Filled(older, values, values, known, was_there, reports_unused=False)
+    new = Filled(newer, values, values, known, files_of_values, reports_unused=False)
+    then, now = (discover(paths, tree, REGISTRY) for tree in (old, new))
     elsewhere = list(_of_submodules(now, older))
-    same = _untouched(then, older, now, newer)
-    before, after = _read(then, Filled(older, values), same), _read(now, Filled(newer, values), same)
+    same = _untouched(then, old, now, new)
+    before, after = _read(then, old, same), _read(now, new, same)
     wrong = [*_wrong(before, after), *_spoilt(paths, then, now)]
     if then.files or now.files:
-        wrong = wrong or whole[-1].unused()
+        known.update(then.parameters, now.parameters)
+        wrong = wrong or list(new.unused(new.given()[0]))
     if wrong or not (then.files or now.files):
         raise CannotContinue(*(wrong or [_nothing(paths)]))
     found = [review(pair, today, server) for pair in pairs(before.files, after.files)]
@@ -81,8 +85,11 @@ def _of_submodules(now: Discovered, older: GitTree) -> Iterator[Diagnostic]:
             )  # fmt: skip
 
 
-def _untouched(then: Discovered, older: Tree, now: Discovered, newer: Tree) -> set[Home]:
-    """Topologies whose files have not changed at all: most of a big repository, and of no interest here."""
+def _untouched(then: Discovered, older: Filled, now: Discovered, newer: Filled) -> set[Home]:
+    """Topologies whose files have not changed at all: most of a big repository, and of no interest here. Another value
+    may change any of them."""
+    if _texts(older.files, older) != _texts(newer.files, newer):
+        return set()
     return {
         home
         for home in then.files.keys() & now.files.keys()

@@ -1,0 +1,253 @@
+"""Reads `parameters:` and settles the value of each: the one that was given, or its default, of the type that is declared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from pydantic import Field, ValidationError
+from pydantic_core import PydanticCustomError
+
+from reconciler.documents.read.complain import complain, listed
+from reconciler.documents.read.explain_error import findings_of, unseen
+from reconciler.documents.read.nodes import Mapping as Table
+from reconciler.documents.read.nodes import Node, Scalar, is_null, shape_of, shown, span
+from reconciler.documents.read.place import Place
+from reconciler.documents.read.plain import NodeProblem, Plain, spell
+from reconciler.documents.read.scalars import needs_quotes_as_name
+from reconciler.documents.read.shape import Shape, shape_of_spec
+from reconciler.documents.read.tree import read_tree
+from reconciler.documents.read.values import NAME, Given
+from reconciler.model.diagnostic import Diagnostic, SourceSpan
+from reconciler.model.resource import Json, Spec
+from reconciler.model.units import WRITTEN, parse_bytes, parse_duration
+
+Type = Literal["text", "number", "duration", "size", "flag", "list", "mapping"]
+
+
+class Parameter(Spec):
+    """A value that the files leave open, mentioned as `${name}`."""
+
+    type: Type = "text"
+    """What the value is: text, a number, a duration, a size, a flag, a list or a mapping. Left out: text."""
+    description: str | None = None
+    """What it is for. Left out: its name says it."""
+    default: Json = None
+    """The value where none is given. Left out: a value must be given."""
+    allowed: tuple[Json, ...] | None = Field(default=None, min_length=1)
+    """The only values that it may have. Left out: any of its type."""
+    pattern: str | None = None
+    """A regular expression that a whole text must match. Left out: any text."""
+
+
+SHAPES: Mapping[str, Shape] = {
+    "text": Shape(types={"string"}),
+    "number": Shape(types={"integer", "number"}),
+    "duration": Shape(types={"string", "integer"}),
+    "size": Shape(types={"string", "integer"}),
+    "flag": Shape(types={"boolean"}),
+    "list": Shape(types={"array"}),
+    "mapping": Shape(types={"object"}),
+}
+PARSED = {"duration": parse_duration, "size": parse_bytes}
+WITHIN_TEXT = ("text", "number", "duration", "size", "flag")
+"""Types whose values may stand inside a text: `orders.${region}.>`."""
+
+
+class Chosen(NamedTuple):
+    """The value of a parameter."""
+
+    node: Node
+    type: Type
+    origin: str
+    """Where it is from, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """A parameter as a file declares it."""
+
+    name: str
+    says: Parameter
+    where: Place
+    default: Node | None
+
+    @property
+    def place(self) -> SourceSpan:
+        """Return the place of its name."""
+        return self.where("")
+
+
+@dataclass(slots=True)
+class Parameters:
+    """Gathers the parameters of all files of a topology."""
+
+    declared: dict[str, Declaration] = field(default_factory=dict)
+    problems: list[Diagnostic] = field(default_factory=list)
+    names: dict[str, SourceSpan] = field(default_factory=dict)
+    """Every name that is declared, even one that cannot be read."""
+    wrong: set[str] = field(default_factory=set)
+    """Those that were given a wrong value."""
+
+    def read(self, file: str, key: Scalar, node: Node) -> None:
+        """Read the section of one file."""
+        if is_null(node):
+            return
+        if not isinstance(node, Table):
+            message = f"{key.text} is {shape_of(node)}; write a mapping of names (`region: {{type: text}}`)"
+            self._complain(file, NodeProblem(shown(key, node), "504", "wrong-shape", message))
+            return
+        for name, below in node.entries.values():
+            if earlier := self.names.setdefault(name.text, span(file, name)):
+                self._one(file, name, below, earlier)
+
+    def _one(self, file: str, name: Scalar, node: Node, earlier: SourceSpan) -> None:
+        if earlier != span(file, name):
+            message = f"parameter `{name.text}` is declared here and at {earlier}; keep one"
+            self._complain(file, NodeProblem(name, "505", "duplicate", message))
+        elif complaint := _bad_name(name):
+            self._complain(file, NodeProblem(name, "506", "bad-name", complaint))
+        elif not isinstance(node, Table) and not is_null(node):
+            message = f"parameter `{name.text}` is {shape_of(node)}; write a mapping (`{name.text}: {{type: text}}`)"
+            self._complain(file, NodeProblem(shown(name, node), "504", "wrong-shape", message))
+        else:
+            self._declaration(file, name, node if isinstance(node, Table) else Table(False, node.line, node.column))
+
+    def _declaration(self, file: str, name: Scalar, node: Table) -> None:
+        plain, shape, path = Plain(), shape_of_spec(Parameter), f"parameters.{name.text}"
+        values = plain.value(node, shape, path, name)
+        try:
+            says = Parameter.model_validate(values, context=WRITTEN)
+        except ValidationError as error:
+            found = findings_of(error, node, name, shape, path=path)
+            for one in [*plain.findings, *unseen(found, plain.findings)]:
+                self._complain(file, one)
+            return
+        findings = [*plain.findings, *_unfit(says, node, path)]
+        for one in findings:
+            self._complain(file, one)
+        if not findings:
+            default = node.get("default")
+            self.declared[name.text] = Declaration(name.text, says, Place(file, name, node), default)
+
+    def _complain(self, file: str, finding: NodeProblem) -> None:
+        self.problems.append(complain(f"XX{finding.number}", finding.name, finding.message, span(file, finding.node)))
+
+    def settled(self, given: Mapping[str, Given]) -> dict[str, Chosen]:
+        """Return the value of each parameter that has one. A wrong value is reported, and counts for nothing."""
+        found: dict[str, Chosen] = {}
+        for name, one in self.declared.items():
+            if name in given:
+                node = _node(given[name], one.says.type)
+                complaints = list(_complaints(one.says, node, name))
+                self.problems += (_wrong(complaint, given[name], one) for complaint in complaints[:1])
+                if complaints:
+                    self.wrong.add(name)
+                else:
+                    found[name] = Chosen(node, one.says.type, given[name].origin)
+            elif one.default is not None:
+                place = one.where("default")
+                found[name] = Chosen(one.default, one.says.type, f"the default at {place}")
+        return found
+
+
+def _bad_name(name: Scalar) -> str | None:
+    if not re.fullmatch(NAME, name.text):
+        return (
+            f"`{name.text}` cannot stand in `${{…}}`; begin with a letter, and write letters, digits, `_`, `.` and `-`"
+        )
+    other = needs_quotes_as_name(name.text) if name.plain else None
+    return f'name `{name.text}` is {other} to YAML readers; put it in quotes: "{name.text}"' if other else None
+
+
+def _unfit(says: Parameter, node: Table, path: str) -> Iterator[NodeProblem]:
+    """What of a declaration contradicts itself."""
+    if says.pattern is not None:
+        if says.type != "text":
+            yield NodeProblem(
+                node.entries["pattern"][1], "502", "wrong-value", f"{path}.pattern is for text, not for a {says.type}"
+            )
+        elif complaint := _no_pattern(says.pattern):
+            yield NodeProblem(node.entries["pattern"][1], "502", "wrong-value", f"{path}.pattern {complaint}")
+            return
+    bare = says.model_copy(update={"allowed": None})
+    for key in ("allowed", "default"):
+        if (entry := node.get(key)) is None:
+            continue
+        items = entry.items if key == "allowed" and not isinstance(entry, (Scalar, Table)) else [entry]
+        for item in items:
+            for one in _complaints(bare if key == "allowed" else says, item, f"{path}.{key}"):
+                yield NodeProblem(item, "502", "wrong-value", one)
+
+
+def _no_pattern(pattern: str) -> str | None:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        return f"`{pattern}` is no regular expression: {error.msg}"
+    return None
+
+
+def _node(given: Given, type_: Type) -> Node:
+    """What the command line gives for a text is that text. For any other type it is read as YAML."""
+    if not isinstance(given.value, str):
+        return given.value
+    if type_ in ("list", "mapping"):
+        root, _ = read_tree(given.origin, given.value)
+        if root is not None:
+            return root
+    return Scalar.of(given.value, plain=type_ != "text")
+
+
+def _complaints(says: Parameter, node: Node, name: str) -> Iterator[str]:
+    """Why this cannot be a value of the parameter."""
+    plain = Plain()
+    value = plain.value(node, SHAPES[says.type], name)
+    yield from (one.message for one in plain.findings)
+    if plain.findings:
+        return
+    if is_null(node):
+        yield f"{name} has no value; write one, or leave it out"
+    elif complaint := _not_in_units(says.type, value):
+        yield f"{name}: {complaint}"
+    elif isinstance(value, str) and not value.isprintable():
+        yield f"{name} contains a line break, or another character that does not fit on a line"
+    elif says.allowed is not None and not any(_same(value, one, says.type) for one in says.allowed):
+        choices = [spell(one) for one in says.allowed]
+        yield f"{name} `{_spelt(value)}` is not allowed; write {listed(choices)}"
+    elif says.pattern is not None and not re.fullmatch(says.pattern, str(value)):
+        yield f"{name} `{value}` does not match the pattern `{says.pattern}`"
+
+
+def _same(value: Json, other: Json, type_: Type) -> bool:
+    parse = PARSED.get(type_)
+    return parse(value) == parse(other) if parse else type(value) is type(other) and value == other
+
+
+def _spelt(value: Json) -> str:
+    return spell(value) if not isinstance(value, (list, dict)) else "…"
+
+
+def _not_in_units(type_: Type, value: Json) -> str | None:
+    if parse := PARSED.get(type_):
+        try:
+            parse(value)
+        except PydanticCustomError as error:
+            return error.message()
+    return None
+
+
+def _wrong(complaint: str, given: Given, declared: Declaration) -> Diagnostic:
+    at = "" if given.span else f" (from {given.origin})"
+    message = f"{complaint}{at}; parameter `{declared.name}` is declared at {declared.place}"
+    return complain("XX517", "wrong-parameter", message, given.span or declared.place)
+
+
+def unmentioned(declared: Iterable[Declaration], mentioned: set[str]) -> Iterator[Diagnostic]:
+    """Report parameters that no file mentions: whoever gives one a value would believe that it changes something."""
+    for one in declared:
+        if one.name not in mentioned:
+            message = f"parameter `{one.name}` is declared, but no file mentions `${{{one.name}}}`"
+            yield complain("XX516", "unused-value", message, one.place, fix="mention it, or remove it")
