@@ -83,7 +83,7 @@ def _from_json(path: Path, text: str, into: Findings) -> Document | None:
         )
         return None
     root, _ = read_tree(str(path), text)
-    return said, Place(str(path), root, root) if root is not None else _start(path)
+    return said, Place(root, root) if root is not None else _start(path)
 
 
 def _from_yaml(path: Path, text: str, into: Findings) -> Iterator[Document]:
@@ -102,9 +102,9 @@ def _plain(path: Path, root: Mapping | object, into: Findings) -> Iterator[Docum
         return
     plain = Plain()
     said = plain.value(root, ANYTHING)
-    into.problems += [complain("IM103", "not-readable", f.message, span(str(path), f.node)) for f in plain.findings]
+    into.problems += [complain("IM103", "not-readable", f.message, span(f.node)) for f in plain.findings]
     if not plain.findings:
-        yield said, Place(str(path), next((key for key, _ in root.entries.values()), root), root)
+        yield said, Place(next((key for key, _ in root.entries.values()), root), root)
 
 
 def _read(said: Json, where: Where, into: Findings) -> None:

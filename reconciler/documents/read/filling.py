@@ -138,7 +138,7 @@ class _OneFile:
         if self.whole.added >= MOST_EXPANDED or isinstance(node, Scalar):
             one = node if isinstance(node, Scalar) else at
             return at.saying(one.text, plain=one.plain and not is_text)
-        made = Table(True, at.line, at.column) if isinstance(node, Table) else Sequence(True, at.line, at.column)
+        made = (Table if isinstance(node, Table) else Sequence)(True, at.line, at.column, at.file)
         made.end_line, made.end_column = at.end_line, at.end_column
         if isinstance(made, Table):
             assert isinstance(node, Table)
@@ -155,7 +155,7 @@ class _OneFile:
             self.whole.notes[self.file, node.line + 1, node.column + 1] = note
 
     def _say(self, code: str, name: str, message: str, node: Scalar, fix: str | None = None) -> None:
-        self.whole.problems.append(complain(code, name, message, span(self.file, node), fix=fix))
+        self.whole.problems.append(complain(code, name, message, span(node), fix=fix))
 
 
 def _shown(value: Chosen) -> str:

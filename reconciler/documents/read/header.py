@@ -87,16 +87,16 @@ class Header:
         """Return where the topology may be applied; anywhere, if no file says it."""
         return self.said["expect"].value if "expect" in self.said else Expect()
 
-    def read(self, file: str, key: Scalar, node: Node) -> None:
+    def read(self, key: Scalar, node: Node) -> None:
         """Read one of KEYS, as one file has it."""
         if key.text == "reconciler":
-            self._version(file, key, node)
+            self._version(key, node)
         elif key.text == "topology":
-            self._name(file, key, node)
+            self._name(key, node)
         elif key.text == "expect":
-            self._expect(file, key, node)
+            self._expect(key, node)
         elif not is_null(node):
-            self._list(file, key, node)
+            self._list(key, node)
 
     def require(self, file: str) -> None:
         """Report what at least one file must say and none does."""
@@ -105,80 +105,78 @@ class Header:
                 message = f"missing key `{key}`; write `{wanted}` at the top of one file"
                 self.problems.append(complain("XX503", "missing-key", message, SourceSpan(file, 1, 1, 1, 1)))
 
-    def _version(self, file: str, key: Scalar, node: Node) -> None:
-        value = self._plain(file, key, node, _NUMBER)
+    def _version(self, key: Scalar, node: Node) -> None:
+        value = self._plain(key, node, _NUMBER)
         if isinstance(value, int) and value != FORMAT:
             message = f"reconciler `{value}` is a format that this release does not read; it reads {FORMAT}"
             fix = "use the release this file was written for" if value > FORMAT else f"write reconciler: {FORMAT}"
-            self.problems.append(complain("XX530", "format-version", message, span(file, node), fix=fix))
-        self._say(file, key, node, value)
+            self.problems.append(complain("XX530", "format-version", message, span(node), fix=fix))
+        self._say(key, node, value)
 
-    def _name(self, file: str, key: Scalar, node: Node) -> None:
-        value = self._plain(file, key, node, _TEXT)
+    def _name(self, key: Scalar, node: Node) -> None:
+        value = self._plain(key, node, _TEXT)
         if value == "":
-            self._complain(file, NodeProblem(node, "506", "bad-name", "topology is empty; write the owner's name"))
+            self._complain(NodeProblem(node, "506", "bad-name", "topology is empty; write the owner's name"))
         elif isinstance(value, str) and not is_topology(value):
-            self._complain(
-                file, NodeProblem(node, "506", "bad-name", f"topology is longer than {LONGEST:_} bytes as a key")
-            )
-        self._say(file, key, node, value)
+            self._complain(NodeProblem(node, "506", "bad-name", f"topology is longer than {LONGEST:_} bytes as a key"))
+        self._say(key, node, value)
 
-    def _expect(self, file: str, key: Scalar, node: Node) -> None:
+    def _expect(self, key: Scalar, node: Node) -> None:
         if is_null(node):
             return
-        expect = self._spec(file, key, node, Expect, "expect")
+        expect = self._spec(key, node, Expect, "expect")
         if expect is not None:
-            self._say(file, key, node, expect)
+            self._say(key, node, expect)
 
-    def _say(self, file: str, key: Scalar, node: Node, value: Json) -> None:
-        here = span(file, shown(key, node))
+    def _say(self, key: Scalar, node: Node, value: Json) -> None:
+        here = span(shown(key, node))
         first = self.said.setdefault(key.text, _SaidOnce(value, here))
         if first.value != value and first.value is not None and value is not None:
             message = f"{key.text} differs from {first.span}; all files of one topology must say the same"
             self.problems.append(complain("XX505", "duplicate", message, here))
 
-    def _list(self, file: str, key: Scalar, node: Node) -> None:
+    def _list(self, key: Scalar, node: Node) -> None:
         if not isinstance(node, Sequence):
             message = f"{key.text} is {shape_of(node)}; write a list (`[a, b]` or lines of `- a`)"
-            self._complain(file, NodeProblem(shown(key, node), "504", "wrong-shape", message))
+            self._complain(NodeProblem(shown(key, node), "504", "wrong-shape", message))
             return
         for index, item in enumerate(node.items):
             path = f"{key.text}[{index}]"
-            _ITEMS[key.text](self, file, item, path)
+            _ITEMS[key.text](self, item, path)
 
-    def _removal(self, file: str, item: Node, path: str) -> None:
-        removal = self._spec(file, None, item, Removal, path)
+    def _removal(self, item: Node, path: str) -> None:
+        removal = self._spec(None, item, Removal, path)
         if removal is None or not isinstance(item, Mapping):
             return
-        where = Place(file, first_of(item), item)
-        address = self._address(file, item.entries["address"][1], f"{path}.address", removal.address)
+        where = Place(first_of(item), item)
+        address = self._address(item.entries["address"][1], f"{path}.address", removal.address)
         if address:
             self.removed.append(Removed(address=address, reason=removal.reason, until=removal.until, where=where))
 
-    def _move(self, file: str, item: Node, path: str) -> None:
-        move = self._spec(file, None, item, Move, path)
+    def _move(self, item: Node, path: str) -> None:
+        move = self._spec(None, item, Move, path)
         if move is None or not isinstance(item, Mapping):
             return
         ends = (("from", move.from_), ("to", move.to))
-        origin, to = (self._end(file, item.entries[key][1], f"{path}.{key}", text) for key, text in ends)
+        origin, to = (self._end(item.entries[key][1], f"{path}.{key}", text) for key, text in ends)
         if origin is None or to is None:
             return
         if origin.kind != to.kind or origin == to:
             message = f"{path} moves `{origin}` to `{to}`; write two addresses of one kind"
-            self._complain(file, NodeProblem(item.entries["to"][1], "502", "wrong-value", message))
+            self._complain(NodeProblem(item.entries["to"][1], "502", "wrong-value", message))
             return
-        where = Place(file, first_of(item), item)
+        where = Place(first_of(item), item)
         self.moved.append(Moved(origin=origin, address=to, reason=move.reason, until=move.until, where=where))
 
-    def _end(self, file: str, node: Node, path: str, text: str) -> Address | None:
+    def _end(self, node: Node, path: str, text: str) -> Address | None:
         """Read an address, or the name of an owner."""
         kind, _, name = text.partition("/")
         if kind == TOPOLOGY and name:
             return Address.of(TOPOLOGY, name)
-        return self._address(file, node, path, text)
+        return self._address(node, path, text)
 
-    def _guard(self, file: str, item: Node, path: str) -> None:
-        guard = self._spec(file, None, item, Guard, path)
+    def _guard(self, item: Node, path: str) -> None:
+        guard = self._spec(None, item, Guard, path)
         if guard is None or not isinstance(item, Mapping):
             return
         if guard.kind not in self.registry.by_name:
@@ -186,26 +184,26 @@ class Header:
             message = (
                 f"{path}.kind `{guard.kind}` is not a kind; write {listed(kinds)}{did_you_mean(guard.kind, kinds)}"
             )
-            self._complain(file, NodeProblem(item.entries["kind"][1], "502", "wrong-value", message))
+            self._complain(NodeProblem(item.entries["kind"][1], "502", "wrong-value", message))
             return
-        where = Place(file, first_of(item), item)
+        where = Place(first_of(item), item)
         self.guards.append(
             Guarded(kind=guard.kind, upto=guard.upto, reason=guard.reason, until=guard.until, where=where)
         )
 
-    def _allowance(self, file: str, item: Node, path: str) -> None:
-        said = self._spec(file, None, item, Allowance, path)
+    def _allowance(self, item: Node, path: str) -> None:
+        said = self._spec(None, item, Allowance, path)
         if said is not None and isinstance(item, Mapping):
-            self.allowed.append(said.allowed(Place(file, first_of(item), item)))
+            self.allowed.append(said.allowed(Place(first_of(item), item)))
 
-    def _forgotten(self, file: str, item: Node, path: str) -> None:
-        text = self._plain(file, None, item, _ADDRESS, path=path)
-        address = self._address(file, item, path, text) if isinstance(text, str) else None
+    def _forgotten(self, item: Node, path: str) -> None:
+        text = self._plain(None, item, _ADDRESS, path=path)
+        address = self._address(item, path, text) if isinstance(text, str) else None
         if address:
-            self.forget.append(Forgotten(address=address, where=Place(file, item, item)))
+            self.forget.append(Forgotten(address=address, where=Place(item, item)))
 
-    def _ignored(self, file: str, item: Node, path: str) -> None:
-        said = self._spec(file, None, item, Ignored, path)
+    def _ignored(self, item: Node, path: str) -> None:
+        said = self._spec(None, item, Ignored, path)
         if said is None or not isinstance(item, Mapping):
             return
         kind, slash, _ = said.address.partition("/")
@@ -214,14 +212,14 @@ class Header:
                 f"{path}.address `{said.address}` can match no address; write kind/name, for example stream/* "
                 "or stream/ORDERS"
             )
-            self._complain(file, NodeProblem(item.entries["address"][1], "502", "wrong-value", message))
+            self._complain(NodeProblem(item.entries["address"][1], "502", "wrong-value", message))
             return
-        where = Place(file, first_of(item), item)
+        where = Place(first_of(item), item)
         self.ignored.append(
             IgnoreRule(address=said.address, path=said.path, reason=said.reason, until=said.until, where=where)
         )
 
-    def _address(self, file: str, node: Node, path: str, text: str) -> Address | None:
+    def _address(self, node: Node, path: str, text: str) -> Address | None:
         complaint = None
         try:
             address = Address.parse(text)
@@ -230,17 +228,17 @@ class Header:
             complaint = str(error)
         if complaint is None:
             return address
-        self._complain(file, NodeProblem(node, "502", "wrong-value", f"{path} {complaint}"))
+        self._complain(NodeProblem(node, "502", "wrong-value", f"{path} {complaint}"))
         return None
 
-    def _plain(self, file: str, key: Scalar | None, node: Node, shape: Shape, *, path: str = "") -> Json:
+    def _plain(self, key: Scalar | None, node: Node, shape: Shape, *, path: str = "") -> Json:
         plain = Plain()
         value = plain.value(node, shape, path or (key.text if key else ""), key)
         for finding in plain.findings:
-            self._complain(file, finding)
+            self._complain(finding)
         return None if plain.findings else value
 
-    def _spec(self, file: str, key: Scalar | None, node: Node, spec: type[_S], path: str) -> _S | None:
+    def _spec(self, key: Scalar | None, node: Node, spec: type[_S], path: str) -> _S | None:
         """Read a checked model of `expect` or of an item of `removed`; None when something in it is wrong."""
         plain, shape = Plain(), shape_of_spec(spec)
         values = plain.value(node, shape, path, key)
@@ -252,11 +250,11 @@ class Header:
                 found = findings_of(error, node, key or first_of(node), shape, path=path)
                 findings = [*findings, *unseen(found, findings)]
         for finding in findings:
-            self._complain(file, finding)
+            self._complain(finding)
         return None if findings else made
 
-    def _complain(self, file: str, finding: NodeProblem) -> None:
-        self.problems.append(complain(f"XX{finding.number}", finding.name, finding.message, span(file, finding.node)))
+    def _complain(self, finding: NodeProblem) -> None:
+        self.problems.append(complain(f"XX{finding.number}", finding.name, finding.message, span(finding.node)))
 
 
 _ITEMS = {

@@ -94,16 +94,16 @@ class _Loading:
         if root is None and (said := _NAMED.search(text)):
             self.name = said[1]
         if isinstance(root, Mapping):
-            self.roots.append((Place(file, next((key for key, _ in root.entries.values()), root), root), mask))
+            self.roots.append((Place(next((key for key, _ in root.entries.values()), root), root), mask))
         else:
             self.is_complete = False
 
     def read(self) -> None:
         """Read the parameters of all files, put their values into all of them, and read what they declare then."""
         roots = [(place.file, place.node, mask) for place, mask in self.roots if isinstance(place.node, Mapping)]
-        for file, root, _mask in roots:
+        for _file, root, _mask in roots:
             if entry := root.entries.pop("parameters", None):
-                self.parameters.read(file, *entry)
+                self.parameters.read(*entry)
         given, misread = self.tree.given()
         self.tree.known.update(self.parameters.names)
         values = self.parameters.settled(given)
@@ -116,25 +116,25 @@ class _Loading:
                 self.name = said[1].text
                 self.names.add(said[1].text)
             if file not in self.filling.unfilled:
-                self._sections(file, root)
+                self._sections(root)
         self.problems += [*misread, *self.parameters.problems, *self.filling.problems]
         if self.is_complete and self.roots and not misread:
             self.problems += self.tree.unused(given) if self.tree.reports_unused else ()
             self.problems += unmentioned(self.parameters.declared.values(), self.filling.mentioned)
         self.is_complete = self.is_complete and not self.filling.unfilled
 
-    def _sections(self, file: str, root: Mapping) -> None:
+    def _sections(self, root: Mapping) -> None:
         sections = self.collector.sections(None)
         for name, (key, node) in root.entries.items():
             if name in sections:
-                self.collector.read(NamedSection(file, sections[name]), key, node)
+                self.collector.read(NamedSection(sections[name]), key, node)
             elif name.startswith(ANCHORS):
                 continue
             elif name in KEYS:
-                self.header.read(file, key, node)
+                self.header.read(key, node)
             else:
                 message = f"unknown key `{name}`{did_you_mean(name, top_level(self.registry))}"
-                self.problems.append(complain("XX501", "unknown-key", message, span(file, key)))
+                self.problems.append(complain("XX501", "unknown-key", message, span(key)))
 
     def done(self) -> Loaded:
         if self.is_complete and self.roots:

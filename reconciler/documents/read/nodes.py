@@ -24,9 +24,9 @@ class _Nowhere:
 class Scalar:
     """One value as written. Lines and columns count from 0 here, as the parser gives them."""
 
-    __slots__ = ("column", "end_column", "end_line", "line", "plain", "text")
+    __slots__ = ("column", "end_column", "end_line", "file", "line", "plain", "text")
 
-    def __init__(self, text: str, plain: bool, start: Mark, end: Mark) -> None:
+    def __init__(self, text: str, plain: bool, start: Mark, end: Mark, file: str = "") -> None:
         self.text = text
         self.plain = plain
         """Whether it has no quotes: then YAML readers guess a type from the text."""
@@ -34,6 +34,7 @@ class Scalar:
         self.column: int = start.column
         self.end_line: int = end.line
         self.end_column: int = end.column
+        self.file = file
 
     @classmethod
     def of(cls, text: str, *, plain: bool) -> Scalar:
@@ -43,7 +44,7 @@ class Scalar:
 
     def saying(self, text: str, *, plain: bool) -> Scalar:
         """Return another value at the same place."""
-        made = Scalar(text, plain, self, self)
+        made = Scalar(text, plain, self, self, self.file)
         made.end_line, made.end_column = self.end_line, self.end_column
         return made
 
@@ -56,26 +57,28 @@ class Scalar:
 class Sequence:
     """A list. The end is known for `[…]`; a list with dashes ends where its items end."""
 
-    __slots__ = ("column", "end_column", "end_line", "flow", "items", "line")
+    __slots__ = ("column", "end_column", "end_line", "file", "flow", "items", "line")
 
-    def __init__(self, flow: bool, line: int, column: int) -> None:
+    def __init__(self, flow: bool, line: int, column: int, file: str = "") -> None:
         self.items: list[Node] = []
         self.flow = flow
         self.line = self.end_line = line
         self.column = self.end_column = column
+        self.file = file
 
 
 class Mapping:
     """Keys with their values, in the order of the file; merged keys (`<<`) come last, with the places where they are
     written."""
 
-    __slots__ = ("column", "end_column", "end_line", "entries", "flow", "line")
+    __slots__ = ("column", "end_column", "end_line", "entries", "file", "flow", "line")
 
-    def __init__(self, flow: bool, line: int, column: int) -> None:
+    def __init__(self, flow: bool, line: int, column: int, file: str = "") -> None:
         self.entries: dict[str, tuple[Scalar, Node]] = {}
         self.flow = flow
         self.line = self.end_line = line
         self.column = self.end_column = column
+        self.file = file
 
     def get(self, key: str) -> Node | None:
         """Return the value of this key; None where the mapping has no such key."""
@@ -86,9 +89,9 @@ class Mapping:
 Node = Scalar | Sequence | Mapping
 
 
-def span(file: str, node: Node) -> SourceSpan:
+def span(node: Node) -> SourceSpan:
     """Return the place of a node as editors count."""
-    return SourceSpan(file, node.line + 1, node.column + 1, node.end_line + 1, node.end_column + 1)
+    return SourceSpan(node.file, node.line + 1, node.column + 1, node.end_line + 1, node.end_column + 1)
 
 
 def shape_of(node: Node) -> str:

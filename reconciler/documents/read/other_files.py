@@ -37,7 +37,7 @@ def other_file(file: str, root: Node | None, ours: Collection[str]) -> Diagnosti
     else:
         return None
     way = f"reconciler {fix} {shlex.quote(file)}" if fix else ELSEWHERE
-    return complain("XX524", "other-file", f"this is {what}", span(file, first_of(document)), fix=way)
+    return complain("XX524", "other-file", f"this is {what}", span(first_of(document)), fix=way)
 
 
 def unfit(file: str, root: Node | None) -> list[Diagnostic]:
@@ -48,7 +48,7 @@ def unfit(file: str, root: Node | None) -> list[Diagnostic]:
     if isinstance(root, Mapping):
         return []
     message = f"the document is {shape_of(root)}; write a mapping (`topology: NAME`, `streams:` …)"
-    return [complain("XX504", "wrong-shape", message, span(file, root))]
+    return [complain("XX504", "wrong-shape", message, span(root))]
 
 
 def _first(root: Node | None) -> Mapping | None:

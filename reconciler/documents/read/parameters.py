@@ -91,31 +91,33 @@ class Parameters:
     wrong: set[str] = field(default_factory=set)
     """Those that were given a wrong value."""
 
-    def read(self, file: str, key: Scalar, node: Node) -> None:
+    def read(self, key: Scalar, node: Node) -> None:
         """Read the section of one file."""
         if is_null(node):
             return
         if not isinstance(node, Table):
             message = f"{key.text} is {shape_of(node)}; write a mapping of names (`region: {{type: text}}`)"
-            self._complain(file, NodeProblem(shown(key, node), "504", "wrong-shape", message))
+            self._complain(NodeProblem(shown(key, node), "504", "wrong-shape", message))
             return
         for name, below in node.entries.values():
-            if earlier := self.names.setdefault(name.text, span(file, name)):
-                self._one(file, name, below, earlier)
+            if earlier := self.names.setdefault(name.text, span(name)):
+                self._one(name, below, earlier)
 
-    def _one(self, file: str, name: Scalar, node: Node, earlier: SourceSpan) -> None:
-        if earlier != span(file, name):
+    def _one(self, name: Scalar, node: Node, earlier: SourceSpan) -> None:
+        if earlier != span(name):
             message = f"parameter `{name.text}` is declared here and at {earlier}; keep one"
-            self._complain(file, NodeProblem(name, "505", "duplicate", message))
+            self._complain(NodeProblem(name, "505", "duplicate", message))
         elif complaint := _bad_name(name):
-            self._complain(file, NodeProblem(name, "506", "bad-name", complaint))
+            self._complain(NodeProblem(name, "506", "bad-name", complaint))
         elif not isinstance(node, Table) and not is_null(node):
             message = f"parameter `{name.text}` is {shape_of(node)}; write a mapping (`{name.text}: {{type: text}}`)"
-            self._complain(file, NodeProblem(shown(name, node), "504", "wrong-shape", message))
+            self._complain(NodeProblem(shown(name, node), "504", "wrong-shape", message))
         else:
-            self._declaration(file, name, node if isinstance(node, Table) else Table(False, node.line, node.column))
+            self._declaration(
+                name, node if isinstance(node, Table) else Table(False, node.line, node.column, node.file)
+            )
 
-    def _declaration(self, file: str, name: Scalar, node: Table) -> None:
+    def _declaration(self, name: Scalar, node: Table) -> None:
         plain, shape, path = Plain(), shape_of_spec(Parameter), f"parameters.{name.text}"
         values = plain.value(node, shape, path, name)
         try:
@@ -123,17 +125,17 @@ class Parameters:
         except ValidationError as error:
             found = findings_of(error, node, name, shape, path=path)
             for one in [*plain.findings, *unseen(found, plain.findings)]:
-                self._complain(file, one)
+                self._complain(one)
             return
         findings = [*plain.findings, *_unfit(says, node, path)]
         for one in findings:
-            self._complain(file, one)
+            self._complain(one)
         if not findings:
             default = node.get("default")
-            self.declared[name.text] = Declaration(name.text, says, Place(file, name, node), default)
+            self.declared[name.text] = Declaration(name.text, says, Place(name, node), default)
 
-    def _complain(self, file: str, finding: NodeProblem) -> None:
-        self.problems.append(complain(f"XX{finding.number}", finding.name, finding.message, span(file, finding.node)))
+    def _complain(self, finding: NodeProblem) -> None:
+        self.problems.append(complain(f"XX{finding.number}", finding.name, finding.message, span(finding.node)))
 
     def settled(self, given: Mapping[str, Given]) -> dict[str, Chosen]:
         """Return the value of each parameter that has one. A wrong value is reported, and counts for nothing."""

@@ -28,7 +28,6 @@ Sections = dict[str, tuple[Kind, ...]]
 class NamedSection(NamedTuple):
     """A section of names: the kinds that share it, and the names of the resources around it."""
 
-    file: str
     kinds: tuple[Kind, ...]
     parents: tuple[str, ...] = ()
 
@@ -41,7 +40,7 @@ class NamedSection(NamedTuple):
         """Report about something without an address of its own; the resource around it has one."""
         within = self.kinds[0].place.within
         above = str(Address(within, self.parents)) if within else None
-        return complain(f"{self.family}{number}", name, message, span(self.file, node), address=above)
+        return complain(f"{self.family}{number}", name, message, span(node), address=above)
 
 
 @dataclass(slots=True)
@@ -78,7 +77,7 @@ class Collector:
             if complaint := _bad_name(name, section.kinds):
                 self.problems.append(section.complain("506", "bad-name", complaint, name))
             elif kind := self._kind(section, name, value):
-                self._resource(section, kind, Place(section.file, name, value))
+                self._resource(section, kind, Place(name, value))
 
     def _kind(self, section: NamedSection, name: Scalar, value: Node) -> Kind | None:
         """The section's kind, or among several the one that the tag names (`type: elastic`)."""
@@ -105,17 +104,17 @@ class Collector:
         earlier = self.first.setdefault((kind.place.section, address.names), place)
         if earlier is not place:
             message = f"`{name.text}` is declared here and at {earlier('')}; keep one"
-            self._complain(kind, address, place, NodeProblem(name, "505", "duplicate", message))
+            self._complain(kind, address, NodeProblem(name, "505", "duplicate", message))
         if not (isinstance(node, Mapping) or is_null(node)):
             message = f"`{name.text}` is {shape_of(node)}; write a mapping (`key: value`)"
-            self._complain(kind, address, place, NodeProblem(shown(name, node), "504", "wrong-shape", message))
+            self._complain(kind, address, NodeProblem(shown(name, node), "504", "wrong-shape", message))
             return
         inner = self.sections(kind.name)
         for finding in self._validated(kind, address, place, inner):
-            self._complain(kind, address, place, finding)
+            self._complain(kind, address, finding)
         for key, kinds in inner.items():
             if isinstance(node, Mapping) and key in node.entries:
-                self.read(NamedSection(section.file, kinds, address.names), *node.entries[key])
+                self.read(NamedSection(kinds, address.names), *node.entries[key])
 
     def _validated(self, kind: Kind, address: Address, place: Place, inner: Sections) -> Iterator[NodeProblem]:
         """Keep one finding per node: what reading found comes before what validation says of the same value."""
@@ -139,22 +138,22 @@ class Collector:
             if self.unreadable.isdisjoint((one.address, above)):
                 yield one
 
-    def _complain(self, kind: Kind, address: Address, place: Place, finding: NodeProblem) -> None:
+    def _complain(self, kind: Kind, address: Address, finding: NodeProblem) -> None:
         self.unreadable.add(address)
-        code, where = f"{kind.family}{finding.number}", span(place.file, finding.node)
+        code, where = f"{kind.family}{finding.number}", span(finding.node)
         self.problems.append(complain(code, finding.name, finding.message, where, address=str(address)))
 
 
 def _own(kind: Kind, node: Node, inner: Sections) -> Mapping:
     """The resource's own keys, without its children's sections and its tag."""
     if not isinstance(node, Mapping):
-        return Mapping(flow=False, line=node.line, column=node.column)
+        return Mapping(False, node.line, node.column, node.file)
     other = set(inner)
     if kind.place.tag and kind.place.tag[0] not in kind.spec.model_fields:
         other.add(kind.place.tag[0])
     if other.isdisjoint(node.entries):
         return node
-    own = Mapping(node.flow, node.line, node.column)
+    own = Mapping(node.flow, node.line, node.column, node.file)
     own.entries = {key: entry for key, entry in node.entries.items() if key not in other}
     return own
 

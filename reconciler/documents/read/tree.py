@@ -89,7 +89,7 @@ class _Builder:
                 return
 
     def _scalar(self, event: Any) -> None:
-        node = Scalar(event.value, event.implicit[0], event.start_mark, event.end_mark)
+        node = Scalar(event.value, event.implicit[0], event.start_mark, event.end_mark, self.file)
         self.nodes += 1
         if event.anchor or event.tag:
             self._properties(event, node)
@@ -101,7 +101,7 @@ class _Builder:
     def _start(self, event: Any) -> None:
         start = event.start_mark
         kind = Mapping if type(event) is MappingStartEvent else Sequence
-        node = kind(event.flow_style, start.line, start.column)
+        node = kind(event.flow_style, start.line, start.column, self.file)
         if len(self.open) >= DEEPEST:
             self._say("510", "yaml-syntax", f"this is nested more than {DEEPEST} levels deep", node)
             raise _Stop
@@ -168,7 +168,7 @@ class _Builder:
                 self._say("513", "yaml-alias", f"`<<` merges mappings, but this is {shape_of(source)}", key)
 
     def _alias(self, event: Any) -> None:
-        here = Scalar(event.anchor, True, event.start_mark, event.end_mark)
+        here = Scalar(event.anchor, True, event.start_mark, event.end_mark, self.file)
         node = self.anchors.get(event.anchor)
         if node is None:
             message = f"`*{event.anchor}` needs an anchor `&{event.anchor}` above; if this is text, put it in quotes"
@@ -199,9 +199,9 @@ class _Builder:
     def _document(self, event: Any) -> None:
         self.documents += 1
         if self.documents > 1:
-            here = Scalar("---", True, event.start_mark, event.end_mark)
+            here = Scalar("---", True, event.start_mark, event.end_mark, self.file)
             self._say("512", "yaml-documents", "a second document begins here; write one document per file", here)
             raise _Stop
 
     def _say(self, number: str, name: str, message: str, node: Node) -> None:
-        self.problems.append(complain(f"XX{number}", name, message, span(self.file, node)))
+        self.problems.append(complain(f"XX{number}", name, message, span(node)))

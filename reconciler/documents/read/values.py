@@ -74,10 +74,10 @@ class Filled:
             root, wrong = (None, []) if misread else read_tree(str(path), text)
             problems += misread + wrong
             if isinstance(root, Table):
-                found |= {name: _of_file(str(path), key, node) for name, (key, node) in root.entries.items()}
+                found |= {name: _of_file(key, node) for name, (key, node) in root.entries.items()}
             elif root is not None and not is_null(root):
                 message = f"a file of values is {shape_of(root)}; write a mapping (`region: eu`)"
-                problems.append(complain("XX504", "wrong-shape", message, span(str(path), root)))
+                problems.append(complain("XX504", "wrong-shape", message, span(root)))
         return found | {name: Given(text, self.origin) for name, text in self.values.items()}, problems
 
     def unused(self, given: Mapping[str, Given]) -> Iterator[Diagnostic]:
@@ -90,8 +90,8 @@ class Filled:
                 yield complain("XX516", "unused-value", message, one.span, fix=fix)
 
 
-def _of_file(file: str, key: Scalar, node: Node) -> Given:
-    place = span(file, shown(key, node))
+def _of_file(key: Scalar, node: Node) -> Given:
+    place = span(shown(key, node))
     return Given(node, str(place), place)
 
 

@@ -71,7 +71,7 @@ def lost(file: str, before: str, after: str) -> Diagnostic | None:
     if node := was if problems or now is None else _differing(was, now):
         fix = "write it in a simpler way" if before.endswith("\n") else "end the file with a line break"
         return complain(
-            "XX525", "stays-as-it-is", f"in form this would say something else; {_STAYS}", span(file, node), fix=fix
+            "XX525", "stays-as-it-is", f"in form this would say something else; {_STAYS}", span(node), fix=fix
         )
     comments, left = _comments(before), Counter(one.text for one in _comments(after))
     left.subtract(one.text for one in comments)

@@ -144,7 +144,7 @@ class _Reading:
             if not self.problems:
                 what = shape_of(root) if root else "empty"
                 message = f"the document is {what}; write a mapping (`fleet: NAME`, `targets:` …)"
-                at = span(str(self.path), root) if root else SourceSpan(str(self.path), 1, 1, 1, 1)
+                at = span(root) if root else SourceSpan(str(self.path), 1, 1, 1, 1)
                 self.problems.append(complain("XX504", "wrong-shape", message, at))
             return None
         spec = self._spec(root)
@@ -195,7 +195,7 @@ class _Reading:
             labels={**defaults.labels, **spec.labels},
             deadline=said["deadline"] / 1e9 if said.get("deadline") else DEADLINE,
             parts=said.get("parts") or 1,
-            where=Place(str(self.path), key, node),
+            where=Place(key, node),
         )
 
     def _secrets(self, path: str, spec: TargetSpec, node: Mapping) -> None:
@@ -233,7 +233,7 @@ class _Reading:
         self._complain(NodeProblem(shown(key, value), number, code_name, message))
 
     def _complain(self, finding: NodeProblem) -> None:
-        where = span(str(self.path), finding.node)
+        where = span(finding.node)
         self.problems.append(complain(f"XX{finding.number}", finding.name, finding.message, where))
 
 
