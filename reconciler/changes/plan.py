@@ -86,6 +86,8 @@ class Plan:
     """Version of this contract. If you do not know the number, stop reading."""
     topology: str
     """Name of the topology."""
+    environment: str = ""
+    """The environment that the files were read for."""
     target: Target
     """The account and the servers that answered."""
     diagnostics: Annotated[tuple[Diagnostic, ...], ALWAYS] = ()

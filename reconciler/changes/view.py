@@ -49,6 +49,7 @@ class View:
 
     snapshot: Snapshot
     topology: str = ""
+    environment: str = ""
     source: str | None = None
     """Repository that the files come from, if known."""
     ledger_known: bool = True

@@ -125,6 +125,7 @@ def compare(
     )
     return View(
         topology=topology.name,
+        environment=topology.environment,
         source=options.came_from.repository,
         ledger_known=memory.is_known,
         snapshot=snapshot,

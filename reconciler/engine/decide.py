@@ -74,6 +74,7 @@ def decide(
     ]
     return Plan(
         topology=view.topology,
+        environment=view.environment,
         target=view.target,
         changes=tuple(sorted(planned, key=lambda one: one.address)),
         steps=order.ordered_steps(edges, made),

@@ -215,3 +215,5 @@ class Topology:
     where: Where = nowhere
     """Places of top-level paths such as `expect.min_server`."""
     files: tuple[str, ...] = ()
+    environment: str = ""
+    """The environment that they were read for; empty where there are none."""

@@ -57,7 +57,7 @@ def joined(documents: Sequence[Document]) -> str:
 
 
 def _suite(document: Document, cases: Sequence[Case], root: Element) -> None:
-    suite = SubElement(root, "testsuite", {"name": _line(document.topology or "files"), **_counts(cases)})
+    suite = SubElement(root, "testsuite", {"name": _line(document.name or "files"), **_counts(cases)})
     properties = SubElement(suite, "properties")
     for name, value in (("target", heading(document)), ("summary", totals(document))):
         SubElement(properties, "property", {"name": name, "value": _line(value)})
@@ -117,7 +117,7 @@ def _declared(document: Document) -> dict[str, SourceSpan | None]:
 
 
 def _group(document: Document, address: str) -> str:
-    return f"{document.topology}.{address.partition('/')[0]}"
+    return f"{document.name}.{address.partition('/')[0]}"
 
 
 def _of_resource(address: str, place: SourceSpan | None, found: Sequence[ReportedFinding], document: Document) -> Case:
@@ -156,7 +156,7 @@ def _of_finding(one: ReportedFinding, document: Document) -> Case:
     failed = one.severity is Severity.ERROR
     return Case(
         name=" ".join(filter(None, (one.code, one.name, one.address))),
-        group=f"{document.topology or 'files'}.{one.place.file if one.place else 'findings'}",
+        group=f"{document.name or 'files'}.{one.place.file if one.place else 'findings'}",
         place=one.place,
         verdict="failure" if failed else "",
         type=one.code,

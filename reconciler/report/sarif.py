@@ -52,7 +52,7 @@ def _run(document: Document, found: Sequence[ReportedFinding]) -> Data:
             }
         },
         "automationDetails": {
-            "id": f"reconciler/{quote(visible(document.topology), safe='')}/",
+            "id": f"reconciler/{quote(visible(document.name), safe='')}/",
             "description": {"text": f"reconciler {document.command}: {heading(document)}"},
         },
         "columnKind": "unicodeCodePoints",

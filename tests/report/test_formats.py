@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
+from dataclasses import replace
 
 import pytest
 
@@ -122,3 +123,15 @@ def test_a_description_of_100_kilobytes_is_cut(name: str) -> None:
 def test_a_report_may_have_a_format_in_a_form_of_its_own() -> None:
     own = Document(own={"text": lambda document: f"{document.topology}, in other words\n"}, topology="orders")
     assert FORMATS["text"](own) == "orders, in other words\n"
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if name != "github"])
+def test_the_same_plan_for_two_environments_is_two_reports(name: str) -> None:
+    """GitHub shows annotations by their places and has no name for a report."""
+    of_nowhere = plan(create("stream/ORDERS"), kept=1)
+    texts = [
+        FORMATS[name](Document(topology="orders", plan=replace(of_nowhere, environment=one)))
+        for one in ("", "dev", "prod")
+    ]
+    assert len({*texts}) == 3
+    assert "dev" in texts[1] and "prod" in texts[2]

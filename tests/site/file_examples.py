@@ -26,6 +26,23 @@ streams:
     max_age: ${keep}
     num_replicas: ${copies}
 """,
+    "environments": """
+reconciler: 1
+topology: orders
+parameters:
+  keep: {type: duration, default: 7d}
+environments:
+  dev: {context: dev}
+  prod:
+    context: prod
+    values: {keep: 30d}
+    expect: {account: ORDERS}
+    overlay:
+      streams:
+        ORDERS: {num_replicas: 3}
+streams:
+  ORDERS: {subjects: [orders.>], max_age: "${keep}"}
+""",
     "expect": """
 reconciler: 1
 topology: orders
@@ -106,6 +123,56 @@ ignore_drift:
   - {address: "stream/*", path: placement, reason: "moved by operators", until: 2027-12-31}
 """,
 }
+
+TOGETHER = {
+    "include": (
+        ('yaml title="billing.yaml"', """
+reconciler: 1
+topology: billing
+include: [shared/audit.yaml]
+streams:
+  BILLS: {subjects: [bills.>]}
+"""),
+        ('yaml title="shared/audit.yaml"', """
+streams:
+  AUDIT: {subjects: [audit.>], max_age: 365d}
+"""),
+        ("console", """
+$ reconciler validate billing.yaml
+billing: 2 resources in 2 files can be planned (judged offline for nats-server 2.15)
+"""),
+    ),
+    "environment": (
+        ('yaml title="orders/base.yaml"', """
+reconciler: 1
+topology: orders
+environments:
+  dev: {context: dev}
+  prod: {context: prod}
+streams:
+  ORDERS: {subjects: [orders.>], max_age: 7d}
+"""),
+        ('yaml title="orders/prod.yaml"', """
+reconciler: 1
+topology: orders
+environment: prod
+streams:
+  ORDERS: {max_age: 30d}
+"""),
+        ("console", """
+$ reconciler render orders --diff dev prod
+--- dev
++++ prod
+@@ -4,4 +4,4 @@
+ streams:
+   ORDERS:
+     subjects: [orders.>]
+-    max_age: 7d
++    max_age: 30d
+"""),
+    ),
+}  # fmt: skip
+"""What takes several files to show, or what a command prints."""
 
 OF_EVERY_RESOURCE = """
 reconciler: 1

@@ -84,6 +84,7 @@ def slug(kind: Kind) -> str:
 
 TOP_ITEMS = {
     "parameters": "Parameter",
+    "environments": "Environment",
     "expect": "Expect",
     "allow": "Allowance",
     "guards": "Guard",
@@ -172,7 +173,11 @@ def _units() -> list[str]:
 def _top_key(key: Key, definitions: Schema, mappings: Mapping[str, str]) -> Iterator[list[str]]:
     yield [f"### `{key.name}`"]
     yield [prose(key.about)]
-    yield fenced("yaml", examples.TOP[key.name])
+    if key.name in examples.TOGETHER:
+        for language, text in examples.TOGETHER[key.name]:
+            yield fenced(language, text)
+    else:
+        yield fenced("yaml", examples.TOP[key.name])
     if key.name in TOP_ITEMS:
         yield _details(keys_of(definitions[TOP_ITEMS[key.name]]), mappings)
     elif key.name in SECTIONS:

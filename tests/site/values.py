@@ -48,7 +48,8 @@ def _of_type(schema: Schema, mappings: Mapping[str, str]) -> str:
     if kind == "array":
         return f"list of {plural(value(schema['items'], mappings))}"
     if kind == "object":
-        below = schema.get("additionalProperties") or {}
+        below = schema.get("additionalProperties")
+        below = below if isinstance(below, Mapping) else {}
         return f"mapping of names to {plural(value(below, mappings))}"
     if kind is None:
         return "any value"

@@ -57,6 +57,7 @@ def adopt_(
         only=tuple(only or ()), exclude=tuple(exclude or ()), allow=(), take_over=tuple(take_over or ()),
         values=values,
     )  # fmt: skip
+    connection = connection.in_environment(values, paths)
     arguments = chosen.arguments(paths, connection)
     if not yes and not sys.stdin.isatty():
         raise common.Misused("There is no terminal to ask on; add --yes to adopt without being asked.")

@@ -20,6 +20,7 @@ from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.reporting import Gathered, Reports, reports
 from reconciler.cli.shared.screen import paper, say
 from reconciler.cli.shared.several import over
+from reconciler.cli.shared.value_option import Values
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.codec.json import json_list
 
@@ -59,13 +60,14 @@ def apply_(
 
         _alone(paths, selection)
         return asyncio.run(SavedRun(manner, paths[0], connection).through())
-    options, together = connection.options(), replace(manner, reports=Gathered(wanted=reports.wanted), data=[])
+    together = replace(manner, reports=Gathered(wanted=reports.wanted), data=[])
 
-    def one(files: Sequence[Path]) -> int:
-        run = ApplyRun(manner if files is paths else together)
-        return asyncio.run(run.through(files, options, selection, lambda chosen: chosen.arguments(files, connection)))
+    def one(values: Values, files: Sequence[Path]) -> int:
+        run = ApplyRun(manner if files is paths and not selection.values.is_pattern else together)
+        there, own = connection.in_environment(values, files), replace(selection, values=values)
+        return asyncio.run(run.through(files, there.options(), own, lambda chosen: chosen.arguments(files, there)))
 
-    return _one_by_one(over(paths, one, *selection.of_one, (backup, "--backup")), together)
+    return _one_by_one(over(paths, selection.values, one, *selection.of_one, (backup, "--backup")), together)
 
 
 def _one_by_one(runs: Iterator[int | CannotContinue], together: Manner) -> int:

@@ -66,7 +66,8 @@ def permissions_(
     topology = topology_of(loaded)
     tell(problems(loaded.diagnostics))
     for_what = asking.Purpose(purpose.value)
-    needs = asking.permissions(topology, for_what, _api(connection), allow=consents, backup=backup, watch=watch)
+    api = _api(connection.in_environment(values, paths))
+    needs = asking.permissions(topology, for_what, api, allow=consents, backup=backup, watch=watch)
     title = f"to {_DOES[purpose]} topology {topology.name}"
     if format_ is PermissionsFormat.JSON:
         emit(report.permissions_json(needs, topology.name, purpose.value))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +18,7 @@ from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, reports
 from reconciler.cli.shared.screen import paper
 from reconciler.cli.shared.several import over, stopped
+from reconciler.cli.shared.value_option import Values
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.server.connect.options import ConnectOptions
 
@@ -48,17 +50,20 @@ def plan_(
         raise common.Misused(
             f"--out {out}: write a name that ends in .json, because `apply` recognises a saved plan by that."
         )
-    options, look = connection.options(), paper(verbose=verbose, no_color=no_color)
-    applying = connection.arguments(str(out)) if out else None
+    look = paper(verbose=verbose, no_color=no_color)
+    applying = (
+        connection.in_environment(selection.values, paths).arguments(str(out), without_files=True) if out else None
+    )
 
-    def one(files: Sequence[Path]) -> Made:
+    def one(values: Values, files: Sequence[Path]) -> Made:
         nonlocal selection
-        made: list[Made] = []
-        asyncio.run(_make(made, files, options, selection, lambda chosen: chosen.arguments(files, connection)))
+        there, made = connection.in_environment(values, files), list[Made]()
+        own = replace(selection, values=values)
+        asyncio.run(_make(made, files, there.options(), own, lambda chosen: chosen.arguments(files, there)))
         selection = selection.after(made[0].planned.plan)
         return made[0]
 
-    found = [*over(paths, one, (out, "--out"), *selection.of_one)]
+    found = [*over(paths, selection.values, one, (out, "--out"), *selection.of_one)]
     if out is not None and isinstance(found[0], Made):
         _save(found[0], out, selection.files(paths))
     told = (

@@ -84,7 +84,8 @@ def rehearse(
             tree = selection.values.tree(GitTree.at(base, paths[0]), are_all_needed=False)
             live = before(topology, paths, tree, wanted or programs.installed(os.environ))
         else:
-            live = _on(asyncio.run(_look(connection.options(), progress.show)), wanted)
+            there = connection.in_environment(selection.values, paths)
+            live = _on(asyncio.run(_look(there.options(), progress.show)), wanted)
         fetch = partial(_program, tell=progress.show)
         options = selection.options(earlier)
         try:

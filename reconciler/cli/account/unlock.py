@@ -35,7 +35,8 @@ def unlock(
     """Show who holds the lease of a topology, and remove it after confirmation. An apply that is still at work stops
     writing within 5 seconds, when it cannot renew its lease."""
     values.need(paths)
-    return asyncio.run(_unlock(connection, _topology(paths or [], values), yes=yes))
+    topology = _topology(paths or [], values)
+    return asyncio.run(_unlock(connection.in_environment(values, paths or []), topology, yes=yes))
 
 
 def _topology(paths: list[Path], values: Values) -> str | None:

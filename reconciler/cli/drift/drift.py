@@ -127,8 +127,8 @@ def drift_(
         ((accept or restore or watch) and not in_words,
          "--accept, --restore and --watch report as text, or with --format json."),
         (accept and bool(part.values),
-         ("--accept writes live values into the files, but these files have parameters that other values "
-          "fill elsewhere; edit them by hand.")),
+         ("--accept writes live values into the files, but these files hold for other environments or values "
+          "too; edit them by hand.")),
         (part.allow and not restore, "--allow is consent to what --restore changes; add --restore, or leave it out."),
         (yes and not restore, "--yes answers what --restore asks; add --restore, or leave it out."),
         (partial and not restore, "--partial is about what --restore puts back; add --restore, or leave it out."),
@@ -136,6 +136,8 @@ def drift_(
          ("--metrics reports what was seen, and --accept and --restore change that; write the metrics with "
           "a look afterwards.")),
     )  # fmt: skip
+    if restore or watch:
+        connection = connection.in_environment(part.values, paths)
     if restore:
         manner = _manner(yes, partial, format_, paper(verbose=verbose, no_color=no_color))
         return _restore(paths, part, connection, manner)
@@ -145,16 +147,17 @@ def drift_(
         at, often, tree = connection.options(), _seconds(every or EVERY), part.values.tree()
         watched = Watch(paths=paths, connecting=at, options=part.options(), every=often, tell=teller, tree=tree)
         return through(watched, teller)
-    options, look = connection.options(), paper(verbose=verbose, no_color=no_color)
+    look = paper(verbose=verbose, no_color=no_color)
 
-    def one(files: Sequence[Path]) -> tuple[Looked, float, str]:
+    def one(values: Values, files: Sequence[Path]) -> tuple[Looked, float, str]:
         made: list[tuple[Looked, float]] = []
-        asyncio.run(_look(made, files, options, part))
-        return *made[0], part.arguments(files, connection)
+        there, own = connection.in_environment(values, files), replace(part, values=values)
+        asyncio.run(_look(made, files, there.options(), own))
+        return *made[0], own.arguments(files, there)
 
     of_one = ((accept, "--accept"), (metrics, "--metrics"), (part.only, "--only"), (part.exclude, "--exclude"))
     with _down_where_nothing_is_seen(metrics):
-        found = [*over(paths, one, *of_one)]
+        found = [*over(paths, part.values, one, *of_one)]
     told, codes = [], []
     for seen in found:
         if isinstance(seen, CannotContinue):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -68,6 +69,7 @@ def review(
             server=server,
             values=dict(values.given),
             files_of_values=values.files_of_values,
+            environment=values.environment,
         )
     look = paper(verbose=verbose, no_color=no_color)
     reports.say(format_, *_documents(found, where, values, head, look))
@@ -82,7 +84,7 @@ def _documents(
     for one in found.reviews:
         yield document(
             command="review", topology=one.name, plan=one.plan, declared=one.head, diagnostics=beside, paper=look,
-            title=f"{one.name}{'' if one.head else ', whose files are gone,'} {since} ({_judged(one)})",
+            title=f"{_named(one)} {since} ({_judged(one)})",
             closing=_closing(one, paths, values), named=tuple(map(str, paths)),
         )  # fmt: skip
         beside = ()
@@ -94,6 +96,11 @@ def _documents(
         )  # fmt: skip
 
 
+def _named(one: Review) -> str:
+    where = f" in {one.environment}" if one.environment else ""
+    return f"{one.name}{where}{'' if one.head else ', whose files are gone,'}"
+
+
 def _judged(one: Review) -> str:
     return f"judged offline for nats-server {' and '.join(version.short for version in one.versions)}"
 
@@ -103,7 +110,8 @@ def _closing(one: Review, paths: Sequence[Path], values: Values) -> str:
     if not one.unjudged:
         return ""
     codes = ", ".join(one.unjudged)
-    files = shlex.join(values.files([*map(Path, one.head.files)] if one.head else paths))
+    own = replace(values, environment=one.environment or None)
+    files = shlex.join(own.files([*map(Path, one.head.files)] if one.head else paths))
     return f"Not judged offline: {len(one.unjudged)} ({codes}). With the account: reconciler plan {visible(files)}"
 
 

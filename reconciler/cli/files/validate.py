@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -43,7 +44,7 @@ def validate(
     """Check files, without a server: every problem at once, each with its place and what to do about it."""
     server = common.version(for_server)
     with doing("reading files …"):
-        found = checked_each(paths, server, values.tree())
+        found = checked_each(paths, server, replace(values, environment=None).tree(), values.environment)
     look = paper(no_color=no_color)
     reports.say(format_, *(_document(one, server, look) for one in found))
     return exits.FINE if all(map(_is_fine, found)) else exits.FAILED
@@ -65,4 +66,5 @@ def _fine(topology: Topology, judged: list[Version]) -> str:
     servers = " and ".join(f"{version.major}.{version.minor}" for version in judged)
     things = counted(len(topology.resources), "resource")
     files = counted(len(topology.files), "file")
-    return f"{topology.name}: {things} in {files} can be planned (judged offline for nats-server {servers})\n"
+    where = f" in {topology.environment}" if topology.environment else ""
+    return f"{topology.name}{where}: {things} in {files} can be planned (judged offline for nats-server {servers})\n"

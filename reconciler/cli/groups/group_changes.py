@@ -80,6 +80,7 @@ def plan_members(
     wish = Wish(add=_names(add), drop=_names(drop), exactly=_names(exactly), mapped=mapped)
     _check(wish, write=write_, offline=offline, paths=paths, values=values)
     made: list[Preview] = []
+    connection = connection.in_environment(values, paths or ())
     asyncio.run(_look(made, group, wish, paths or (), values.tree(), None if offline else connection.options()))
     _show(made[0], format_, offline=offline)
     if write_:

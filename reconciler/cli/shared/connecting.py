@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,9 +17,14 @@ from reconciler.cli.shared.screen import doing, tell
 from reconciler.model.diagnostic import CannotContinue
 
 if TYPE_CHECKING:
+    from reconciler.cli.shared.value_option import Values
     from reconciler.server.connect.options import ConnectOptions
     from reconciler.server.connect.settings import Settings
     from reconciler.server.wire.api import JetStream
+
+
+_ELSEWHERE = ("NATS_URL", "NATS_CONTEXT")
+"""Variables that name another server: what the files say of an environment is not overruled by chance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +33,8 @@ class Connection:
 
     settings: Settings
     dev: bool
+    place: Settings | None = None
+    """Where the environment of the files is, which no command line needs to repeat."""
 
     @property
     def is_chosen(self) -> bool:
@@ -35,7 +42,26 @@ class Connection:
         machine."""
         from reconciler.server.connect.options import is_chosen  # noqa: PLC0415 - only who asks pays for it
 
-        return self.dev or is_chosen(self.settings, os.environ)
+        return self.dev or self.place is not None or is_chosen(self.settings, os.environ)
+
+    def in_environment(self, values: Values, paths: Sequence[Path]) -> Connection:
+        """Return the connection to the environment that the files declare, unless options say another place. Raises
+        CannotContinue where there is no such environment."""
+        from reconciler.documents.read.environments import environments_in  # noqa: PLC0415 - only where there are any
+        from reconciler.server.connect.settings import Settings  # noqa: PLC0415
+
+        said = self.settings
+        if values.environment is None or self.dev or said.context or said.url or said.no_context:
+            return self
+        tree = values.tree()
+        found = environments_in(paths, tree).get(values.environment)
+        if found is None:
+            from reconciler.journeys.plan.files import read  # noqa: PLC0415
+
+            read(paths, tree)
+            return self
+        known = found.context or found.server
+        return replace(self, place=Settings(context=found.context, url=found.server)) if known else self
 
     def options(self) -> ConnectOptions:
         """Return where and how to dial. With --dev, this starts the embedded server of this folder unless it already
@@ -43,7 +69,10 @@ class Connection:
         from reconciler.server.connect.options import ConnectOptions, resolve  # noqa: PLC0415 - only who connects pays for it
 
         if not self.dev:
-            return resolve(self.settings, os.environ)
+            if self.place is None:
+                return resolve(self.settings, os.environ)
+            said = replace(self.settings, context=self.place.context, url=self.place.url)
+            return resolve(said, {name: value for name, value in os.environ.items() if name not in _ELSEWHERE})
         from reconciler.testbed import embedded  # noqa: PLC0415
 
         running = embedded.attach(Path.cwd())
@@ -61,17 +90,20 @@ class Connection:
             async with session(options) as js:
                 yield js
 
-    def arguments(self, *others: str, options: Iterable[tuple[str, Iterable[str]]] = ()) -> str:
-        """Return what to repeat in a next command line: paths, selection, target; never a login."""
+    def arguments(
+        self, *others: str, options: Iterable[tuple[str, Iterable[str]]] = (), without_files: bool = False
+    ) -> str:
+        """Return what to repeat in a next command line: paths, selection, target; never a login. `without_files`, the
+        command does not read where an environment is."""
         said = [*others, *(part for name, values in options for value in values for part in (name, value))]
-        return " ".join(shlex.quote(part) for part in (*said, *self._target()))
+        place = self.place if without_files and self.place else self.settings
+        return " ".join(shlex.quote(part) for part in (*said, *self._target(place)))
 
-    def _target(self) -> list[str]:
+    def _target(self, said: Settings) -> list[str]:
         from reconciler.server.connect.settings import without_login  # noqa: PLC0415
 
         if self.dev:
             return ["--dev"]
-        said = self.settings
         url = ",".join(map(without_login, said.url.split(","))) if said.url else None
         pairs = (
             ("--context", said.context), ("--server", url),

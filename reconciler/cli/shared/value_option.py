@@ -1,11 +1,11 @@
-"""`--value` and `--values`: values for the parameters of the files of this run, however they are read, and in suggested
-commands."""
+"""`--environment`, `--values` and `--value`: what the files of this run are filled in with, however they are read, and in
+suggested commands."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,9 +27,30 @@ class Values:
     """Files of values; a later one wins."""
     known: set[str] = field(default_factory=set, compare=False)
     """Parameters of any file of this run: with several topologies, one is enough."""
+    environment: str | None = None
+    """The environment whose overlay and values count, or a pattern of several."""
 
     def __bool__(self) -> bool:
-        return bool(self.given or self.files_of_values)
+        return bool(self.given or self.files_of_values or self.environment)
+
+    @property
+    def is_pattern(self) -> bool:
+        """May several environments be meant?"""
+        from reconciler.documents.read.environments import is_pattern  # noqa: PLC0415 - only for who reads files
+
+        return self.environment is not None and is_pattern(self.environment)
+
+    def each(self, paths: Sequence[Path]) -> Iterator[Values]:
+        """Yield the values for each environment that is meant."""
+        from reconciler.documents.read.environments import environments_in, matching  # noqa: PLC0415
+        from reconciler.documents.read.values import Filled  # noqa: PLC0415 - only for who reads files
+
+        names = [self.environment]
+        if self.environment and self.is_pattern:
+            declared = environments_in(paths, Filled(files=self.files_of_values))
+            names = [*matching(declared, self.environment)] or names
+        for name in names:
+            yield replace(self, environment=name)
 
     def tree(self, under: Tree | None = None, *, are_all_needed: bool = True) -> Filled:
         """Return the files with their values in place: those on disk, or of a revision, which may not know all of
@@ -39,18 +60,21 @@ class Values:
 
         values, files = dict(self.given), self.files_of_values
         needed = values if are_all_needed else ()
-        return Filled(under or DISK, values, needed, self.known, files, reports_unused=are_all_needed)
+        return Filled(
+            under or DISK, values, needed, self.known, files, environment=self.environment, reports_unused=are_all_needed,
+        )  # fmt: skip
 
     def files(self, paths: Sequence[Path]) -> list[str]:
         """Return the files as a command names them."""
+        environment = ("--environment", self.environment) if self.environment else ()
         files = (part for path in self.files_of_values for part in ("--values", str(path)))
         values = (part for name, value in self.given for part in ("--value", f"{name}={value}"))
-        return [*files, *values, *map(str, paths)]
+        return [*environment, *files, *values, *map(str, paths)]
 
     def need(self, paths: Sequence[Path] | None) -> None:
         """Raise Misused where values were given without any file to fill in."""
         if self and not paths:
-            option = "--value" if self.given else "--values"
+            option = "--value" if self.given else "--values" if self.files_of_values else "--environment"
             raise Misused(f"{option} fills in files, but none are named; name them, or leave it out.")
 
 
@@ -68,9 +92,14 @@ def values(
             "--values", metavar="FILE", help="A file with values of parameters. Repeatable; later files win, and --value wins.",
         ),
     ] = None,
+    environment: Annotated[
+        str | None,
+        typer.Option("--environment", metavar="NAME", help="The environment, where the files declare any, such as prod-eu."),
+    ] = None,
 ) -> Values:  # fmt: skip
-    """Declares --value and --values; where a name is given twice, the last value counts."""
-    return Values(tuple(dict(map(_pair, value or ())).items()), tuple(files_of_values or ()))
+    """Declares --value, --values and --environment; where a name is given twice, the last value counts."""
+    given = tuple(dict(map(_pair, value or ())).items())
+    return Values(given, tuple(files_of_values or ()), environment=environment)
 
 
 def _pair(said: str) -> tuple[str, str]:

@@ -7,23 +7,27 @@ text that is not YAML: charts, templates and encrypted files stand beside topolo
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Iterator, Sequence
 from collections.abc import Mapping as Table
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from reconciler.changes.kind import Registry
 from reconciler.documents.read.complain import complain
+from reconciler.documents.read.environments import OF_FILE
 from reconciler.documents.read.files import Tree
 from reconciler.documents.read.header import top_level
-from reconciler.documents.read.nodes import Mapping, Scalar
+from reconciler.documents.read.include import INCLUDE
+from reconciler.documents.read.nodes import Mapping, Node, Scalar
+from reconciler.documents.read.nodes import Sequence as Items
 from reconciler.documents.read.other_files import other_file
 from reconciler.documents.read.tree import read_tree
 from reconciler.documents.read.values import Mask
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 
-_OURS = re.compile(r"reconciler|topology|parameters")
+_OURS = re.compile(r"reconciler|topology|parameters|environment")
 """A file without any of these words has none of our keys, so it is not even parsed: big repositories have thousands of
 them."""
 _BEGINS_AS_OURS = re.compile(
@@ -37,6 +41,8 @@ class Home:
 
     folder: Path
     name: str
+    environment: str = ""
+    """The environment that it is read for; empty where it has none."""
 
 
 @dataclass(slots=True)
@@ -59,6 +65,8 @@ class _File:
     """It has a key that only our files have, or looks like it does."""
     problems: list[Diagnostic]
     parameters: frozenset[str] = frozenset()
+    includes: frozenset[str] = frozenset()
+    """Real paths of the files that it includes."""
 
 
 Headers = Table[Path, set[str]]
@@ -76,8 +84,11 @@ def discover(paths: Sequence[Path], tree: Tree, registry: Registry) -> Discovere
             headers.setdefault(file.path.parent, set()).add(file.name)
     parameters = {name for file in files for name in file.parameters}
     discovered = Discovered(problems=problems, parameters=parameters)
+    included = {path for file in files for path in file.includes}
     for file in files:
         is_stray = len(_homes(file, headers)) > 1
+        if is_stray and not file.name and os.path.realpath(file.path) in included:
+            continue  # several topologies share it, and each reads it
         _place(_read(file.path, tree, ours, in_full=True) if is_stray else file, headers, discovered)
     return discovered
 
@@ -126,5 +137,11 @@ def _read(path: Path, tree: Tree, ours: Sequence[str], *, in_full: bool) -> _Fil
     name = mask.taken_off(said[1].text) if said and isinstance(said[1], Scalar) else ""
     declared = root.get("parameters")
     parameters = frozenset(declared.entries if isinstance(declared, Mapping) else ())
-    is_ours = "reconciler" in root.entries or bool(name)
-    return _File(path, name, is_ours=is_ours, problems=wrong, parameters=parameters)
+    is_ours = not {"reconciler", OF_FILE}.isdisjoint(root.entries) or bool(name)
+    includes = frozenset(_includes(path, root.get(INCLUDE)))
+    return _File(path, name, is_ours=is_ours, problems=wrong, parameters=parameters, includes=includes)
+
+
+def _includes(path: Path, node: Node | None) -> Iterator[str]:
+    items = node.items if isinstance(node, Items) else [node]
+    return (os.path.realpath(path.parent / item.text) for item in items if isinstance(item, Scalar))

@@ -38,6 +38,12 @@ class Filling:
         """Fill in one file, in place."""
         _OneFile(self, file, mask).container(root)
 
+    def note(self, node: Node, note: str) -> None:
+        """Keep what is to be known of the value at this place."""
+        place = (node.file, node.line + 1, node.column + 1)
+        if note:
+            self.notes[place] = f"{self.notes[place]}; {note}" if place in self.notes else note
+
     def explained(self, problem: Diagnostic) -> Diagnostic:
         """Return the problem with the value that stands at its place, if there is one."""
         at = problem.span
@@ -80,7 +86,7 @@ class _OneFile:
         value = self._value(found["name"], node)
         if value is None:
             return node.saying(text, plain=False)
-        self._note(node, f"`{text}` is {_shown(value)}, from {value.origin}")
+        self.whole.note(node, f"`{text}` is {_shown(value)}, from {value.origin}")
         return self._placed(value.node, value.type == "text", node)
 
     def _text(self, node: Scalar) -> Scalar:
@@ -107,7 +113,7 @@ class _OneFile:
             return value.node.text
 
         result = node.saying(MENTIONED.sub(filled, text), plain=False)
-        self._note(node, "; ".join(dict.fromkeys(notes)))
+        self.whole.note(node, "; ".join(dict.fromkeys(notes)))
         return result
 
     def _value(self, name: str, node: Scalar) -> Chosen | None:
@@ -149,10 +155,6 @@ class _OneFile:
         elif isinstance(node, Sequence):
             made.items = [self._placed(item, False, at) for item in node.items]
         return made
-
-    def _note(self, node: Scalar, note: str) -> None:
-        if note:
-            self.whole.notes[self.file, node.line + 1, node.column + 1] = note
 
     def _say(self, code: str, name: str, message: str, node: Scalar, fix: str | None = None) -> None:
         self.whole.problems.append(complain(code, name, message, span(node), fix=fix))

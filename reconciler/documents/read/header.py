@@ -40,7 +40,8 @@ from reconciler.model.units import WRITTEN
 
 FORMAT = 1
 KEYS: tuple[str, ...] = (
-    "reconciler", "topology", "parameters", "expect", "allow", "guards", "moved", "removed", "forget", "ignore_drift",
+    "reconciler", "topology", "include", "parameters", "environments", "environment", "expect", "allow", "guards", "moved", "removed",
+    "forget", "ignore_drift",
 )  # fmt: skip
 
 _TEXT, _NUMBER = Shape(types={"string"}), Shape(types={"integer"})

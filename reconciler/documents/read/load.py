@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Mapping as Table
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from reconciler.changes.kind import Registry
 from reconciler.documents.read.complain import complain, did_you_mean
+from reconciler.documents.read.environments import OF_FILE, SECTION, Environments, InFile
 from reconciler.documents.read.files import DISK, Tree
 from reconciler.documents.read.filling import Filling
 from reconciler.documents.read.header import KEYS, Header, top_level
-from reconciler.documents.read.nodes import Mapping, Scalar, span
+from reconciler.documents.read.include import INCLUDE, included
+from reconciler.documents.read.nodes import Mapping, Node, Scalar, span
 from reconciler.documents.read.other_files import other_file, unfit
-from reconciler.documents.read.parameters import Parameters, unmentioned
+from reconciler.documents.read.overlay import Overlaying
+from reconciler.documents.read.parameters import Chosen, Parameters, unmentioned
 from reconciler.documents.read.place import Place
 from reconciler.documents.read.resources import Collector, NamedSection
 from reconciler.documents.read.tree import read_tree
-from reconciler.documents.read.values import Filled, Mask
+from reconciler.documents.read.values import MENTIONED, Filled, Given, Mask
 from reconciler.model.diagnostic import Diagnostic, SourceSpan, ordered
 from reconciler.model.resource import Address, Where
 from reconciler.model.selection import likely
@@ -45,17 +50,38 @@ class Loaded:
     """The paths that name its files on a command line."""
     each: tuple[Loaded, ...] = ()
     """The topologies, where there are several."""
+    environments: tuple[str, ...] = ()
+    """The environments that the files declare."""
+    tops: tuple[Mapping, ...] = field(default=(), repr=False)
+    """What the files say, with values in place and overlays over it."""
+    origins: Table[tuple[str, int, int], str] = field(default_factory=dict, repr=False)
+    """Where values are from, by their place."""
 
 
 def load(paths: Sequence[Path], registry: Registry, tree: Tree = DISK) -> Loaded:
     """Load one topology from files and folders. Never raises for the contents of files."""
     tree = tree if isinstance(tree, Filled) else Filled(tree)
     files, problems = tree.find(paths)
-    loading = _Loading(registry, tree, problems)
+    loading = _Loading(registry, tree, problems, paths)
     for path in files:
-        loading.file(path)
+        loading.file(path, ())
     loading.read()
-    return replace(loading.done(), names=frozenset(loading.names), paths=tuple(paths))
+    names, environments = frozenset(loading.names), tuple(loading.environments.names)
+    return replace(loading.done(), names=names, paths=tuple(paths), environments=environments)
+
+
+@dataclass(frozen=True, slots=True)
+class _Root:
+    """The top of one file, or what an environment says in place of a file."""
+
+    first: Node
+    """Where it begins."""
+    node: Mapping
+    mask: Mask | None = None
+    mentions: frozenset[str] = frozenset()
+    """Parameters that its text mentions."""
+    environments: frozenset[str] = frozenset()
+    """The environments that it is an overlay for; empty for a file of all of them."""
 
 
 @dataclass(slots=True)
@@ -63,11 +89,16 @@ class _Loading:
     registry: Registry
     tree: Filled
     problems: list[Diagnostic]
+    paths: Sequence[Path]
     header: Header = field(init=False)
     collector: Collector = field(init=False)
-    filling: Filling = field(init=False)
+    filling: Filling = field(default_factory=lambda: Filling({}, {}, {}, ()))
     parameters: Parameters = field(default_factory=Parameters)
-    roots: list[tuple[Place, Mask | None]] = field(default_factory=list)
+    environments: Environments = field(default_factory=Environments)
+    roots: list[_Root] = field(default_factory=list)
+    tops: list[Mapping] = field(default_factory=list)
+    seen: set[str] = field(default_factory=set)
+    """Files that were read, by their real paths."""
     name: str = ""
     """The topology's name, as far as text that is not YAML tells."""
     names: set[str] = field(default_factory=set)
@@ -78,7 +109,11 @@ class _Loading:
         self.header, self.collector = Header(self.registry), Collector(self.registry)
         self.is_complete = not self.problems
 
-    def file(self, path: Path) -> None:
+    def file(self, path: Path, above: Sequence[Path]) -> None:
+        """Read one file, and those that it includes. `above` are the files that include it."""
+        if (real := os.path.realpath(path)) in self.seen:
+            return
+        self.seen.add(real)
         file = str(path)
         text, problems = self.tree.read(path)
         mask = Mask.for_text(text) if "${" in text else None
@@ -94,34 +129,98 @@ class _Loading:
         if root is None and (said := _NAMED.search(text)):
             self.name = said[1]
         if isinstance(root, Mapping):
-            self.roots.append((Place(next((key for key, _ in root.entries.values()), root), root), mask))
+            mentions = frozenset(one["name"] for one in MENTIONED.finditer(text)) if mask else frozenset[str]()
+            self.roots.append(_Root(next((key for key, _ in root.entries.values()), root), root, mask, mentions))
+            if above and SECTION in root.entries:
+                message = f"`{SECTION}` stands in a file that {above[-1]} includes; write it there"
+                self.problems.append(complain("XX518", "environment", message, span(root.entries[SECTION][0])))
+            if entry := root.entries.pop(INCLUDE, None):
+                self._include(*entry, (*above, path))
         else:
             self.is_complete = False
 
+    def _include(self, key: Scalar, node: Node, above: Sequence[Path]) -> None:
+        for one in included(key, node, self.paths, above, self.tree):
+            if isinstance(one, Diagnostic):
+                self.problems.append(one)
+                self.is_complete = False
+            else:
+                self.file(one, above)
+
     def read(self) -> None:
-        """Read the parameters of all files, put their values into all of them, and read what they declare then."""
-        roots = [(place.file, place.node, mask) for place, mask in self.roots if isinstance(place.node, Mapping)]
-        for _file, root, _mask in roots:
-            if entry := root.entries.pop("parameters", None):
+        """Fill in parameters, put overlays over the rest, and read what the files declare then."""
+        for root in self.roots:
+            if entry := root.node.entries.pop("parameters", None):
                 self.parameters.read(*entry)
+            if entry := root.node.entries.pop(SECTION, None):
+                self.environments.read(*entry)
+        self.name = next(self._names(), self.name)
+        start = span(self.roots[0].first) if self.roots else None
+        known = self.is_complete or self.environments.names
+        place = self.environments.chosen(self.tree.environment, self.name, start) if known else None
+        overlays = [*self._overlays(), *(self._inline(place) if place else ())]
+        if self.environments.problems:
+            self.problems += [*self.environments.problems, *self.parameters.problems]
+            self.is_complete = False
+            return
+        base = [root for root in self.roots if not root.environments]
         given, misread = self.tree.given()
-        self.tree.known.update(self.parameters.names)
-        values = self.parameters.settled(given)
-        declared = self.parameters
-        self.filling = Filling(values, declared.declared, declared.names, declared.wrong)
-        for file, root, mask in roots:
-            if mask:
-                self.filling.fill(file, root, mask)
-            if (said := root.entries.get("topology")) and isinstance(said[1], Scalar):
-                self.name = said[1].text
-                self.names.add(said[1].text)
-            if file not in self.filling.unfilled:
-                self._sections(root)
+        given = (place.given() if place else {}) | given
+        self._fill(given, place, [*base, *overlays])
+        if base:
+            self._put_over([root.node for root in base], [one.node for one in overlays if self._is_filled(one)])
+        for root in base:
+            if self._is_filled(root):
+                self._sections(root.node)
         self.problems += [*misread, *self.parameters.problems, *self.filling.problems]
         if self.is_complete and self.roots and not misread:
             self.problems += self.tree.unused(given) if self.tree.reports_unused else ()
-            self.problems += unmentioned(self.parameters.declared.values(), self.filling.mentioned)
+            mentioned = set[str]().union(*(root.mentions for root in self.roots)) if self.environments.names else set()
+            self.problems += unmentioned(self.parameters.declared.values(), self.filling.mentioned | mentioned)
         self.is_complete = self.is_complete and not self.filling.unfilled
+
+    def _overlays(self) -> Iterator[_Root]:
+        """Take out the files that are overlays, and return those for the environment of this run."""
+        for index, root in enumerate(self.roots):
+            if entry := root.node.entries.pop(OF_FILE, None):
+                names = self.environments.of_file(entry[1])
+                self.roots[index] = replace(root, environments=frozenset(names | {""}))
+                if self.tree.environment in names:
+                    yield root
+
+    def _inline(self, place: InFile) -> Iterator[_Root]:
+        """The overlay that an environment itself holds."""
+        if (node := place.overlay()) is not None:
+            mask = next(root.mask for root in self.roots if root.first.file == place.name.file)
+            yield _Root(place.name, node, mask)
+
+    def _fill(self, given: Table[str, Given], place: InFile | None, roots: Sequence[_Root]) -> None:
+        self.tree.known.update(self.parameters.names)
+        values, names = self.parameters.settled(given), dict(self.parameters.names)
+        if place and OF_FILE not in names:
+            values[OF_FILE] = Chosen(place.name, "text", f"the name of the environment at {span(place.name)}")
+        self.filling = Filling(values, self.parameters.declared, names, self.parameters.wrong)
+        for root in roots:
+            if root.mask:
+                self.filling.fill(root.first.file, root.node, root.mask)
+        self.names.update(self._names())
+        self.name = next(self._names(), self.name)
+
+    def _names(self) -> Iterator[str]:
+        """What the files say for `topology`, as far as it is known by now."""
+        said = (root.node.get("topology") for root in self.roots)
+        return (one.text for one in said if isinstance(one, Scalar))
+
+    def _is_filled(self, root: _Root) -> bool:
+        return root.first.file not in self.filling.unfilled
+
+    def _put_over(self, base: Sequence[Mapping], overlays: Sequence[Mapping]) -> None:
+        overlaying = Overlaying(base, self.collector.sections, self.filling.note)
+        rest = [overlaying.over(one) for one in overlays]
+        for one in rest:
+            self._sections(one)
+        self.tops = [*base, *rest]
+        self.problems += overlaying.problems
 
     def _sections(self, root: Mapping) -> None:
         sections = self.collector.sections(None)
@@ -138,21 +237,23 @@ class _Loading:
 
     def done(self) -> Loaded:
         if self.is_complete and self.roots:
-            self.header.require(self.roots[0][0].file)
+            self.header.require(self.roots[0].first.file)
         problems = [*self.problems, *self.header.problems, *self.collector.problems, *self._contradictions()]
         problems += [*self._astray(), *self._reaching_nothing()]
-        roots = tuple(place for place, _mask in self.roots)
+        roots = tuple(Place(root.first, root.node) for root in self.roots if not root.environments)
         topology = Topology(
             name=self.header.known_name, expect=self.header.expect, resources=tuple(self.collector.clear()),
             removed=tuple(self.header.removed), forget=tuple(self.header.forget),
             moved=tuple(self.header.moved), guards=tuple(self.header.guards),
             allow=tuple(self.header.allowed), ignore_drift=tuple(self.header.ignored),
-            where=_TopLevel(roots), files=tuple(root.file for root in roots),
+            where=_TopLevel(roots), files=tuple(root.first.file for root in self.roots),
+            environment=self.tree.environment or "",
         )  # fmt: skip
         said = tuple(ordered(map(self.filling.explained, problems)))
         if any(problem.is_error for problem in said):
             return Loaded(topology=None, readable=topology, diagnostics=said, name=topology.name or self.name)
-        return Loaded(topology=topology, diagnostics=said, name=topology.name)
+        tops, origins = tuple(self.tops), self.filling.notes
+        return Loaded(topology=topology, diagnostics=said, name=topology.name, tops=tops, origins=origins)
 
     def _contradictions(self) -> Iterator[Diagnostic]:
         """An address is either declared, or removed, or forgotten, and only once. An `external` object may be forgotten

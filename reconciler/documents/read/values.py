@@ -53,6 +53,8 @@ class Filled:
     """Files with a value for each name; a later one wins."""
     origin: str = "--value"
     """Where `values` are from, in words."""
+    environment: str | None = None
+    """The environment whose overlay and values count."""
     reports_unused: bool = True
     """Whether loading one topology reports values without a parameter. In a review, only all topologies together can tell."""
 

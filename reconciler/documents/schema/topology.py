@@ -10,8 +10,10 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from reconciler.changes.kind import Kind, Registry
+from reconciler.documents.read.environments import Environment
 from reconciler.documents.read.header import FORMAT
 from reconciler.documents.read.load import ANCHORS
+from reconciler.documents.read.overlay import APPEND, NOT_HERE, ONLY_HERE, REMOVE, UNSET
 from reconciler.documents.read.parameters import Parameter
 from reconciler.documents.read.values import NAME
 from reconciler.documents.schema.descriptions import INSIDE, Schema, explained
@@ -29,8 +31,14 @@ _FORMAT = (
 )
 _TOPOLOGY = """Name of this topology, the owner of what its files declare. Left out: an error, unless another file of the
 folder says it."""
+_INCLUDE = """More files of this topology, by paths relative to this file. They stand in the folder of the topology.
+Left out: the files that the command line names are all of them."""
 _PARAMETERS = """Values that the files leave open, each under its name: `${name}` stands for them.
 Left out: the files leave nothing open."""
+_ENVIRONMENTS = """Places where this topology is applied, each under its name, with what is different there; `--environment`
+chooses one. Left out: there is one place, which the command line names."""
+_ENVIRONMENT = """The environment that this file is an overlay for, or a list of them: it changes what the other files say, for
+these environments alone. Left out: the file is for all of them."""
 _EXPECT = """Where this topology belongs: plan and apply refuse to work anywhere else. Left out: any account will do."""
 _ALLOW = """Consent to a harmful change of many resources at once: by rule, by value, and by address or label.
 Left out: no consent but that beside the resources."""
@@ -56,6 +64,7 @@ def topology_schema(registry: Registry) -> Schema:
     specs: list[type[Spec]] = [
         Expect,
         Parameter,
+        Environment,
         Allowance,
         Guard,
         Move,
@@ -72,7 +81,10 @@ def topology_schema(registry: Registry) -> Schema:
     properties = {
         "reconciler": _key(_FORMAT, {"const": FORMAT}),
         "topology": _key(_TOPOLOGY, {"type": "string", "minLength": 1}),
-        "parameters": _key(_PARAMETERS, _parameters()),
+        "include": _key(_INCLUDE, {"type": ["string", "array"], "items": {"type": "string"}}),
+        "parameters": _key(_PARAMETERS, _named(_ref("Parameter"))),
+        "environments": _key(_ENVIRONMENTS, _named(_ref("Environment"))),
+        "environment": _key(_ENVIRONMENT, {"type": ["string", "array"], "items": {"type": "string"}}),
         "expect": _key(_EXPECT, _ref("Expect")),
         **_sections(None, registry),
         "allow": _key(_ALLOW, _list(_ref("Allowance"))),
@@ -111,10 +123,10 @@ def _ref(name: str) -> Schema:
     return {"$ref": f"#/$defs/{name}"}
 
 
-def _parameters() -> Schema:
-    parameter = {**_ref("Parameter"), "type": ["object", "null"]}
+def _named(one: Schema) -> Schema:
     names = {"type": "string", "pattern": f"^{NAME}$"}
-    return {"type": ["object", "null"], "propertyNames": names, "additionalProperties": parameter}
+    below = {**one, "type": ["object", "null"]}
+    return {"type": ["object", "null"], "propertyNames": names, "additionalProperties": below}
 
 
 def _list(items: Schema) -> Schema:
@@ -192,4 +204,16 @@ def _resource(kind: Kind, schema: Schema, registry: Registry) -> Schema:
     required = [*([tag[0]] if tag else []), *schema.get("required", [])]
     # `temp:` with nothing below declares a resource with all defaults
     said_of_it = {"required": required} if required else {"type": ["object", "null"]}
-    return {**schema, "properties": properties, **said_of_it}
+    return {**schema, "properties": properties, "patternProperties": _overlay_words(), **said_of_it}
+
+
+def _overlay_words() -> Schema:
+    """What an overlay says of a resource. Which file is an overlay, a schema cannot tell."""
+    names, changes = {"type": ["string", "array"], "items": {"type": "string"}}, {"type": "object"}
+    return {
+        f"^{ONLY_HERE}$": _key("In an overlay: adds this resource, for its environments alone.", {"const": True}),
+        f"^{NOT_HERE}$": _key("In an overlay: leaves this resource out, for its environments alone.", {"const": True}),
+        f"^{UNSET}$": _key("In an overlay: keys that are left out, for its environments alone.", names),
+        f"^{APPEND}$": _key("In an overlay: by key, what is added to a list or a mapping.", changes),
+        f"^{REMOVE}$": _key("In an overlay: by key, what is taken out of a list or a mapping.", changes),
+    }

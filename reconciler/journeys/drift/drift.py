@@ -244,6 +244,8 @@ class Drift:
     """Version of this contract. If you do not know the number, stop reading."""
     topology: str
     """Name of the topology."""
+    environment: str = ""
+    """The environment that the files were read for."""
     target: Target
     """The account and the servers that answered."""
     coverage: Annotated[Coverage, ALWAYS] = field(default_factory=Coverage)
@@ -305,6 +307,7 @@ def drift(topology: Topology, view: View, options: RunOptions) -> Drift:
     elsewhere = sum(a in view.ledger for a in view.unmanaged)
     return Drift(
         topology=view.topology,
+        environment=view.environment,
         target=view.target,
         items=tuple(sorted(judged, key=lambda item: (not item.is_drift, [*Standing].index(item.standing)))),
         in_sync=sum(change.action in AT_REST for change in chosen.values()) - look.strayed,

@@ -35,6 +35,8 @@ def metrics_text(gauges: Gauges) -> str:
 
 def _families(now: Gauges) -> Iterator[list[str]]:
     own = {"topology": now.drift.topology if now.drift else now.topology}
+    if now.drift and now.drift.environment:
+        own["environment"] = now.drift.environment
     yield _family("reconciler_drift_up", "gauge", "Whether the account can be seen now.", [(own, int(now.up))])
     yield _family("reconciler_drift_looks_total", "counter", "How many full looks were taken.", [(own, now.looks)])
     heard = "Advisories that led to a look."

@@ -8,6 +8,7 @@ from reconciler.changes.diff import FieldClass
 from reconciler.changes.plan import Plan
 from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, Standing
 from reconciler.kinds.fields.words import listed
+from reconciler.report.document.document import in_environment
 from reconciler.report.document.headline import read_in, where
 from reconciler.report.words import diagnostics
 from reconciler.report.words.names import kind_noun, named
@@ -59,7 +60,7 @@ def drift_text(
 
 def place(drift: Drift) -> str:
     """`orders → account ORDERS at prod-eu (nats-server 2.12.8, 3 nodes)`"""
-    return where(drift.topology, drift.target)
+    return where(in_environment(drift.topology, drift.environment), drift.target)
 
 
 def _head(drift: Drift, paper: Paper, seconds: float | None) -> list[str]:

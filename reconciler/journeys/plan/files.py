@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from itertools import combinations
 from pathlib import Path
 
 from reconciler.documents.find.several import load_each
 from reconciler.documents.read.complain import complain
+from reconciler.documents.read.environments import is_pattern
 from reconciler.documents.read.files import DISK, Tree
 from reconciler.documents.read.load import Loaded
+from reconciler.documents.read.values import Filled
 from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
 from reconciler.model.resource import Address
@@ -34,6 +37,20 @@ class Several(CannotContinue):
 def load(paths: Sequence[Path], tree: Tree = DISK) -> Loaded:
     """Load one topology from files and folders, or several, each on its own; every problem in the files is reported."""
     return load_each(paths, REGISTRY, tree)
+
+
+def in_environments(paths: Sequence[Path], tree: Filled, wanted: str | None) -> list[Loaded]:
+    """Load every topology in each of its environments that the name or pattern matches; all of them without one. A
+    topology without environments is loaded as it is, unless one is asked for by its name."""
+    whole = load(paths, tree)
+    found = list[Loaded]()
+    for one in whole.each or (whole,):
+        names = [name for name in one.environments if fnmatchcase(name, wanted or "*")]
+        if not one.environments and (wanted is None or is_pattern(wanted)):
+            found.append(one)
+        else:
+            found += (load(one.paths, replace(tree, environment=name)) for name in names or [wanted or ""])
+    return found
 
 
 def read(paths: Sequence[Path], tree: Tree = DISK) -> Topology:

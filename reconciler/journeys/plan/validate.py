@@ -11,9 +11,10 @@ from reconciler.changes.kind import Registry
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.documents.read.files import DISK, Tree
 from reconciler.documents.read.load import Loaded
+from reconciler.documents.read.values import Filled
 from reconciler.engine.compare import compare
 from reconciler.engine.judging import judged_all
-from reconciler.journeys.plan.files import load
+from reconciler.journeys.plan.files import in_environments, load
 from reconciler.kinds import REGISTRY
 from reconciler.memory.remembered import Memory
 from reconciler.model.diagnostic import Diagnostic, ordered
@@ -25,6 +26,7 @@ OFFLINE = frozenset({"spec", "neighbours"})
 """What rules may need when no server is asked."""
 ALONE = frozenset({"spec"})
 """What rules may need when other resources could not be read."""
+FILLED = Filled()
 
 
 def validate(paths: Sequence[Path], server: Version | None = None) -> tuple[Topology | None, list[Diagnostic]]:
@@ -33,11 +35,19 @@ def validate(paths: Sequence[Path], server: Version | None = None) -> tuple[Topo
     return loaded.topology, list(loaded.diagnostics)
 
 
-def checked_each(paths: Sequence[Path], server: Version | None = None, tree: Tree = DISK) -> list[Loaded]:
-    """Check every topology that the files hold."""
-    loaded = load(paths, tree)
-    each = loaded.each or (loaded,)
-    return [_judged(one, server, [other.topology for other in each if other.topology]) for one in each]
+def checked_each(
+    paths: Sequence[Path], server: Version | None = None, tree: Filled = FILLED, environment: str | None = None
+) -> list[Loaded]:
+    """Check every topology that the files hold, in every environment that the name or pattern matches."""
+    each = in_environments(paths, tree, environment)
+    return [_judged(one, server, [*_beside(one, each)]) for one in each]
+
+
+def _beside(one: Loaded, each: Sequence[Loaded]) -> Iterator[Topology]:
+    """Topologies of the same account, as far as files tell."""
+    for other in each:
+        if other.topology and one.topology and other.topology.environment == one.topology.environment:
+            yield other.topology
 
 
 def checked(paths: Sequence[Path], server: Version | None = None, tree: Tree = DISK) -> Loaded:

@@ -51,6 +51,8 @@ class Review:
     """The codes of rules that need an account, and the number of changes that each would have judged."""
     head: Topology | None = None
     """None: the files are gone."""
+    environment: str = ""
+    """The environment that the files were read for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +69,11 @@ class Pair:
         """The topology's name; where the files are gone, the name it had."""
         return (self.head or self.base or Topology(name="")).name
 
+    @property
+    def environment(self) -> str:
+        """The environment that it was read for."""
+        return (self.head or self.base or Topology(name="")).environment
+
 
 def review(pair: Pair, today: date, server: Version | None = None) -> Review:
     """Review a topology for every version that counts. The report shows the newest."""
@@ -78,8 +85,9 @@ def review(pair: Pair, today: date, server: Version | None = None) -> Review:
         plan, left = _with_objections(plan, older), {**more, **left}
     said = (*plan.diagnostics, *_beside(pair))
     return Review(
-        name=pair.name, plan=replace(plan, diagnostics=said), versions=tuple(asked), unjudged=left, head=pair.head
-    )
+        name=pair.name, plan=replace(plan, diagnostics=said), versions=tuple(asked), unjudged=left, head=pair.head,
+        environment=pair.environment,
+    )  # fmt: skip
 
 
 def _at(version: Version, pair: Pair, head: Topology, today: date) -> tuple[Plan, dict[str, int]]:

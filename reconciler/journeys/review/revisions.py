@@ -14,7 +14,7 @@ from reconciler.documents.find.git_tree import GitTree
 from reconciler.documents.read.complain import complain
 from reconciler.documents.read.files import DISK, Tree
 from reconciler.documents.read.values import Filled
-from reconciler.journeys.plan.files import load, topology_of
+from reconciler.journeys.plan.files import in_environments, load, topology_of
 from reconciler.journeys.plan.validate import versions
 from reconciler.journeys.review.review import Pair, Review, as_applied, review
 from reconciler.kinds import REGISTRY
@@ -42,7 +42,7 @@ class Reviewed:
 def review_files(
     paths: Sequence[Path], base: str, head: str | None, *,
     today: date, server: Version | None = None, values: Mapping[str, str] = MappingProxyType({}),
-    files_of_values: Sequence[Path] = (),
+    files_of_values: Sequence[Path] = (), environment: str | None = None,
 ) -> Reviewed:  # fmt: skip
     """Review the topologies of the working tree, or of revision `head`, against the commit from which both branched."""
     newer: Tree = GitTree.at(head, paths[0]) if head else DISK
@@ -54,7 +54,7 @@ def review_files(
     then, now = (discover(paths, tree, REGISTRY) for tree in (old, new))
     elsewhere = list(_of_submodules(now, older))
     same = _untouched(then, old, now, new)
-    before, after = _read(then, old, same), _read(now, new, same)
+    before, after = _read(then, old, same, environment), _read(now, new, same, environment)
     wrong = [*_wrong(before, after), *_spoilt(paths, then, now)]
     if then.files or now.files:
         known.update(then.parameters, now.parameters)
@@ -136,15 +136,16 @@ class _Read:
     problems: list[Diagnostic]
 
 
-def _read(discovered: Discovered, tree: Tree, same: Collection[Home]) -> _Read:
-    """Read the topologies. A file of the older state that cannot be read counts as absent: it is being repaired now."""
+def _read(discovered: Discovered, tree: Filled, same: Collection[Home], environment: str | None) -> _Read:
+    """Read the topologies, in each environment that is meant. A file of the older state that cannot be read counts as
+    absent: it is being repaired now."""
     problems, files = [*discovered.problems], {}
     for home, inside in discovered.files.items():
         if home not in same:
-            loaded = load(inside, tree)
-            problems += loaded.diagnostics
-            if loaded.topology:
-                files[home] = loaded.topology
+            for loaded in in_environments(inside, tree, environment):
+                problems += loaded.diagnostics
+                if loaded.topology:
+                    files[replace(home, environment=loaded.topology.environment)] = loaded.topology
     return _Read(files, problems)
 
 
@@ -165,7 +166,10 @@ def _matched(base: Iterable[Home], head: Iterable[Home]) -> dict[Home, Home]:
     """Map the place of each topology now to its place then."""
     now, then = set(head), set(base)
     matched = {home: home for home in now & then}
-    for same in (attrgetter("name"), attrgetter("folder")):
+    for home in now - then:
+        if (whole := replace(home, environment="")) in then - now:  # its environments are new
+            matched[home] = whole
+    for same in (attrgetter("name", "environment"), attrgetter("folder", "environment")):
         left, right = now - matched.keys(), then - set(matched.values())
         for home in sorted(left):
             others = [one for one in right if same(one) == same(home)]
@@ -183,7 +187,8 @@ def _givers(
     became = {then: now for now, then in matched.items()}
     new = _addresses(topology) - _addresses(base.get(was) if was else None)
     for home, other in base.items():
-        if home == was or other.expect != topology.expect:
+        meets = other.environment in ("", topology.environment)
+        if home == was or not meets or other.expect != topology.expect:
             continue
         gone = (_addresses(other) - _addresses(head.get(became[home]) if home in became else None)) & new
         if gone:

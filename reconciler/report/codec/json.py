@@ -38,6 +38,8 @@ class FindingsReport:
     """The command that made this document, such as `plan` or `groups list`."""
     topology: str = ""
     """The topology in question, where the files could be read that far."""
+    environment: str = ""
+    """The environment that the files were read for."""
     diagnostics: tuple[Diagnostic, ...]
     """What was found, in reading order."""
 
@@ -48,7 +50,16 @@ def render(document: Document) -> str:
     if document.plan is not None:
         return plan_json(document.plan)
     found = tuple(document.diagnostics)
-    return json_text(data_of(FindingsReport(command=document.command, topology=document.topology, diagnostics=found)))
+    return json_text(
+        data_of(
+            FindingsReport(
+                command=document.command,
+                topology=document.topology,
+                environment=document.environment,
+                diagnostics=found,
+            )
+        )
+    )
 
 
 def joined(documents: Sequence[Document]) -> str:

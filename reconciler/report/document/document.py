@@ -31,6 +31,11 @@ def as_named(file: str) -> str:
     return file
 
 
+def in_environment(topology: str, environment: str) -> str:
+    """Return `orders in prod-eu`, where the files have environments."""
+    return f"{topology} in {environment}" if environment else topology
+
+
 def unexplained(_code: str) -> str:
     """Return an empty page for every code, for a document made without the pages of codes."""
     return ""
@@ -83,6 +88,18 @@ class Document:
     """The version of this tool."""
     own: Mapping[str, Callable[[Document], str]] = field(default_factory=dict)
     """Formats for which this report has its own rendering."""
+
+    @property
+    def environment(self) -> str:
+        """The environment that the files were read for; empty where there are none."""
+        about = self.plan or self.declared
+        return about.environment if about else ""
+
+    @property
+    def name(self) -> str:
+        """What tells this report from those of other topologies and environments."""
+        topology = self.plan.topology if self.plan else self.topology
+        return in_environment(topology, self.environment)
 
     @property
     def changes(self) -> tuple[PlannedChange, ...]:

@@ -137,9 +137,9 @@ def heading(document: Document) -> str:
     if document.title:
         return visible(document.title)
     if document.plan:
-        return where(document.plan.topology, document.plan.target)
+        return where(document.name, document.plan.target)
     if document.topology or not document.diagnostics:
-        return visible(document.topology) or "files"
+        return visible(document.name) or "files"
     in_files = any(one.span for one in document.diagnostics)
     return "the files cannot be read" if in_files else "stopped before it began"
 

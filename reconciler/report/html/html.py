@@ -38,7 +38,7 @@ def joined(documents: Sequence[Document]) -> str:
     filter_ = controls(_chips(every)) if every else None
     above, inside = (None, filter_) if len(shown) == 1 else (element("div", filter_, class_="above"), None)
     skip = element("a", "Skip to the changes", href="#changes", class_="skip") if shown[0].document.plan else None
-    title = "; ".join(f"{one.command} {one.topology}: {totals(one)}" for one in documents)
+    title = "; ".join(f"{one.command} {one.name}: {totals(one)}" for one in documents)
     return page(title, together(skip, above, *(report(one, inside) for one in shown)))
 
 

@@ -76,7 +76,7 @@ def _one(document: Document, limit: int) -> str:
 
 def marker(document: Document) -> str:
     """Return a hidden marker that tells this comment from everybody else's."""
-    about = "" if document.command in _OF_ANY_NUMBER else f":{quote(visible(document.topology), safe='')}"
+    about = "" if document.command in _OF_ANY_NUMBER else f":{quote(visible(document.name), safe='')}"
     return f"<!-- reconciler:{document.command}{about} -->"
 
 

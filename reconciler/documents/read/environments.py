@@ -1,0 +1,209 @@
+"""Reads `environments:`, the places where a topology is applied, and finds the one that a run is for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import Field, ValidationError
+
+from reconciler.documents.read.complain import complain, did_you_mean, listed
+from reconciler.documents.read.explain_error import findings_of, unseen
+from reconciler.documents.read.files import Tree
+from reconciler.documents.read.nodes import Mapping as Table
+from reconciler.documents.read.nodes import Node, Scalar, is_null, shape_of, shown, span
+from reconciler.documents.read.nodes import Sequence as Items
+from reconciler.documents.read.plain import NodeProblem, Plain
+from reconciler.documents.read.shape import shape_of_spec
+from reconciler.documents.read.tree import read_tree
+from reconciler.documents.read.values import NAME, Given, Mask
+from reconciler.model.diagnostic import Diagnostic, SourceSpan
+from reconciler.model.resource import Json, Spec
+from reconciler.model.topology import Expect
+from reconciler.model.units import WRITTEN
+
+SECTION, OF_FILE = "environments", "environment"
+"""The section that declares environments, and the key of a file that is an overlay for some of them."""
+_DECLARES = re.compile(rf"^{{?[\"']?{SECTION}\b", re.MULTILINE)
+_NO_PATTERN = frozenset("*?[")
+
+
+class Environment(Spec):
+    """A place where this topology is applied, with what is different there."""
+
+    description: str | None = None
+    """What it is for. Left out: its name says it."""
+    values: dict[str, Json] = Field(default_factory=dict)
+    """Values of parameters. They count before a default, and after `--values` and `--value`. Left out: none."""
+    context: str | None = None
+    """Context of the `nats` CLI that leads there. Left out: `server` says where, or the command line."""
+    server: str | None = None
+    """URLs of the servers, separated by commas, without a login. Left out: `context` says where, or the command line."""
+    expect: Expect = Field(default_factory=Expect)
+    """Where this environment belongs, added to `expect` of all environments. Left out: nothing more."""
+    overlay: dict[str, Json] = Field(default_factory=dict)
+    """What is different in the files for this environment alone. Left out: what the files of this environment say, which
+    begin with `environment: NAME`."""
+
+
+class InFile(NamedTuple):
+    """An environment as a file declares it."""
+
+    says: Environment
+    name: Scalar
+    node: Table
+
+    def given(self) -> dict[str, Given]:
+        """Return its values."""
+        values = self.node.get("values")
+        entries = values.entries if isinstance(values, Table) else {}
+        where = f"environment `{self.name.text}`"
+        return {
+            name: Given(node, f"{where} at {span(shown(key, node))}", span(shown(key, node)))
+            for name, (key, node) in entries.items()
+        }
+
+    def overlay(self) -> Table | None:
+        """Return what it changes in the files, as if it stood at the top of a file of its own."""
+        made = Table(False, self.node.line, self.node.column, self.node.file)
+        if isinstance(own := self.node.get("overlay"), Table):
+            made.entries.update(own.entries)
+        if "expect" in self.node.entries:
+            made.entries["expect"] = self.node.entries["expect"]
+        return made if made.entries else None
+
+
+@dataclass(slots=True)
+class Environments:
+    """Gathers the environments of all files of a topology."""
+
+    declared: dict[str, InFile] = field(default_factory=dict)
+    problems: list[Diagnostic] = field(default_factory=list)
+    names: dict[str, SourceSpan] = field(default_factory=dict)
+    """Every name that is declared, even one that cannot be read."""
+
+    def read(self, key: Scalar, node: Node) -> None:
+        """Read the section of one file."""
+        if is_null(node):
+            return
+        if not isinstance(node, Table):
+            message = f"{key.text} is {shape_of(node)}; write a mapping of names (`dev: {{context: dev}}`)"
+            self._complain(NodeProblem(shown(key, node), "504", "wrong-shape", message))
+            return
+        for name, below in node.entries.values():
+            earlier = self.names.setdefault(name.text, span(name))
+            if earlier != span(name):
+                message = f"environment `{name.text}` is declared here and at {earlier}; keep one"
+                self._complain(NodeProblem(name, "505", "duplicate", message))
+            elif not re.fullmatch(NAME, name.text):
+                message = f"`{name.text}` cannot name an environment; begin with a letter, and write letters, digits, `_`, `.` and `-`"
+                self._complain(NodeProblem(name, "506", "bad-name", message))
+            elif not (isinstance(below, Table) or is_null(below)):
+                message = f"environment `{name.text}` is {shape_of(below)}; write a mapping (`{name.text}: {{context: {name.text}}}`)"
+                self._complain(NodeProblem(shown(name, below), "504", "wrong-shape", message))
+            else:
+                own = below if isinstance(below, Table) else Table(False, name.line, name.column, name.file)
+                self._declaration(name, own)
+
+    def _declaration(self, name: Scalar, node: Table) -> None:
+        plain, shape, path = Plain(), shape_of_spec(Environment), f"{SECTION}.{name.text}"
+        values = plain.value(_without_overlay(node), shape, path, name)
+        try:
+            says = Environment.model_validate(values, context=WRITTEN)
+        except ValidationError as error:
+            found = findings_of(error, node, name, shape, path=path)
+            for one in [*plain.findings, *unseen(found, plain.findings)]:
+                self._complain(one)
+            return
+        for one in (findings := [*plain.findings, *_unfit(says, node, path)]):
+            self._complain(one)
+        if not findings:
+            self.declared[name.text] = InFile(says, name, node)
+
+    def chosen(self, wanted: str | None, topology: str, start: SourceSpan | None) -> InFile | None:
+        """Return the environment of this run. One is needed where there are any."""
+        if wanted is None:
+            if self.names:
+                message = f"topology {topology} has environments, and each is planned by itself: {listed(self.names)}"
+                here = next(iter(self.names.values()))
+                self._say(message, here, f"choose one: --environment {next(iter(self.names))}")
+        elif not self.names:
+            message = f"topology {topology} has no environments, and none `{wanted}`"
+            self._say(message, start, f"leave --environment out, or declare {wanted} under `{SECTION}`")
+        elif is_pattern(wanted):
+            message = f"`{wanted}` can mean several environments, and this works on one"
+            self._say(message, next(iter(self.names.values())), f"choose {listed(self.names)}")
+        elif wanted not in self.names:
+            guess = did_you_mean(wanted, self.names)
+            message = f"topology {topology} has no environment `{wanted}`{guess}"
+            self._say(message, next(iter(self.names.values())), f"choose {listed(self.names)}")
+        return self.declared.get(wanted) if wanted else None
+
+    def of_file(self, node: Node) -> set[str]:
+        """Return the environments that a file is an overlay for, as its key `environment` says."""
+        items = node.items if isinstance(node, Items) else [node]
+        found = set[str]()
+        for item in items:
+            if not isinstance(item, Scalar) or is_null(item):
+                message = f"{OF_FILE} is {shape_of(item)}; write the name of an environment, or a list of names"
+                self._complain(NodeProblem(item, "504", "wrong-shape", message))
+            elif item.text not in self.names:
+                message = f"there is no environment `{item.text}`{did_you_mean(item.text, self.names)}"
+                other = f"choose {listed(self.names)}" if self.names else "name the files that declare it too"
+                self._say(message, span(item), f"declare {item.text} under `{SECTION}`, or {other}")
+            else:
+                found.add(item.text)
+        return found
+
+    def _say(self, message: str, where: SourceSpan | None, fix: str) -> None:
+        self.problems.append(complain("XX518", "environment", message, where, fix=fix))
+
+    def _complain(self, finding: NodeProblem) -> None:
+        self.problems.append(complain(f"XX{finding.number}", finding.name, finding.message, span(finding.node)))
+
+
+def _without_overlay(node: Table) -> Table:
+    """The overlay is read like a file."""
+    if not isinstance(node.get("overlay"), Table):
+        return node
+    made = Table(node.flow, node.line, node.column, node.file)
+    made.entries = {key: entry for key, entry in node.entries.items() if key != "overlay"}
+    return made
+
+
+def _unfit(says: Environment, node: Table, path: str) -> Iterator[NodeProblem]:
+    """What of a declaration contradicts itself, or is unsafe."""
+    if says.context is not None and says.server is not None:
+        yield NodeProblem(node.entries["server"][0], "502", "wrong-value", f"{path} has context and server; keep one")
+    if says.server is not None and "@" in says.server:
+        yield NodeProblem(
+            shown(*node.entries["server"]), "502", "wrong-value",
+            f"{path}.server contains a login; log in with --creds, --user, a variable or a context instead",
+        )  # fmt: skip
+
+
+def environments_in(paths: Sequence[Path], tree: Tree) -> Mapping[str, Environment]:
+    """Return the environments that these files declare, as far as they can be read: loading them reports the rest."""
+    found, reading = tree.find(paths)[0], Environments()
+    for path in found:
+        text, problems = tree.read(path)
+        if problems or not _DECLARES.search(text):
+            continue
+        root, _ = read_tree(str(path), Mask.for_text(text).put_on(text))
+        if isinstance(root, Table) and (entry := root.entries.get(SECTION)):
+            reading.read(*entry)
+    return {name: one.says for name, one in reading.declared.items()}
+
+
+def is_pattern(wanted: str) -> bool:
+    """May several environments be meant?"""
+    return not _NO_PATTERN.isdisjoint(wanted)
+
+
+def matching(names: Mapping[str, Environment], wanted: str) -> list[str]:
+    """Return the names that a pattern such as `prod-*` matches."""
+    return [name for name in names if fnmatchcase(name, wanted)]

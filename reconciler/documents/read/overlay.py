@@ -1,0 +1,251 @@
+"""Puts an overlay over the files of a topology: by name, and never by guessing.
+
+A key of the overlay takes the place of the same key, whole. Everything else is said in words: `unset` leaves keys out,
+`append` and `remove` change lists and mappings, `only_here` adds a resource, and `not_here` leaves one out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from reconciler.changes.kind import Kind
+from reconciler.documents.read.complain import complain, did_you_mean, listed
+from reconciler.documents.read.nodes import Mapping as Table
+from reconciler.documents.read.nodes import Node, Scalar, is_null, shape_of, shown, span
+from reconciler.documents.read.nodes import Sequence as Items
+from reconciler.model.diagnostic import Diagnostic
+
+ONLY_HERE, NOT_HERE, UNSET, APPEND, REMOVE = "only_here", "not_here", "unset", "append", "remove"
+WORDS = (ONLY_HERE, NOT_HERE, UNSET, APPEND, REMOVE)
+Sections = Callable[[str | None], Mapping[str, tuple[Kind, ...]]]
+"""The sections below a kind, or at the top of a file."""
+
+
+@dataclass(slots=True)
+class Overlaying:
+    """The files of one topology, while overlays change them."""
+
+    base: Sequence[Table]
+    """The top of each file."""
+    sections: Sections
+    note: Callable[[Node, str], None]
+    """Takes what was there before, for messages about what is there now."""
+    problems: list[Diagnostic] = field(default_factory=list)
+    own: dict[int, Table] = field(default_factory=dict)
+    """Mappings that belong to the place where they are: others may be shared by anchors."""
+    by: dict[str, tuple[str, Scalar]] = field(default_factory=dict)
+    """How each path was changed first, and the key that says so."""
+
+    def over(self, root: Table) -> Table:
+        """Change the files, and return what is left: keys that are read as in any other file."""
+        rest = Table(root.flow, root.line, root.column, root.file)
+        known = self.sections(None)
+        for name, (key, node) in root.entries.items():
+            if name in known:
+                self._names(self.base, key, node, known[name], name)
+            elif name == "expect":
+                self._expect(key, node)
+            else:
+                rest.entries[name] = (key, node)
+        return rest
+
+    def _names(self, homes: Sequence[Table], key: Scalar, node: Node, kinds: Iterable[Kind], path: str) -> None:
+        if is_null(node):
+            return
+        if not isinstance(node, Table):
+            self._say("XX504", "wrong-shape", f"{path} is {shape_of(node)}; write a mapping of names", shown(key, node))
+            return
+        known = {
+            name: home for home in reversed(homes) if isinstance(at := home.get(key.text), Table) for name in at.entries
+        }
+        for name, (at, value) in node.entries.items():
+            where = f"{path}.{name}"
+            if not (isinstance(value, Table) or is_null(value)):
+                message = f"`{name}` is {shape_of(value)}; write a mapping (`key: value`)"
+                self._say("XX504", "wrong-shape", message, shown(at, value))
+            elif self._flag(value, ONLY_HERE):
+                self._add(homes[0], known.get(name), key, at, value)
+            elif name not in known:
+                message = f"an overlay changes `{name}`, but there is none in the files of all environments"
+                fix = f"write `{ONLY_HERE}: true` below it, to add it for this environment"
+                self._say("XX519", "overlay", f"{message}{did_you_mean(name, known)}", at, fix)
+            elif self._flag(value, NOT_HERE):
+                self._leave_out(known[name], key, at, value)
+            elif isinstance(value, Table):
+                section = self._owned(known[name], key.text)
+                if section.get(name) is not None and not isinstance(section.get(name), Table):
+                    section.entries[name] = (section.entries[name][0], Table(False, at.line, at.column, at.file))
+                self._resource(self._owned(section, name), value, list(kinds), where)
+
+    def _flag(self, value: Node, word: str) -> bool:
+        said = value.get(word) if isinstance(value, Table) else None
+        if said is None:
+            return False
+        if isinstance(said, Scalar) and said.plain and said.text == "true":
+            return True
+        self._say("XX502", "wrong-value", f"{word} is `true`, or it is left out", said)
+        return False
+
+    def _add(self, home: Table, there: Table | None, key: Scalar, at: Scalar, value: Node) -> None:
+        if there is not None:
+            earlier = self._entry(there, key.text, at.text)[0]
+            message = f"`{at.text}` is `{ONLY_HERE}`, but all environments have it: {span(earlier)}"
+            self._say("XX519", "overlay", message, at, f"leave out `{ONLY_HERE}`, to change it here")
+            return
+        if not isinstance(home.get(key.text), Table):
+            home.entries[key.text] = (key, Table(False, key.line, key.column, key.file))
+        self._owned(home, key.text).entries[at.text] = (at, _without(value, (ONLY_HERE,)))
+
+    def _leave_out(self, home: Table, key: Scalar, at: Scalar, value: Node) -> None:
+        others = [name for name in value.entries if name != NOT_HERE] if isinstance(value, Table) else []
+        if others:
+            message = f"`{at.text}` is `{NOT_HERE}`, so {listed(others)} below it would change nothing"
+            self._say("XX519", "overlay", message, at, f"keep `{NOT_HERE}` alone")
+            return
+        del self._owned(home, key.text).entries[at.text]
+
+    def _resource(self, base: Table, value: Table, kinds: Sequence[Kind], path: str) -> None:
+        inner = {name: below for kind in kinds for name, below in self.sections(kind.name).items()}
+        for name, (key, node) in value.entries.items():
+            if name in inner:
+                self._names([base], key, node, inner[name], f"{path}.{name}")
+            elif name == UNSET:
+                for one in self._items(key, node):
+                    self._unset(base, one, path)
+            elif name in (APPEND, REMOVE):
+                for field_key, below in self._table(key, node).values():
+                    self._list(base, name, field_key, below, path)
+            elif name not in WORDS:
+                self._set(base, key, node, path)
+
+    def _set(self, base: Table, key: Scalar, node: Node, path: str) -> None:
+        if not self._is_first(key, f"{path}.{key.text}"):
+            return
+        before = base.entries.get(key.text)
+        base.entries[key.text] = (key, node)
+        if before:
+            self.note(shown(key, node), f"in place of {_said(before[1])} at {span(shown(*before))}")
+
+    def _unset(self, base: Table, item: Scalar, path: str) -> None:
+        if item.text not in base.entries:
+            message = f"{path} has no `{item.text}` that could be unset{did_you_mean(item.text, base.entries)}"
+            self._say("XX519", "overlay", message, item)
+        elif self._is_first(item, f"{path}.{item.text}"):
+            del base.entries[item.text]
+
+    def _list(self, base: Table, word: str, key: Scalar, node: Node, path: str) -> None:
+        """Append to a list or a mapping, or remove from it."""
+        there, where = base.get(key.text), f"{path}.{key.text}"
+        if not self._is_first(key, where, word):
+            return
+        if isinstance(there, Table):
+            self._keys(base, word, key, node, where)
+        elif isinstance(there, Items):
+            made = Items(there.flow, there.line, there.column, there.file)
+            made.end_line, made.end_column = there.end_line, there.end_column
+            made.items = [*there.items]
+            for item in node.items if isinstance(node, Items) else [node]:
+                self._item(made, word, item, where)
+            base.entries[key.text] = (base.entries[key.text][0], made)
+        else:
+            message = f"{where} is no list or mapping in the files of all environments, so `{word}` cannot change it"
+            self._say("XX519", "overlay", message, key, f"write `{key.text}: …` itself, to set it")
+
+    def _item(self, items: Items, word: str, item: Node, where: str) -> None:
+        same = next((one for one in items.items if _name(one) is not None and _name(one) == _name(item)), None)
+        if word == APPEND and same is None:
+            items.items.append(item)
+        elif word == REMOVE and same is not None:
+            items.items.remove(same)
+        else:
+            what = f"has it already: {span(same)}" if same is not None else "does not have it"
+            message = f"`{word}` names {_said(item)}, but {where} {what}"
+            self._say("XX519", "overlay", message, item)
+
+    def _keys(self, base: Table, word: str, key: Scalar, node: Node, where: str) -> None:
+        made = self._owned(base, key.text)
+        if word == REMOVE:
+            for item in self._items(key, node):
+                if item.text in made.entries:
+                    del made.entries[item.text]
+                else:
+                    message = f"`{word}` names `{item.text}`, but {where} does not have it"
+                    self._say("XX519", "overlay", message + did_you_mean(item.text, made.entries), item)
+            return
+        for name, (at, value) in self._table(key, node).items():
+            if name in made.entries:
+                message = f"`{word}` names `{name}`, but {where} has it already: {span(made.entries[name][0])}"
+                self._say("XX519", "overlay", message, at, f"write `{key.text}: …` itself, to set all of it")
+            else:
+                made.entries[name] = (at, value)
+
+    def _expect(self, key: Scalar, node: Node) -> None:
+        """Expectations are added one by one: none of them hides another."""
+        home = next((one for one in self.base if isinstance(one.get("expect"), Table)), self.base[0])
+        if not isinstance(home.get("expect"), Table):
+            home.entries["expect"] = (key, Table(False, key.line, key.column, key.file))
+        made = self._owned(home, "expect")
+        for name, (at, value) in self._table(key, node).items():
+            if self._is_first(at, f"expect.{name}"):
+                made.entries[name] = (at, value)
+
+    def _is_first(self, key: Scalar, path: str, word: str = UNSET) -> bool:
+        """Only one overlay may say what something is, though several may append to it."""
+        earlier, first = self.by.setdefault(path, (word, key))
+        is_fine = first is key or {earlier, word} <= {APPEND, REMOVE}
+        if not is_fine:
+            self._say("XX505", "duplicate", f"{path} is changed here and at {span(first)}; keep one", key)
+        return is_fine
+
+    def _owned(self, above: Table, name: str) -> Table:
+        """Return the mapping below a key, copied unless it belongs to this place alone."""
+        key, node = above.entries[name]
+        if id(node) in self.own:
+            return self.own[id(node)]
+        made = _without(node, ())
+        above.entries[name] = (key, made)
+        self.own[id(made)] = made
+        return made
+
+    def _entry(self, home: Table, section: str, name: str) -> tuple[Scalar, Node]:
+        below = home.get(section)
+        assert isinstance(below, Table)
+        return below.entries[name]
+
+    def _items(self, key: Scalar, node: Node) -> Iterator[Scalar]:
+        for item in node.items if isinstance(node, Items) else [node]:
+            if isinstance(item, Scalar) and not is_null(item):
+                yield item
+            else:
+                self._say("XX504", "wrong-shape", f"{key.text} holds {shape_of(item)}; write names", shown(key, item))
+
+    def _table(self, key: Scalar, node: Node) -> Mapping[str, tuple[Scalar, Node]]:
+        if isinstance(node, Table):
+            return node.entries
+        if not is_null(node):
+            self._say("XX504", "wrong-shape", f"{key.text} is {shape_of(node)}; write a mapping", shown(key, node))
+        return {}
+
+    def _say(self, code: str, name: str, message: str, node: Node, fix: str | None = None) -> None:
+        self.problems.append(complain(code, name, message, span(node), fix=fix))
+
+
+def _without(node: Node, keys: Iterable[str]) -> Table:
+    """A copy of a mapping without some keys; empty where there is none."""
+    made = Table(isinstance(node, Table) and node.flow, node.line, node.column, node.file)
+    made.end_line, made.end_column = node.end_line, node.end_column
+    if isinstance(node, Table):
+        made.entries = {key: entry for key, entry in node.entries.items() if key not in keys}
+    return made
+
+
+def _name(item: Node) -> str | None:
+    """What distinguishes an item of a list: its text, or of a mapping its first value."""
+    if isinstance(item, Table):
+        item = next((value for _key, value in item.entries.values()), item)
+    return item.text if isinstance(item, Scalar) else None
+
+
+def _said(node: Node) -> str:
+    return f"`{node.text}`" if isinstance(node, Scalar) else shape_of(node)

@@ -1,0 +1,145 @@
+"""`--environment`: one topology for several accounts, each reached as its environment says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from tests.cli.running import Shell
+from tests.support.accounts import Account
+from tests.support.repository import Repository
+
+TEXT = """\
+reconciler: 1
+topology: orders
+parameters: {keep: {type: duration, default: 7d}}
+environments:
+  dev: {context: dev}
+  prod:
+    context: prod
+    values: {keep: 30d}
+    overlay:
+      streams: {ORDERS: {max_msgs: 100, consumers: {debug: {not_here: true}}}}
+streams:
+  ORDERS:
+    subjects: [orders.>]
+    max_age: ${keep}
+    consumers:
+      billing: {ack_policy: explicit}
+      debug: {ack_policy: none}
+"""
+
+
+@pytest.fixture
+def places(shell: Shell, new_account: Callable[..., Account]) -> dict[str, Account]:
+    """Two accounts, and the context of each."""
+    shell.write(TEXT)
+    made = {"dev": new_account(), "prod": new_account()}
+    folder = shell.folder / "config" / "nats" / "context"
+    folder.mkdir(parents=True)
+    for name, account in made.items():
+        context = {"url": account.url, "user": account.user, "password": account.password}
+        (folder / f"{name}.json").write_text(json.dumps(context), encoding="utf-8")
+    return made
+
+
+@pytest.fixture
+def run(shell: Shell, places: dict[str, Account]) -> Callable[..., tuple[int, str]]:
+    def run(*arguments: str) -> tuple[int, str]:
+        elsewhere = {} if "--context" in arguments else {"NATS_URL": "nats://127.0.0.1:1"}
+        ran = shell(*arguments, XDG_CONFIG_HOME=str(shell.folder / "config"), **elsewhere)
+        return ran.code, ran.out + ran.err
+
+    return run
+
+
+Run = Callable[..., tuple[int, str]]
+
+
+def test_each_environment_is_planned_applied_and_compared_in_its_own_account(run: Run) -> None:
+    code, said = run("plan", "topology.yaml", "--environment", "*")
+    assert code == 0
+    assert "orders in dev → account" in said
+    assert "orders in prod → account" in said
+    assert "Next: reconciler apply --environment prod topology.yaml\n" in said
+    assert run("apply", "topology.yaml", "--environment", "prod", "--yes")[0] == 0
+    assert "nothing to do" in run("plan", "topology.yaml", "--environment", "prod")[1]
+    assert "3 creates" in run("plan", "topology.yaml", "--environment", "dev")[1]
+    assert run("apply", "topology.yaml", "--environment", "*", "--yes")[0] == 0
+    code, said = run("drift", "topology.yaml", "--environment", "*")
+    assert (code, said.count("no drift")) == (0, 2)
+    exported = {name: run("export", "--context", name)[1] for name in ("dev", "prod")}
+    assert ["debug" in said for said in exported.values()] == [True, False]
+    assert ["max_age: 7d" in exported["dev"], "max_age: 30d" in exported["prod"]] == [True, True]
+
+
+def test_no_environment_is_chosen_by_chance(run: Run) -> None:
+    code, said = run("plan", "topology.yaml")
+    assert (code, "topology.yaml:5:3 error XX518" in said, "--environment dev" in said) == (1, True, True)
+    code, said = run("apply", "topology.yaml", "--environment", "prd", "--yes")
+    assert (code, "no environment `prd`; did you mean `prod`?" in said) == (1, True)
+
+
+def test_what_fails_in_one_environment_is_no_matter_of_the_others(run: Run, shell: Shell) -> None:
+    shell.write(TEXT.replace("{context: dev}", "{server: 'nats://127.0.0.1:1'}"))
+    code, said = run("plan", "topology.yaml", "--environment", "*")
+    assert (code, "dev: Cannot reach nats://127.0.0.1:1" in said, "orders in prod → account" in said) == (1, True, True)
+
+
+def test_an_option_says_where_in_place_of_the_environment(run: Run, places: dict[str, Account]) -> None:
+    code, said = run("plan", "topology.yaml", "--environment", "prod", "--context", "dev")
+    assert (code, f"account {places['dev'].user}" in said, "--context dev" in said) == (0, True, True)
+
+
+def test_a_saved_plan_names_the_place_that_its_files_named(run: Run) -> None:
+    code, said = run("plan", "topology.yaml", "--environment", "prod", "--out", "plan.json")
+    assert (code, "Next: reconciler apply plan.json --context prod" in said) == (0, True)
+    assert run("apply", "plan.json", "--context", "prod", "--yes")[0] == 0
+    assert "no drift" in run("drift", "topology.yaml", "--environment", "prod")[1]
+
+
+@pytest.mark.parametrize("arguments", [
+    ("adopt", "topology.yaml", "--yes"), ("unlock", "topology.yaml"), ("permissions", "plan", "topology.yaml"),
+    ("upgrade-check", "topology.yaml", "--server-version", "2.15"), ("render", "topology.yaml"),
+    ("drift", "topology.yaml", "--restore", "--yes"),
+])  # fmt: skip
+def test_every_command_that_reads_files_takes_an_environment(run: Run, arguments: tuple[str, ...]) -> None:
+    empty = 4 if arguments[0] == "adopt" else 0
+    codes = [run(*arguments, *more)[0] for more in ((), ("--environment", "prd"), ("--environment", "prod"))]
+    assert codes == [1, 1, empty]
+
+
+@pytest.mark.parametrize("arguments", [("plan", "--out", "p.json"), ("drift", "--only", "stream/*")])
+def test_what_works_on_one_environment_takes_no_pattern(run: Run, arguments: tuple[str, ...]) -> None:
+    command, *rest = arguments
+    code, said = run(command, "topology.yaml", "--environment", "*", *rest)
+    assert (code, "`*` can mean several environments, and this works on one" in said) == (1, True)
+
+
+def test_two_environments_are_compared_as_files(run: Run) -> None:
+    code, said = run("render", "topology.yaml", "--diff", "dev", "prod")
+    assert (code, "-    max_age: 7d\n+    max_age: 30d\n" in said, "-      debug:\n" in said) == (0, True, True)
+    assert run("render", "topology.yaml", "--diff", "dev", "prod", "--environment", "dev")[0] == 64
+
+
+def test_a_review_shows_the_environments_that_change(shell: Shell) -> None:
+    repository = Repository.at(shell.folder / "repository")
+    repository.commit({"t.yaml": TEXT})
+    repository.write({"t.yaml": TEXT.replace("max_msgs: 100", "max_msgs: 50")})
+    here = Shell(repository.folder)
+    said = here("review", "--base", "HEAD").out
+    assert ("orders in prod since" in said, "orders in dev since" in said) == (True, False)
+    assert "max_msgs  100 → 50" in said
+    assert here("review", "--base", "HEAD", "--environment", "dev").out.startswith("Nothing changed")
+    assert "reconciler plan --environment prod t.yaml" in " ".join(said.split())
+
+
+def test_files_that_get_environments_are_compared_with_what_they_were(shell: Shell) -> None:
+    repository = Repository.at(shell.folder / "repository")
+    head, _, streams = TEXT.partition("parameters:")
+    repository.commit({"t.yaml": head + "streams:" + streams.split("streams:")[-1].replace("${keep}", "7d")})
+    repository.write({"t.yaml": TEXT})
+    said = Shell(repository.folder)("review", "--base", "HEAD").out
+    assert ("max_age   7d → 30d" in said, "orders in dev" in said, "created" in said) == (True, False, False)
