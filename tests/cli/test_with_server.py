@@ -18,6 +18,7 @@ import pytest
 
 from tests.cli.running import EXAMPLES, PATIENCE, ROOT, TOPOLOGIES, Ran, Shell, command, environment
 from tests.support.accounts import Account
+from tests.support.jetstream import talk
 
 SMALL = "reconciler: 1\ntopology: t\nstreams:\n  A:\n    subjects: [a]\n    consumers: {c: {ack_policy: explicit}}\n"
 
@@ -70,6 +71,22 @@ def test_consent_to_nothing_is_told_and_repeated_in_no_next_command(shell: Shell
     assert "no verdict CO310 was found at consumer/A/*" in told
     assert [line for line in ran.out.splitlines() if "reconciler" in line and "--allow" in line] == []
     assert ran.code == 4
+
+
+def test_an_edited_record_of_a_static_group_is_taken_over_and_not_written_back(shell: Shell, account: Account) -> None:
+    """Writing the old record would end the instances that run by the new one."""
+    file = applied(shell, account, GROUPED)
+    edited = {"max_members": 4, "filters": ["a.*"], "members": ["m", "p"]}
+    talk(
+        account,
+        lambda js: js.put_entry("static-consumer-groups", "A.g", json.dumps(edited).encode(), expected_revision=None),
+    )
+    planned = shell("plan", file, *target(account))
+    assert planned.code == 4
+    assert "take over what is live with `drift --accept`" in " ".join(planned.out.split())
+    assert shell("drift", file, "--accept", *target(account)).code == 0
+    assert shell("apply", file, "--yes", *target(account)).code == 0
+    assert "nothing to do" in shell("plan", file, *target(account)).out
 
 
 def test_consent_that_is_needed_is_repeated(shell: Shell, account: Account) -> None:

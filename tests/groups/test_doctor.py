@@ -230,6 +230,16 @@ def test_a_static_groups_stream_that_does_not_fit_is_found(account: Account, wha
     assert codes(talk(account, look)) == {code}
 
 
+def test_subjects_that_a_static_group_is_not_for_need_no_partition_number(account: Account) -> None:
+    async def look(js: JetStream) -> list[Diagnostic]:
+        await making.static(js, subjects=["j.*", "k.*"])
+        before = await findings(js)
+        await making.put(js, {**making.STATIC, "filters": ["j.*"]}, "static")
+        return [*before, *await findings(js)]
+
+    assert [one.severity for one in talk(account, look) if one.code == "GR126"] == ["warning"]
+
+
 def test_what_a_full_queue_has_not_taken_in_is_told_as_the_least_it_can_be(account: Account) -> None:
     """A server's lag leaves out what is on its way."""
 

@@ -110,4 +110,4 @@ def _verdict(one: Rehearsal) -> str:
         return "Everything that is not refused went well."
     if one.probe:
         return "The rehearsal went well."
-    return "The rehearsal went well. --probe shows what clients will feel; the plan counts what happens to messages."
+    return "The rehearsal went well. --probe shows what clients will feel; the plan counts what happens to messages, and asks for consent."

@@ -26,12 +26,12 @@ UNITS = {"ack_wait": "duration", "inactive_threshold": "duration"}
 
 
 def absent(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
-    """GR140: a member owns partitions and has no consumer, so no instance of it runs."""
+    """GR140: a member owns partitions and has no consumer, so no instance of it consumes."""
     for member in group.members:
         if member.info is None and group.queue is not None and member.partitions:
             yield warning(
                 "GR140", group.address,
-                f"member {member.name} has no consumer: no instance of it runs{_waiting(group, member, evidence)}"
+                f"member {member.name} has no consumer: no instance of it consumes{_waiting(group, member, evidence)}"
                 + ("" if group.is_elastic else ". One that starts gets all that is stored in its partitions, processed before or not"),
                 f"start an instance of {member.name}"
                 + (", or remove it from the members: the others get its partitions" if group.is_elastic else ""),

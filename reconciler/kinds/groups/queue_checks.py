@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from reconciler.kinds.elastic_group.derived import NET, TAKING_IN, deviations, replicas_behind, start, without_its_start
-from reconciler.kinds.fields.words import in_words, outside, some
+from reconciler.kinds.fields.words import in_words, listed, outside, some
 from reconciler.kinds.group_records.group_rules import migrating
 from reconciler.kinds.groups.finding import Evidence, error, note, warning
 from reconciler.kinds.groups.model import Group
@@ -123,17 +123,18 @@ def transform(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
             f"recreate the group with max_members {found[0].partitions}, in a planned stop",
         )  # fmt: skip
     covered = found[0].filter
+    wanted = group.filters or [">"]
     bare = [
         outside(subject, [covered] if collide(subject, covered) else [])
         for subject in config.get("subjects") or ()
-        if not is_subset(subject, covered)
+        if not is_subset(subject, covered) and any(collide(subject, one) for one in wanted)
     ]
     if bare:
-        yield error(
+        yield warning(
             "GR126", group.address,
-            f"the transform `{covered}` of {group.stream} does not cover {', '.join(bare[:5])}: messages there are stored "
-            "without a partition number, and no member ever gets them",
-            "widen the transform's src, or move those subjects to a stream of their own",
+            f"the transform `{covered}` of {group.stream} does not cover {listed(bare)}: messages there are stored without a "
+            "partition number, unless publishers send one, and members get only those that have one",
+            "if they are for this group, widen the transform's src; if not, leave it as it is",
         )  # fmt: skip
 
 

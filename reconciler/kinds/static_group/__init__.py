@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated
 
-from reconciler.changes.diff import Action, Change
+from reconciler.changes.diff import Action, Change, FieldClass
 from reconciler.changes.kind import Bound, Context, FilePlace, Kind, Raw, declared_config
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome
@@ -29,6 +29,10 @@ from reconciler.model.wire.snapshot import Snapshot
 from reconciler.model.wire.steps import Step
 
 BUCKET = group_record.STATIC_BUCKET
+EDITED = (
+    "take over what is live with `drift --accept`: the edit has ended the instances that ran then, and writing the old record "
+    "would end those that run now"
+)
 
 
 class StaticGroupSpec(GroupSpec):
@@ -91,19 +95,20 @@ def _steps(change: Change, view: View) -> Sequence[Step]:
 def static_group_change(change: Change, _view: View) -> Iterator[Finding]:
     """A static group changes in any way.
 
-    Every running instance of the reference deletes its durable consumer and ends as soon as the record differs. The
-    next instance starts from the beginning of the stream, so all progress is lost.
+    Each running instance of the reference deletes its durable consumer and ends as soon as the record differs. The next
+    instance starts from the beginning of the stream, so all progress is lost.
 
     Instead: declare a second group, or use an elastic group, whose membership may change.
     """
     for item in change.fields if shared.is_current(change) else ():
+        is_edited = item.field_class is FieldClass.DRIFTED
         yield Finding(
             outcome=Outcome.REFUSED,
             path=item.path,
             to=item.desired,
-            message=f"{item.path} of a static group cannot change: every running instance would delete its consumer and end, "
-            "and the group would process the stream again from its start",
-            fix="declare a second group, or an elastic one, whose membership may change",
+            message=f"{item.path} of a static group cannot change: each running instance deletes its consumer and ends as soon as "
+            "the record differs, and the next one starts from the beginning of the stream",
+            fix=EDITED if is_edited else "declare a second group, or an elastic one, whose membership may change",
         )
 
 
