@@ -223,3 +223,27 @@ def test_ten_times_as_many_creates_take_ten_times_as_long() -> None:
 def test_quantities_together_are_words() -> None:
     both = [Consequence(message="", quantities={"messages": 1, "redelivered": 2, "bytes": 1 << 20})] * 2
     assert total(both) == "Together: 2 messages, 4 redelivered, 2MiB."
+
+
+def test_what_one_entry_of_a_file_creates_many_times_is_one_entry() -> None:
+    place = at(7, 3)
+    streams = [create(f"stream/T_{name}", span=place) for name in "abc"]
+    consumers = [create(f"consumer/T_{name}/{below}", span=at(9, 5)) for name in "abc" for below in ("bill", "ship")]
+    lines = plan_text(plan(*streams, *consumers)).splitlines()
+    assert [" ".join(line.split()) for line in lines[2:4]] == [
+        "+ 3 streams each with consumers bill ship streams/orders.yaml:7:3", "namely T_a T_b T_c",
+    ]  # fmt: skip
+    assert lines[5] == "9 creates · 0 unchanged"
+
+
+def test_what_is_written_at_places_of_its_own_is_an_entry_of_its_own() -> None:
+    lines = plan_text(plan(*(create(f"stream/T_{row}", span=at(row, 3)) for row in range(1, 5)))).splitlines()
+    assert [line.split()[1] for line in lines[2:6]] == [f"stream/T_{row}" for row in range(1, 5)]
+
+
+def test_streams_that_go_with_other_consumers_are_not_told_as_one() -> None:
+    gone = [delete(f"stream/T_{name}") for name in "abcdef"]
+    consumers = [delete(f"consumer/T_{name}/{'bill' if name in 'abc' else 'ship'}") for name in "abcdef"]
+    text = " ".join(plan_text(plan(*gone, *consumers)).split())
+    assert "- 3 streams each with consumer bill namely T_a T_b T_c" in text
+    assert "- 3 streams each with consumer ship namely T_d T_e T_f" in text

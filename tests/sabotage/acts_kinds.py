@@ -152,8 +152,8 @@ FILES = (
     Act(
         name="a text that is given for a parameter becomes a flag or a number",
         file="reconciler/documents/read/filling.py",
-        before="            return at.saying(one.text, plain=one.plain and not is_text)",
-        after="            return at.saying(one.text, plain=True)",
+        before="            plain = one.plain and not is_text\n",
+        after="            plain = True\n",
         seen_by=("tests/documents/test_values.py",),
     ),
     Act(
@@ -176,6 +176,34 @@ FILES = (
         before="        made = _without(node, ())\n",
         after="        made = node if isinstance(node, Table) else _without(node, ())\n",
         seen_by=("tests/documents/test_environments.py",),
+    ),
+    Act(
+        name="two keys of a for_each give one resource, and nobody is told",
+        file="reconciler/documents/read/filling.py",
+        before="            if text.text in first:\n",
+        after="            if text.text in first and not first:\n",
+        seen_by=("tests/documents/test_for_each.py",),
+    ),
+    Act(
+        name="what one key says is used for all of them",
+        file="reconciler/documents/read/filling.py",
+        before="                yield replace(self, each=one, done={})\n",
+        after="                yield replace(self, each=one)\n",
+        seen_by=("tests/documents/test_for_each.py",),
+    ),
+    Act(
+        name="a key with a wildcard widens what a stream takes",
+        file="reconciler/documents/read/for_each.py",
+        before='_UNFIT = re.compile(r"[\\s./*>\\\\]")',
+        after='_UNFIT = re.compile(r"[\\s./]")',
+        seen_by=("tests/documents/test_for_each.py",),
+    ),
+    Act(
+        name="consumers that go with one of many deleted streams are not named",
+        file="reconciler/report/document/entries.py",
+        before="        groups.setdefault((_sameness(section, change), below), []).append(change)\n",
+        after="        groups.setdefault((_sameness(section, change), bool(below)), []).append(change)\n",
+        seen_by=("tests/report/test_text.py",),
     ),
     Act(
         name="files with environments are read without one",

@@ -44,6 +44,11 @@ KEYS: tuple[str, ...] = (
     "forget", "ignore_drift",
 )  # fmt: skip
 
+LISTS = ("allow", "guards", "moved", "removed", "forget", "ignore_drift")
+"""Those of KEYS that hold entries."""
+ANCHORS = "x-"
+"""How keys begin that hold nothing of their own: anchors for the rest of the file."""
+
 _TEXT, _NUMBER = Shape(types={"string"}), Shape(types={"integer"})
 _ADDRESS = Shape(types={"string"}, patterns={ADDRESS}, advice=HOW_TO_ADDRESS)
 _S = TypeVar("_S", bound=Spec)

@@ -14,7 +14,8 @@ from reconciler.documents.read.complain import complain, did_you_mean
 from reconciler.documents.read.environments import OF_FILE, SECTION, Environments, InFile
 from reconciler.documents.read.files import DISK, Tree
 from reconciler.documents.read.filling import Filling
-from reconciler.documents.read.header import KEYS, Header, top_level
+from reconciler.documents.read.for_each import FOR_EACH
+from reconciler.documents.read.header import ANCHORS, KEYS, Header, top_level
 from reconciler.documents.read.include import INCLUDE, included
 from reconciler.documents.read.nodes import Mapping, Node, Scalar, span
 from reconciler.documents.read.other_files import other_file, unfit
@@ -29,8 +30,6 @@ from reconciler.model.resource import Address, Where
 from reconciler.model.selection import likely
 from reconciler.model.topology import TOPOLOGY, Topology
 
-ANCHORS = "x-"
-"""How keys begin that hold nothing of their own: anchors for the rest of the file."""
 _NAMED = re.compile(r"^topology:[ \t]+([\w.-]+)[ \t]*(?:#.*)?$", re.MULTILINE)
 
 
@@ -92,7 +91,7 @@ class _Loading:
     paths: Sequence[Path]
     header: Header = field(init=False)
     collector: Collector = field(init=False)
-    filling: Filling = field(default_factory=lambda: Filling({}, {}, {}, ()))
+    filling: Filling = field(default_factory=lambda: Filling({}, {}, {}, (), lambda _: {}))
     parameters: Parameters = field(default_factory=Parameters)
     environments: Environments = field(default_factory=Environments)
     roots: list[_Root] = field(default_factory=list)
@@ -116,7 +115,7 @@ class _Loading:
         self.seen.add(real)
         file = str(path)
         text, problems = self.tree.read(path)
-        mask = Mask.for_text(text) if "${" in text else None
+        mask = Mask.for_text(text) if "${" in text or FOR_EACH in text else None
         root, misread = read_tree(file, mask.put_on(text) if mask else text) if text or not problems else (None, [])
         if other := other_file(file, root, top_level(self.registry)):
             self.problems.append(other)
@@ -199,7 +198,7 @@ class _Loading:
         values, names = self.parameters.settled(given), dict(self.parameters.names)
         if place and OF_FILE not in names:
             values[OF_FILE] = Chosen(place.name, "text", f"the name of the environment at {span(place.name)}")
-        self.filling = Filling(values, self.parameters.declared, names, self.parameters.wrong)
+        self.filling = Filling(values, self.parameters.declared, names, self.parameters.wrong, self.collector.sections)
         for root in roots:
             if root.mask:
                 self.filling.fill(root.first.file, root.node, root.mask)
@@ -238,7 +237,7 @@ class _Loading:
     def done(self) -> Loaded:
         if self.is_complete and self.roots:
             self.header.require(self.roots[0].first.file)
-        problems = [*self.problems, *self.header.problems, *self.collector.problems, *self._contradictions()]
+        problems = [*self.problems, *self.header.problems, *self.collector.told(), *self._contradictions()]
         problems += [*self._astray(), *self._reaching_nothing()]
         roots = tuple(Place(root.first, root.node) for root in self.roots if not root.environments)
         topology = Topology(

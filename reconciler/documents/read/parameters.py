@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 
 from reconciler.documents.read.complain import complain, listed
 from reconciler.documents.read.explain_error import findings_of, unseen
+from reconciler.documents.read.for_each import EACH, FOR_EACH
 from reconciler.documents.read.nodes import Mapping as Table
 from reconciler.documents.read.nodes import Node, Scalar, is_null, shape_of, shown, span
 from reconciler.documents.read.place import Place
@@ -160,6 +161,8 @@ def _bad_name(name: Scalar) -> str | None:
         return (
             f"`{name.text}` cannot stand in `${{…}}`; begin with a letter, and write letters, digits, `_`, `.` and `-`"
         )
+    if name.text.split(".")[0] == EACH:
+        return f"`{name.text}` is a name that `{FOR_EACH}` gives a meaning; choose another"
     other = needs_quotes_as_name(name.text) if name.plain else None
     return f'name `{name.text}` is {other} to YAML readers; put it in quotes: "{name.text}"' if other else None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from pydantic import ValidationError
@@ -12,12 +12,13 @@ from pydantic import ValidationError
 from reconciler.changes.kind import Kind, Registry
 from reconciler.documents.read.complain import complain, did_you_mean, listed
 from reconciler.documents.read.explain_error import findings_of, unseen
+from reconciler.documents.read.for_each import Stamped
 from reconciler.documents.read.nodes import Mapping, Node, Scalar, is_null, shape_of, shown, span
 from reconciler.documents.read.place import Place
 from reconciler.documents.read.plain import NodeProblem, Plain
 from reconciler.documents.read.scalars import needs_quotes_as_name
 from reconciler.documents.read.shape import shape_of_spec
-from reconciler.model.diagnostic import Diagnostic
+from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.resource import Address, Declared
 from reconciler.model.units import WRITTEN
 
@@ -54,6 +55,8 @@ class Collector:
     """Where each name was first declared, by its section and the names around it."""
     unreadable: set[Address] = field(default_factory=set)
     """Resources that are declared, but so wrong that they cannot be read."""
+    alike: dict[tuple[str, SourceSpan | None], list[str]] = field(default_factory=dict)
+    """Elements of a `for_each` that have the same problem at the same place."""
     known_sections: dict[str | None, Sections] = field(default_factory=dict)
 
     def sections(self, parent: str | None) -> Sections:
@@ -74,10 +77,32 @@ class Collector:
             self.problems.append(section.complain("504", "wrong-shape", message, shown(key, node)))
             return
         for name, value in node.entries.values():
+            before = len(self.problems)
             if complaint := _bad_name(name, section.kinds):
                 self.problems.append(section.complain("506", "bad-name", complaint, name))
             elif kind := self._kind(section, name, value):
                 self._resource(section, kind, Place(name, value))
+            if isinstance(name, Stamped) and len(self.problems) > before:
+                found = self.problems[before:]
+                self.problems[before:] = self._once(found, name.note)
+
+    def _once(self, found: Iterable[Diagnostic], element: str) -> Iterator[Diagnostic]:
+        """Yield what is wrong with one element, unless it is wrong with an earlier one too."""
+        for one in found:
+            if (known := (one.code, one.span)) not in self.alike:
+                self.alike[known] = [element]
+                yield one
+            else:
+                self.alike[known].append(element)
+
+    def told(self) -> Iterator[Diagnostic]:
+        """Yield the problems. One that several elements have says so."""
+        for one in self.problems:
+            if elements := self.alike.get((one.code, one.span)):
+                others = f", and for {len(elements) - 1:_} more" if len(elements) > 1 else ""
+                yield replace(one, message=f"{one.message} (for {elements[0]}{others})")
+            else:
+                yield one
 
     def _kind(self, section: NamedSection, name: Scalar, value: Node) -> Kind | None:
         """The section's kind, or among several the one that the tag names (`type: elastic`)."""

@@ -117,6 +117,8 @@ class Mask(NamedTuple):
 
     def taken_off(self, text: str) -> str:
         """Show them again."""
+        if self.start not in text:
+            return text
         return text.translate({ord(self.start): "{", ord(self.end): "}"})
 
 

@@ -11,8 +11,8 @@ from pydantic.json_schema import models_json_schema
 
 from reconciler.changes.kind import Kind, Registry
 from reconciler.documents.read.environments import Environment
-from reconciler.documents.read.header import FORMAT
-from reconciler.documents.read.load import ANCHORS
+from reconciler.documents.read.for_each import FOR_EACH
+from reconciler.documents.read.header import ANCHORS, FORMAT
 from reconciler.documents.read.overlay import APPEND, NOT_HERE, ONLY_HERE, REMOVE, UNSET
 from reconciler.documents.read.parameters import Parameter
 from reconciler.documents.read.values import NAME
@@ -25,6 +25,8 @@ from reconciler.model.resource import Spec, model_in
 from reconciler.model.topology import Allowance, Expect, Guard, Ignored, Move, Removal
 
 NO_KINDS = Registry(kinds=())
+LISTED: tuple[type[Spec], ...] = (Allowance, Guard, Move, Removal, Ignored)
+"""What the entries of lists at the top are."""
 _NAME = {"type": "string", "pattern": "^[^/]+$"}
 _FORMAT = (
     f"Version of this file format, which is {FORMAT}. Left out: an error, unless another file of the folder says it."
@@ -39,6 +41,8 @@ _ENVIRONMENTS = """Places where this topology is applied, each under its name, w
 chooses one. Left out: there is one place, which the command line names."""
 _ENVIRONMENT = """The environment that this file is an overlay for, or a list of them: it changes what the other files say, for
 these environments alone. Left out: the file is for all of them."""
+_FOR_EACH = """Names, or a mapping of names to what is said of each: this entry stands for one of each, with `${each.key}` and
+`${each.value}` in its name and values. Left out: it stands for itself alone."""
 _EXPECT = """Where this topology belongs: plan and apply refuse to work anywhere else. Left out: any account will do."""
 _ALLOW = """Consent to a harmful change of many resources at once: by rule, by value, and by address or label.
 Left out: no consent but that beside the resources."""
@@ -65,11 +69,7 @@ def topology_schema(registry: Registry) -> Schema:
         Expect,
         Parameter,
         Environment,
-        Allowance,
-        Guard,
-        Move,
-        Removal,
-        Ignored,
+        *LISTED,
         *(kind.spec for kind in registry.kinds),
     ]
     _, schema = models_json_schema([(spec, "validation") for spec in dict.fromkeys(specs)])
@@ -77,6 +77,8 @@ def topology_schema(registry: Registry) -> Schema:
     models = {name: definitions.pop(name) for name in dict.fromkeys(kind.spec.__name__ for kind in registry.kinds)}
     for kind in registry.kinds:
         definitions[kind.name] = _resource(kind, models[kind.spec.__name__], registry)
+    for spec in LISTED:
+        definitions[spec.__name__]["patternProperties"] = {f"^{FOR_EACH}$": _for_each()}
     address = {"type": "string", "pattern": f"^({'|'.join(kind.name for kind in registry.kinds)})(/[^/]+)+$"}
     properties = {
         "reconciler": _key(_FORMAT, {"const": FORMAT}),
@@ -204,13 +206,18 @@ def _resource(kind: Kind, schema: Schema, registry: Registry) -> Schema:
     required = [*([tag[0]] if tag else []), *schema.get("required", [])]
     # `temp:` with nothing below declares a resource with all defaults
     said_of_it = {"required": required} if required else {"type": ["object", "null"]}
-    return {**schema, "properties": properties, "patternProperties": _overlay_words(), **said_of_it}
+    return {**schema, "properties": properties, "patternProperties": _words(), **said_of_it}
 
 
-def _overlay_words() -> Schema:
-    """What an overlay says of a resource. Which file is an overlay, a schema cannot tell."""
+def _for_each() -> Schema:
+    return _key(_FOR_EACH, {"type": ["array", "object"], "items": {"type": "string"}})
+
+
+def _words() -> Schema:
+    """What `for_each` and an overlay say of a resource. Which file is an overlay, a schema cannot tell."""
     names, changes = {"type": ["string", "array"], "items": {"type": "string"}}, {"type": "object"}
     return {
+        f"^{FOR_EACH}$": _for_each(),
         f"^{ONLY_HERE}$": _key("In an overlay: adds this resource, for its environments alone.", {"const": True}),
         f"^{NOT_HERE}$": _key("In an overlay: leaves this resource out, for its environments alone.", {"const": True}),
         f"^{UNSET}$": _key("In an overlay: keys that are left out, for its environments alone.", names),

@@ -58,7 +58,9 @@ def _at(root: Node, path: Sequence[str], file: str) -> nodes.Mapping:
     for key in path:
         node = node.get(key) if isinstance(node, nodes.Mapping) else None
     if not isinstance(node, nodes.Mapping):
-        raise CannotEdit(f"{file} has no {'.'.join(path)}")
+        raise CannotEdit(
+            f"{file} has no {'.'.join(path)} by that name; a parameter in the name, or `for_each`, can be the reason"
+        )
     return node
 
 

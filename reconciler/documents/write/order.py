@@ -7,9 +7,12 @@ Names (of streams, labels, metadata …) keep the order that the author gave the
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from reconciler.changes.kind import Kind, Registry
+from reconciler.documents.read.for_each import FOR_EACH
 from reconciler.documents.read.header import KEYS
+from reconciler.documents.read.overlay import APPEND, NOT_HERE, ONLY_HERE, REMOVE, UNSET
 from reconciler.documents.read.shape import ANYTHING, Shape, shape_of_spec
 from reconciler.model.resource import Json, Spec, Terms
 from reconciler.model.topology import Allowance, Expect, Guard, Ignored, Move, Removal
@@ -34,7 +37,8 @@ def document_order(registry: Registry) -> Shape:
     properties = {key: Shape() for key in HEAD} | _sections(None, registry) | {key: Shape() for key in KEYS}
     properties["expect"] = _nested(shape_of_spec(Expect))
     for key, spec in ENTRIES.items():
-        properties[key] = Shape(items=_nested(shape_of_spec(spec), CONSENT if spec is Allowance else ()))
+        entry = _nested(shape_of_spec(spec), CONSENT if spec is Allowance else ())
+        properties[key] = Shape(items=replace(entry, properties={FOR_EACH: Shape(), **entry.properties}))
     return Shape(properties=properties)
 
 
@@ -59,7 +63,11 @@ def _resource(kinds: Sequence[Kind], registry: Registry) -> Shape:
     """Of several kinds where they share a section."""
     tags = {kind.place.tag[0]: Shape() for kind in kinds if kind.place.tag}
     known = tags | {name: shape for kind in kinds for name, shape in shape_of_spec(kind.spec).properties.items()}
-    properties = {name: _nested(known[name]) for name in _sorted(known, (*tags, *FIRST))}
+    own = {name: _nested(known[name]) for name in _sorted(known, (*tags, *FIRST))}
+    before, after = (
+        {name: Shape() for name in names} for names in ((FOR_EACH, ONLY_HERE, NOT_HERE), (UNSET, APPEND, REMOVE))
+    )
+    properties = {**before, **own, **after}
     for kind in kinds:
         properties |= _sections(kind.name, registry)
     return Shape(properties=properties)

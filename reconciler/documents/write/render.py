@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from reconciler.documents.read.load import ANCHORS
+from reconciler.documents.read.for_each import Stamped
+from reconciler.documents.read.header import ANCHORS
 from reconciler.documents.read.nodes import Mapping as Table
 from reconciler.documents.read.nodes import Node, Scalar
 from reconciler.documents.read.nodes import Sequence as Items
@@ -92,4 +93,5 @@ def _comment(nodes: Sequence[Node], origins: Origins | None) -> str:
         for one in [first, *(one for one in others if one.file != first.file)]
     ]
     notes = [origins.get((one.file, one.line + 1, one.column + 1)) for one in nodes]
+    notes += [one.note for one in nodes if isinstance(one, Stamped)]
     return "  # " + "; ".join(dict.fromkeys(filter(None, [*places, *notes])))

@@ -249,6 +249,9 @@ def closing(restored: Plan, drift: Drift) -> str:
     return f"No configuration had to be put back. {GONE}" if lost else "No configuration had to be put back."
 
 
+SHARED = {"--environment", "--value", "--values"}
+"""Options that say that the files hold for other places too."""
+BY_HAND = "To keep it, edit the files by hand: they hold for other environments or values too."
 PUT_BACK = "Everything that drifted here is put back."
 
 
@@ -281,4 +284,5 @@ def _advice(drift: Drift, arguments: str) -> Iterator[str]:
         if any(item.stuck for item in kept):
             yield "Write what is live there into the file, and --restore puts back the rest."
     if any(one.counts and one.is_sayable for item in drift.items for one in item.fields):
-        yield f"To keep it and change the files: {command} --accept"
+        shared = not SHARED.isdisjoint(arguments.split())
+        yield BY_HAND if shared else f"To keep it and change the files: {command} --accept"

@@ -55,12 +55,18 @@ def _one(entry: ChangeEntry, paper: Paper) -> list[str]:
 def _many(entry: ChangeEntry, paper: Paper) -> list[str]:
     """Show equal changes as one entry with a count and the first names; deleted objects are always all named."""
     changes = entry.changes
-    lines = [title_line(entry, *headed(entry), paper)]
+    title, place = headed(entry)
+    title, children = _with_children(entry, title, place, paper)
+    lines = [title_line(entry, title, place, paper)]
     lines += [*_at_rest(entry, paper), *field_lines(changes[0].fields, paper)]
     lines += many_verdict_lines(changes, paper)
     lines += many_consequence_lines(changes, paper)
     lines += asides(changes[0], paper)
-    return [*lines, *named("namely", [*map(without_kind, changes)], paper, 4, entry.section is Section.DELETE)]
+    return [
+        *lines,
+        *named("namely", [*map(without_kind, changes)], paper, 4, entry.section is Section.DELETE),
+        *children,
+    ]
 
 
 def headed(entry: ChangeEntry) -> tuple[str, str]:
@@ -70,7 +76,8 @@ def headed(entry: ChangeEntry) -> tuple[str, str]:
     if number == 1:
         return visible(change.address) + removal(change), place
     kind = kind_noun(change.address.split("/")[0], number)
-    return f"{number:_} {kind}{removal(change)}", f"{place} and {number - 1:_} more" if place else ""
+    others = len({_place(one) for one in entry.changes}) - 1
+    return f"{number:_} {kind}{removal(change)}", f"{place} and {others:_} more" if place and others else place
 
 
 def title_line(entry: ChangeEntry, title: str, place: str, paper: Paper) -> str:
@@ -102,10 +109,10 @@ def _place(change: PlannedChange) -> str:
 
 def _with_children(entry: ChangeEntry, title: str, place: str, paper: Paper) -> tuple[str, list[str]]:
     """The title with everything that comes along, or lines below it where that is too much for one."""
-    groups = with_children(entry.children)
+    groups = with_children(entry.children, len(entry.changes))
     if not groups:
         return title, []
-    together = title + "  " + visible(" ".join(f"{word} {' '.join(names)}" for word, names in groups))
+    together = f"{title}  " + visible(" ".join(f"{word} {' '.join(names)}" for word, names in groups))
     if columns(together) + columns(place) + 4 <= paper.width:
         return together, []
     everything = entry.section is Section.DELETE

@@ -40,7 +40,8 @@ class ChangeEntry:
     section: Section
     changes: tuple[PlannedChange, ...]
     children: tuple[PlannedChange, ...] = ()
-    """Objects that are created or deleted with the only change of this entry, with nothing to say about them."""
+    """Objects that are created or deleted with the changes of this entry, with nothing to say about them. They have the same
+    names below each of them."""
 
     @property
     def first(self) -> PlannedChange:
@@ -103,16 +104,24 @@ def _grouped(
     """Group equal changes at the place of the first; the changes with most to say come first."""
     groups: dict[object, list[PlannedChange]] = {}
     for change in changes:
-        groups.setdefault(_sameness(section, change), []).append(change)
+        below = tuple(_within(one) for one in children.get(change.address, ()))
+        groups.setdefault((_sameness(section, change), below), []).append(change)
     found: list[ChangeEntry] = []
     for group in groups.values():
         if len(group) >= SAME_ENOUGH:
-            found.append(ChangeEntry(section=section, changes=tuple(group)))
+            along = tuple(child for one in group for child in children.get(one.address, ()))
+            found.append(ChangeEntry(section=section, changes=tuple(group), children=along))
         else:
             found += (
                 ChangeEntry(section=section, changes=(one,), children=children.get(one.address, ())) for one in group
             )
     return sorted(found, key=lambda entry: is_bare(entry.first))
+
+
+def _within(child: PlannedChange) -> tuple[str, str]:
+    """The kind of a child, and its name below its stream."""
+    kind, _, name = child.address.split("/", 2)
+    return kind, name
 
 
 def _sameness(section: Section, change: PlannedChange) -> object:
@@ -121,8 +130,8 @@ def _sameness(section: Section, change: PlannedChange) -> object:
     fields = tuple((f.path, repr(f.live), repr(f.desired), f.field_class) for f in change.fields)
     if section in (Section.ADOPT, Section.RECORD, Section.ORPHAN, Section.FORGET, Section.ABSENT):
         return (kind, change.reason, fields) if is_bare(change) else change.address
-    if section is Section.CREATE:
-        return change.address
+    if section is Section.CREATE:  # what one entry with `for_each` declares has one place
+        return (kind, str(change.span), change.reason) if is_bare(change) and change.span else change.address
     verdicts = tuple((v.code, v.outcome, v.consented) for v in change.verdicts)
     words: object = len(change.consequences)
     if not change.fields:  # without fields the words are all there is

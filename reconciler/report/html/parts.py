@@ -79,9 +79,10 @@ def _details(entry: ChangeEntry) -> Iterator[Markup]:
         yield element("p", removal(first).strip())
     if len(entry.changes) > 1:
         yield _names("namely", [without_kind(one) for one in entry.changes])
-    yield from (_names(word, names) for word, names in with_children(entry.children))
+    yield from (_names(word, names) for word, names in with_children(entry.children, len(entry.changes)))
     if entry.section is Section.CREATE and is_bare(first):
-        yield element("p", "New, as the file declares it. No live object has this name.", class_="quiet")
+        those = "this name" if len(entry.changes) == 1 else "one of these names"
+        yield element("p", f"New, as the file declares it. No live object has {those}.", class_="quiet")
 
 
 def _names(word: str, names: Sequence[str]) -> Markup:

@@ -201,7 +201,7 @@ def _entry(entry: ChangeEntry, document: Document) -> str:
     lines = [*details(entry), *verdicts(entry), *_asides(entry.first)]
     place = document.place(entry.first.span)
     lines += ["", f"namely {names_of(entry)}"] if len(entry.changes) > 1 else ["", code(str(place))] if place else []
-    return "\n".join(folded(title, [*lines, *([along(entry)] if entry.children else [])], is_markup=True))
+    return "\n".join(folded(title, [*lines, *([along(entry).strip()] if entry.children else [])], is_markup=True))
 
 
 def _asides(change: PlannedChange) -> Iterator[str]:

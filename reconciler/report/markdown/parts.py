@@ -108,7 +108,7 @@ def names_of(entry: ChangeEntry) -> str:
 def along(entry: ChangeEntry) -> str:
     """Return what is created or deleted along with it: ` with consumers a b`."""
     said = ""
-    for word, names in with_children(entry.children):
+    for word, names in with_children(entry.children, len(entry.changes)):
         more = f" and {len(names) - _NAMES:_} more" if len(names) > _NAMES else ""
         said += f" {word} " + " ".join(map(code, names[:_NAMES])) + more
     return said

@@ -25,14 +25,16 @@ def named(word: str, names: Sequence[str], paper: Paper, indent: int, everything
     return paper.wrapped(f"{word} {' '.join(shown)}", indent)
 
 
-def with_children(children: Sequence[PlannedChange]) -> list[tuple[str, list[str]]]:
-    """Return what comes or goes along, by kind: `with consumers` and their names."""
-    kinds: dict[str, list[str]] = {}
+def with_children(children: Sequence[PlannedChange], streams: int) -> list[tuple[str, list[str]]]:
+    """Return what comes or goes along, by kind: `with consumers` and their names. What all of several streams have
+    counts once."""
+    kinds: dict[str, dict[str, None]] = {}
     for child in children:
         kind, _, name = child.address.split("/", 2)
-        kinds.setdefault(kind, []).append(name)
+        kinds.setdefault(kind, {})[name] = None
+    first = "with" if streams == 1 else "each with"
     return [
-        (f"{'with' if not number else 'and'} {kind_noun(kind, len(names))}", names)
+        (f"{first if not number else 'and'} {kind_noun(kind, len(names))}", [*names])
         for number, (kind, names) in enumerate(kinds.items())
     ]
 
