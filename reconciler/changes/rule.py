@@ -123,7 +123,7 @@ def _stamped(one: Rule, finding: Finding, change: Change, view: View) -> Verdict
         code=one.code,
         name=one.name,
         outcome=outcome,
-        message=finding.message + (f"; this affects {_named(others, view)}" if others else ""),
+        message=finding.message + (f"; this may affect {_named(others, view)}" if others else ""),
         address=str(change.address),
         path=finding.path,
         span=change.where(finding.path),

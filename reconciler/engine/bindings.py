@@ -130,12 +130,37 @@ def filled_in(info: Info) -> dict[str, Json]:
     return {name: info["config"][name] for name in SERVERS_FILL if info["config"].get(name)}
 
 
+def stands(info: Info) -> dict[str, Json]:
+    """When an object was created, and how far it had come."""
+    part, how_far = ("delivered", "consumer_seq") if "delivered" in info else ("state", "last_seq")
+    return {"created": info.get("created"), "at": (info.get(part) or {}).get(how_far, 0)}
+
+
+def at_stake(info: Info) -> dict[str, Json]:
+    """What would be lost with the object, as far as there is something to lose."""
+    if "delivered" in info:
+        goes_on = after_ack_floor({"config": {}, **info})
+        return {"next": goes_on} if goes_on and goes_on > 1 else {}
+    messages = (info.get("state") or {}).get("messages", 0)
+    return {"messages": messages} if messages else {}
+
+
+SEEN = ("created", "at", "next", "messages")
+"""What the answer to a create tells of the object, for its record."""
+
+
+def made(info: Info) -> dict[str, Json]:
+    """What a record holds of an object that was just made, under the paths where it belongs."""
+    seen = {**stands(info), **at_stake(info)} if info.get("created") else {}
+    return {"filled": filled_in(info), **{f"seen.{name}": value for name, value in seen.items()}}
+
+
 BINDS: Mapping[Bind, Callable[[Info], Json]] = {
     Bind.AFTER_ACK_FLOOR: after_ack_floor,
     Bind.SOON: soon,
     Bind.RESUME_POINT: resume_point,
     Bind.SAME_SOURCE: same_source,
-    Bind.FILLED_IN: filled_in,
+    Bind.MADE: made,
 }
 
 
@@ -150,8 +175,13 @@ def filled(step: Step, bound: Mapping[str, Json]) -> Step:
 
 
 def _with(body: dict[str, Any], step: Step, bound: Mapping[str, Json]) -> dict[str, Any]:
+    """A step that binds several values binds each under the path where it belongs."""
     for path, source in step.uses.items():
-        body = dict(_placed(body, path.split("."), bound[source]))
+        value = bound[source]
+        if not isinstance(value, Mapping):
+            body = dict(_placed(body, path.split("."), value))
+        elif path in value:
+            body = dict(_placed(body, path.split("."), value[path]))
     return body
 
 

@@ -250,6 +250,8 @@ def _unwanted(
     given_up = {one.address: one.where for one in elsewhere}
     given_up |= {one.address: one.where for one in topology.forget}
     for address, where in given_up.items():
+        if address not in ours and address in live and address not in begun:
+            continue  # it was given up before: it lives on, and what happens to others concerns it
         action = Action.FORGET if address in ours else Action.ABSENT
         changes[address] = Change(
             address=address,

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from reconciler.changes.kind import Kind, Raw
-from reconciler.engine.bindings import after_ack_floor
+from reconciler.engine.bindings import at_stake, stands
 from reconciler.model.records import BUCKET, Owned
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.snapshot import Snapshot, Target
@@ -76,21 +76,16 @@ def echoed(echo: Mapping[str, Json], target: Target) -> Config:
     """The same from the answer to a create or update; empty if the answer does not tell."""
     if not echo.get("created"):
         return {}
-    process = (
-        {"process": target.server[-SHORT:]}
-        if target.server and target.is_all and not _is_stable_on(target.version)
-        else {}
-    )
-    return {**stands(echo), "server": str(target.version), **process, **_holds(echo)}
+    return {**stands(echo), **told_by(target), **at_stake(echo)}
 
 
-def _holds(info: Mapping[str, Json]) -> Config:
-    """What would be lost with the object, as far as there is something to lose."""
-    if "delivered" in info:
-        goes_on = after_ack_floor({"config": {}, **info})
-        return {"next": goes_on} if goes_on and goes_on > 1 else {}
-    messages = (info.get("state") or {}).get("messages", 0)
-    return {"messages": messages} if messages else {}
+def told_by(target: Target) -> Config:
+    """Which server says so, and which start of it where that matters."""
+    says_more = target.server and target.is_all and not _is_stable_on(target.version)
+    return {
+        "server": str(target.version),
+        **({"process": target.server[-SHORT:]} if says_more and target.server else {}),
+    }
 
 
 def is_another(was: Config, now: Config, *, keeps: bool) -> bool:
@@ -192,12 +187,6 @@ def standing(on: tuple[str, ...], snapshot: Snapshot) -> Mapping[str, Json] | No
 def found_in(on: tuple[str, ...], snapshot: Snapshot) -> Mapping[str, Json] | None:
     """What the server said of this stream or consumer; None: it does not exist."""
     return snapshot.streams.get(on[0]) if len(on) == 1 else snapshot.consumers.get(on[0], {}).get(on[1])
-
-
-def stands(info: Mapping[str, Json]) -> Mapping[str, Json]:
-    """The same from an INFO reply."""
-    part, how_far = ("delivered", "consumer_seq") if "delivered" in info else ("state", "last_seq")
-    return {"created": info.get("created"), "at": (info.get(part) or {}).get(how_far, 0)}
 
 
 def recreated(step: Step, then: Seen, now: Seen, version: Version) -> str | None:

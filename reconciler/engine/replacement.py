@@ -13,6 +13,8 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.kind import Kind
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.changes.view import View
+from reconciler.engine.bindings import SEEN
+from reconciler.engine.identity import told_by
 from reconciler.engine.unfinished import RESUMED, says
 from reconciler.model.entries import compact_json
 from reconciler.model.intents import Intent, encode_intent, intent_key
@@ -61,7 +63,7 @@ def carried_out(change: Change, intent: Intent, kind: Kind, view: View, record: 
     noted = (_note(change, replace(intent, ready=True), view, known, "ready"),) if known else ()
     middle = (_note(change, intent, view, {}, "begun"), *how.before, *noted, *how.swap)
     tidied = kind.tidy(replace(change, intent=intent), view)
-    made, learned = _learning(middle, change)
+    made, learned = _learning(middle, change, kind)
     remembered = _remember(change, replace(record, start=how.start), view, starts | learned)
     row = _in_a_row((*made, *tidied, remembered, *_forgotten(change, view), _done(change, view)))
     return (*row, replace(how.back, undoes=how.swap[-1].id)) if how.back else row
@@ -76,7 +78,7 @@ def finished(change: Change, kind: Kind, view: View, record: Owned | None) -> tu
     if own.action is Action.CREATE and change.desired:
         start = kind.resume(change, view)
         own = replace(own, desired=started(change.desired, start))
-    made, learned = _learning(kind.steps(own, view), change)
+    made, learned = _learning(kind.steps(own, view), change, kind)
     steps = [*_noted_anew(change, start, view), *made, *kind.tidy(change, view)]
     if record and (change.action is Action.REPLACE or _starts(change, start, view)):
         steps.append(_remember(change, replace(record, start=start), view, learned))
@@ -90,12 +92,16 @@ def _noted_anew(change: Change, start: Config, view: View) -> Iterator[Step]:
         yield _note(change, replace(change.intent, start=start), view, {}, "anew")
 
 
-def _learning(steps: Sequence[Step], change: Change) -> tuple[list[Step], dict[str, str]]:
-    """The steps, and the part of the record that only the creating step knows: what the server fills in."""
-    made = next((step for step in reversed(steps) if step.call is Call.CONSUMER_CREATE), None)
-    if made is None or change.desired is None or not change.desired.filled:
+def _learning(steps: Sequence[Step], change: Change, kind: Kind) -> tuple[list[Step], dict[str, str]]:
+    """The steps, and the part of the record that only the creating step knows: what the server fills in, and which object it
+    made."""
+    creates = (Call.CONSUMER_CREATE, Call.STREAM_CREATE)
+    itself = kind.primary(change.address).on
+    made = next((step for step in reversed(steps) if step.call in creates and step.on == itself), None)
+    if made is None or change.desired is None:
         return [*steps], {}
-    return [replace(step, bind=Bind.FILLED_IN) if step is made else step for step in steps], {"filled": made.id}
+    learned = {"filled": made.id, **{f"seen.{name}": made.id for name in SEEN}}
+    return [replace(step, bind=Bind.MADE) if step is made else step for step in steps], learned
 
 
 def _starts(change: Change, start: Config, view: View) -> bool:
@@ -138,7 +144,13 @@ def _note(change: Change, intent: Intent, view: View, uses: Mapping[str, str], r
 
 def _remember(change: Change, record: Owned, view: View, uses: Mapping[str, str]) -> Step:
     return replace(
-        _put(change, view, encode_key(change.address), encode_owned(record), uses),
+        _put(
+            change,
+            view,
+            encode_key(change.address),
+            encode_owned(replace(record, seen=told_by(view.snapshot.target))),
+            uses,
+        ),
         id=f"remember {change.address}",
         effect=f"record {change.address} as applied, with its start",
     )

@@ -150,6 +150,7 @@ REVIEW = {
     "RV101": Page("protection-dropped", "`protect: true` was removed from a resource, so from now on consent is enough to delete or replace it.", "keep `protect: true` unless you mean to remove it"),
     "RV102": Page("renamed", "A resource disappeared, and one with another name and exactly the same settings appeared. No server renames: the new object starts empty, and the old one stays.", "write `moved:` if it is meant to be the same one"),
     "RV103": Page("rehearsal-failed", "On throw-away servers that hold the account's configurations, the change did not come out as planned, or could not be tried.", "read what the server answered there; the account was not touched"),
+    "RV105": Page("leads-elsewhere", "An environment leads to another account than before, or another cluster, domain or account is expected. Nothing moves: an apply creates everything at the new place.", "make sure that this is meant"),
     "RV104": Page("effect-not-foretold", "On throw-away servers, clients did the same before and after the change and experienced a difference that the plan does not mention. The difference showed every time it was played.", "judge the difference yourself before you apply, and report it: a plan should foretell everything that clients lose"),
 }  # fmt: skip
 

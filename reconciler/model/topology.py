@@ -217,3 +217,5 @@ class Topology:
     files: tuple[str, ...] = ()
     environment: str = ""
     """The environment that they were read for; empty where there are none."""
+    leads_to: str = ""
+    """Where that environment leads, in words: `context prod`."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from reconciler.changes.plan import Plan
-from reconciler.engine.bindings import BINDS, filled, filled_in
+from reconciler.engine.bindings import BINDS, filled, made
 from reconciler.engine.compare import compare
 from reconciler.engine.decide import decide
 from reconciler.engine.misnamed import let_go
@@ -135,8 +135,11 @@ def after_each(snapshot: Snapshot, steps: Iterable[Step]) -> Iterator[Snapshot]:
 def _take(step: Step, held: HeldObjects) -> None:
     if step.undoes is None:
         _DO[step.call](held, filled(step, held.bound))
-        if step.bind == Bind.FILLED_IN:
-            held.bound[step.id] = filled_in(held.consumers[step.on[0]][step.on[1]])
+        if step.bind == Bind.MADE:
+            is_stream = len(step.on) == 1
+            held.bound[step.id] = made(
+                held.streams[step.on[0]] if is_stream else held.consumers[step.on[0]][step.on[1]]
+            )
 
 
 def _create_stream(held: HeldObjects, step: Step) -> None:

@@ -115,7 +115,10 @@ def test_every_command_that_reads_files_takes_an_environment(run: Run, arguments
 def test_what_works_on_one_environment_takes_no_pattern(run: Run, arguments: tuple[str, ...]) -> None:
     command, *rest = arguments
     code, said = run(command, "topology.yaml", "--environment", "*", *rest)
-    assert (code, "`*` can mean several environments, and this works on one" in said) == (1, True)
+    assert (code, "`*` can mean several environments, and this command or one of its options works on one" in said) == (
+        1,
+        True,
+    )
 
 
 def test_two_environments_are_compared_as_files(run: Run) -> None:
@@ -143,3 +146,22 @@ def test_files_that_get_environments_are_compared_with_what_they_were(shell: She
     repository.write({"t.yaml": TEXT})
     said = Shell(repository.folder)("review", "--base", "HEAD").out
     assert ("max_age   7d → 30d" in said, "orders in dev" in said, "created" in said) == (True, False, False)
+
+
+def test_a_review_shows_that_an_environment_leads_elsewhere(shell: Shell) -> None:
+    repository = Repository.at(shell.folder / "repository")
+    repository.commit({"t.yaml": LED})
+    repository.write({"t.yaml": LED.replace("context: a", "context: b, expect: {account: B}")})
+    said = " ".join(Shell(repository.folder)("review", "--base", "HEAD").out.split())
+    assert "RV105" in said
+    assert "environment prod leads to context b, and until now to context a" in said
+    assert "the account that is expected is B, and until now any" in said
+
+
+LED = "reconciler: 1\ntopology: orders\nenvironments: {prod: {context: a}}\nstreams: {S: {subjects: [s]}}\n"
+
+
+def test_a_pattern_that_matches_nothing_and_an_empty_name_are_told(run: Run) -> None:
+    code, said = run("plan", "topology.yaml", "--environment", "x*")
+    assert (code, "no environment of topology orders matches `x*`" in said) == (1, True)
+    assert run("validate", "topology.yaml", "--environment", "")[0] == 64

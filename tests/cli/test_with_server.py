@@ -89,6 +89,21 @@ def test_an_edited_record_of_a_static_group_is_taken_over_and_not_written_back(s
     assert "nothing to do" in shell("plan", file, *target(account)).out
 
 
+def test_an_entry_of_forget_whose_work_is_done_hides_no_harm_to_the_new_owner(shell: Shell, account: Account) -> None:
+    applied(shell, account, "reconciler: 1\ntopology: aa\nstreams: {AA: {subjects: [a.>]}}\n")
+    applied(shell, account, "reconciler: 1\ntopology: ab\nstreams: {AM: {mirror: {name: AA}}}\n")
+    gone = "reconciler: 1\ntopology: aa\nremoved: [{address: stream/AA, reason: r}]\n"
+    plain, left_over = (
+        shell("plan", shell.write(text), *target(account)) for text in (gone, f"{gone}forget: [stream/AM]\n")
+    )
+    assert (plain.code, left_over.code) == (4, 4)
+    assert (
+        "XX231 dependants-left-behind, refused" in plain.out
+        and "XX231 dependants-left-behind, refused" in left_over.out
+    )
+    assert "already gone" not in left_over.out
+
+
 def test_consent_that_is_needed_is_repeated(shell: Shell, account: Account) -> None:
     applied(shell, account, GROUPED)
     file = shell.write(GROUPED.replace("max_age: 1d", "deny_delete: true"))

@@ -280,3 +280,54 @@ def test_a_fragment_that_topologies_share_belongs_to_each_of_them(folder: Folder
         ["stream/A_blue"],
         ["stream/A_red"],
     ]
+
+
+SAID = {
+    "a key of files in the overlay of an environment": (
+        "environments: {prod: {overlay: {include: [x.yaml]}}}", "XX501",
+        "`include` stands at the top of a file, and not in the overlay of an environment"),
+    "a context that nobody sees": (
+        'environments: {prod: {context: "a\\0b"}}', "XX502", "environments.prod.context contains a character that nobody can see"),
+    "a parameter in a value": (
+        "parameters: {r: }\nenvironments: {prod: {values: {r: '${environment}'}}}\nstreams: {'${r}': }", "XX517",
+        "r mentions `${environment}`, but a value is taken as it is, and nothing in it is replaced; "
+        "parameter `r` is declared at t.yaml:3:14"),
+    "a context with a parameter": (
+        "parameters: {r: {default: x}}\nenvironments: {prod: {context: '${r}'}}\nstreams: {'${r}': }", None, None),
+    "an include with a parameter": (
+        "environments: {prod: }\ninclude: ${environment}.yaml", "XX526", "`${environment}.yaml` does not exist"),
+    "an include that nobody sees": (
+        'environments: {prod: }\ninclude: "a\\0b.yaml"', "XX526", "a path contains a character that nobody can see"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", SAID)
+def test_what_no_parameter_stands_for_is_taken_as_it_is(folder: Folder, what: str) -> None:
+    text, code, message = SAID[what]
+    found = loaded(folder, "prod", base=f"reconciler: 1\ntopology: t\n{text}\n")
+    assert [(one, said) for _, one, said in told(found, folder)] == ([(code, message)] if code else [])
+
+
+@pytest.mark.parametrize(("first", "second"), [
+    ("{max_age: 1h}", "{not_here: true}"), ("{not_here: true}", "{max_age: 1h}"), ("{not_here: true}", "{not_here: true}"),
+])  # fmt: skip
+def test_what_two_overlays_say_of_one_resource_depends_on_no_order(folder: Folder, first: str, second: str) -> None:
+    found = loaded(folder, "prod", *(f"environment: prod\nstreams: {{A: {one}}}\n" for one in (first, second)))
+    [(place, code, message)] = told(found, folder)
+    assert (place, code) == ("u1.yaml:2:11", "XX505")
+    assert message.startswith("streams.A is named here and at u0.yaml:2:11") and message.endswith("; keep one")
+
+
+def test_an_overlay_for_nobody_is_told(folder: Folder) -> None:
+    found = loaded(folder, "prod", "environment: []\nstreams: {A: {max_age: 1h}}\n")
+    assert told(found, folder) == [
+        ("u0.yaml:1:14", "XX504", "environment is an empty list, so this file is for no environment; name one")
+    ]
+
+
+def test_a_file_of_values_is_no_topology(folder: Folder) -> None:
+    folder.write("t.yaml", "reconciler: 1\ntopology: t\n")
+    found = load([folder.path], REGISTRY, Filled(files=[folder.path / "t.yaml"]))
+    assert [(code, message) for _, code, message in told(found, folder)][:1] == [
+        ("XX520", "`t.yaml` is a file of values (--values), so no file of a topology is left to read")
+    ]

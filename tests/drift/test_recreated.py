@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import reconciler
 from reconciler.journeys.drift.drift import Standing
 from reconciler.report.codec.shape import data_of
 from reconciler.server.wire.api import JetStream
@@ -69,6 +70,42 @@ def test_a_restart_makes_nothing_anew_and_hides_no_consumer_of_a_stream_that_was
         assert recreated(owner, FILE.replace("[s.>]", "[s.>, t]")) == set()
         talk(owner.account, stream_anew)
         assert recreated(owner) == EVERYTHING
+
+
+@on_every_version
+@pytest.mark.parametrize("anew", [{}, {"deliver_policy": "new"}], ids=["as it was", "with another start"])
+def test_a_renamed_consumer_made_anew_is_told_with_what_that_skips_or_repeats(
+    account: Account, tmp_path: Path, anew: dict[str, str]
+) -> None:
+    async def half_done(js: JetStream) -> None:
+        await publish(js, *(f"s.{number}" for number in range(10)))
+        await take(js, "S", "c", 4)
+
+    async def once_more(js: JetStream) -> None:
+        done(await js.write("CONSUMER.DELETE.S.new"))
+        await make_consumer(js, "S", "new", **anew)
+
+    owner = Owner(account, tmp_path)
+    owner.apply("streams:\n  S: {subjects: [s.>], consumers: {c: {ack_policy: explicit}}}\n")
+    talk(account, half_done)
+    renamed = (
+        "streams:\n  S: {subjects: [s.>], consumers: {new: {ack_policy: explicit}}}\n"
+        "moved: [{from: consumer/S/c, to: consumer/S/new, reason: r}]\n"
+    )
+    owner.apply(renamed)
+    talk(account, once_more)
+    assert recreated(owner, renamed) == {"consumer/S/new"}
+    said = [
+        verdict.message
+        for change in reconciler.plan(owner.topology(renamed), owner.where).plan.changes
+        for verdict in change.verdicts
+        if verdict.code == "CO312"
+    ]
+    assert [one.partition(": the new one ")[2] for one in said] == [
+        "started at new messages and skips up to 6 messages from sequence 5 on, as far as the old one had not processed them"
+        if anew
+        else "continues at sequence 1, so up to 4 messages that the old one had processed are redelivered"
+    ]
 
 
 LOST = "streams:\n  D: {subjects: [d.>]}\n  E:\n    subjects: [e.>]\n    consumers: {c: {ack_policy: explicit}}\n"

@@ -35,6 +35,7 @@ streams:
         partitioning_filters: [{filter: orders.*.*, partitioning_wildcards: [1]}]
         members: [a, b]
   COPY: {mirror: {name: ORDERS}}
+  FED: {sources: [{name: ORDERS}]}
   WORK: {subjects: [w.>], retention: workqueue, discard: new, max_bytes: 1GiB}
 kv_buckets:
   CONFIG: {history: 5, ttl: 30d}

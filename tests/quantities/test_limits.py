@@ -122,7 +122,7 @@ def test_readers_of_what_goes_are_named_with_what_they_miss(account: Account, tm
         return verdicts["ST301"].message
 
     assert talk(account, work).endswith(
-        "behind has not processed 3 of them and west 1; this affects consumer/S/behind (owned by no topology), "
+        "behind has not processed 3 of them and west 1; this may affect consumer/S/behind (owned by no topology), "
         "consumer/S/west (owned by no topology)"
     )
 

@@ -237,6 +237,29 @@ def test_made_again_at_new_messages_it_skips_what_was_said_and_nothing_from_wher
 
 
 @on_every_version
+@pytest.mark.parametrize(
+    ("start", "said", "comes"), [(8, {"skipped": 3}, 3), (2, {"redelivered": 3}, 9)], ids=["behind it", "before it"]
+)
+def test_made_again_at_a_start_of_the_file_it_skips_or_repeats_what_was_said(
+    account: Account, tmp_path: Path, start: int, said: dict[str, int], comes: int
+) -> None:
+    """It began at 2 and stood at 5 when the last apply wrote that down."""
+
+    async def work(js: JetStream) -> tuple[dict[str, int], int, bool]:
+        began = text(", deliver_policy: by_start_sequence, opt_start_seq: 2")
+        await applied(js, tmp_path, STREAM)
+        await publish(js, *MIXED, *MIXED)
+        await applied(js, tmp_path, began)
+        await take(js, "S", "c", 3)
+        file = began.replace("seq: 2", f"seq: {start}, description: later")
+        await applied(js, tmp_path, file)
+        lost, coming_again = await made_again(js, tmp_path, file)
+        return dict(lost.quantities), coming_again, "write opt_start_seq: 5" in (lost.fix or "")
+
+    assert talk(account, work) == (said, comes, True)
+
+
+@on_every_version
 @pytest.mark.parametrize("policy", ["by_start_sequence", "by_start_time"])
 def test_a_start_that_is_missing_is_refused_and_nothing_is_said_of_it(
     account: Account, tmp_path: Path, policy: str

@@ -136,11 +136,17 @@ def test_gone_behind_our_back_it_is_created_as_the_file_says(account: Account, t
     after_replacing(account, tmp_path, then)
 
 
-def test_made_by_an_application_as_the_file_says_it_is_in_order(account: Account, tmp_path: Path) -> None:
+@on_every_version
+def test_made_by_an_application_as_the_file_says_it_is_told_what_that_repeats(account: Account, tmp_path: Path) -> None:
+    """Which object the replacement made is in its record."""
+
     async def then(work: Work, wanted: Topology) -> None:
         done(await work.js.request("CONSUMER.DELETE.S.c"))
         await make_consumer(work.js, "S", "c", max_waiting=64)
-        assert (await work.plan(wanted)).plan.changes == ()
+        (change,) = (await work.plan(wanted)).plan.changes
+        assert (change.action, change.fields) == (Action.ADOPT, ())
+        assert {verdict.code for verdict in change.verdicts} == {"CO312"}
+        assert "it was deleted, and recreated" in change.reason
 
     after_replacing(account, tmp_path, then)
 

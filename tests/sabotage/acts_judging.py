@@ -6,6 +6,41 @@ from tests.sabotage.act import Act, says
 
 RULES = (
     Act(
+        name="an entry of `forget` whose work is done hides what a change does to the new owner",
+        file="reconciler/engine/compare.py",
+        before="        if address not in ours and address in live and address not in begun:\n",
+        after="        if address not in ours and address in live and address in begun:\n",
+        seen_by=("tests/core/test_reconcile.py", "tests/cli/test_with_server.py"),
+    ),
+    Act(
+        name="nobody notices that what a replacement made was recreated",
+        file="reconciler/engine/bindings.py",
+        before='    seen = {**stands(info), **at_stake(info)} if info.get("created") else {}\n',
+        after="    seen: dict[str, Json] = {}\n",
+        seen_by=("tests/drift/test_recreated.py",),
+    ),
+    Act(
+        name="a recreated consumer that starts behind its old position skips messages without consent",
+        file="reconciler/kinds/consumer/starting.py",
+        before="    if stood is None or not named or named == stood:\n",
+        after="    if stood is None or not named or named >= stood:\n",
+        seen_by=("tests/quantities/test_starting.py",),
+    ),
+    Act(
+        name="apply waits for messages in flight, and no plan says so",
+        file="reconciler/kinds/consumer/steps.py",
+        before="    if change.action is not Action.UPDATE or not in_flight or parks(change):\n",
+        after="    if change.action is Action.UPDATE or not in_flight or parks(change):\n",
+        seen_by=("tests/quantities/test_waiting_for_filters.py",),
+    ),
+    Act(
+        name="a review hides that an environment leads to another account",
+        file="reconciler/journeys/review/review.py",
+        before="    if head.environment and base.environment and base.leads_to != head.leads_to:\n",
+        after="    if head.environment and base.environment and base.leads_to == head.leads_to:\n",
+        seen_by=("tests/cli/test_environments.py",),
+    ),
+    Act(
         name="a rule is removed: the storage of a stream",
         file="reconciler/kinds/stream/rules.py",
         before='*updatability_rules(FIELDS, FIXED, of="stream"),',

@@ -99,6 +99,8 @@ def values(
 ) -> Values:  # fmt: skip
     """Declares --value, --values and --environment; where a name is given twice, the last value counts."""
     given = tuple(dict(map(_pair, value or ())).items())
+    if environment == "":
+        raise Misused("--environment is empty; write the name of an environment, or leave the option out.")
     return Values(given, tuple(files_of_values or ()), environment=environment)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -20,7 +20,7 @@ from reconciler.documents.read.nodes import Sequence as Items
 from reconciler.documents.read.plain import NodeProblem, Plain
 from reconciler.documents.read.shape import shape_of_spec
 from reconciler.documents.read.tree import read_tree
-from reconciler.documents.read.values import NAME, Given, Mask
+from reconciler.documents.read.values import NAME, Given, Mask, unmask
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.resource import Json, Spec
 from reconciler.model.topology import Expect
@@ -29,6 +29,8 @@ from reconciler.model.units import WRITTEN
 SECTION, OF_FILE = "environments", "environment"
 """The section that declares environments, and the key of a file that is an overlay for some of them."""
 _DECLARES = re.compile(rf"^{{?[\"']?{SECTION}\b", re.MULTILINE)
+FEW = 8
+"""How many environments a message names."""
 _NO_PATTERN = frozenset("*?[")
 
 
@@ -67,6 +69,13 @@ class InFile(NamedTuple):
             for name, (key, node) in entries.items()
         }
 
+    @property
+    def leads_to(self) -> str:
+        """Return where it leads, in words."""
+        if self.says.context is not None:
+            return f"context {self.says.context}"
+        return f"server {self.says.server}" if self.says.server is not None else "where the command line says"
+
     def overlay(self) -> Table | None:
         """Return what it changes in the files, as if it stood at the top of a file of its own."""
         made = Table(False, self.node.line, self.node.column, self.node.file)
@@ -86,8 +95,8 @@ class Environments:
     names: dict[str, SourceSpan] = field(default_factory=dict)
     """Every name that is declared, even one that cannot be read."""
 
-    def read(self, key: Scalar, node: Node) -> None:
-        """Read the section of one file."""
+    def read(self, key: Scalar, node: Node, mask: Mask | None) -> None:
+        """Read the section of one file. No parameter stands for any of it but what is in overlays."""
         if is_null(node):
             return
         if not isinstance(node, Table):
@@ -107,6 +116,9 @@ class Environments:
                 self._complain(NodeProblem(shown(name, below), "504", "wrong-shape", message))
             else:
                 own = below if isinstance(below, Table) else Table(False, name.line, name.column, name.file)
+                for entry, value in own.entries.values():
+                    if mask and entry.text != "overlay":
+                        unmask(value, mask)
                 self._declaration(name, own)
 
     def _declaration(self, name: Scalar, node: Table) -> None:
@@ -128,32 +140,37 @@ class Environments:
         """Return the environment of this run. One is needed where there are any."""
         if wanted is None:
             if self.names:
-                message = f"topology {topology} has environments, and each is planned by itself: {listed(self.names)}"
+                message = f"topology {topology} has environments, and each is planned by itself: {_few([*self.names])}"
                 here = next(iter(self.names.values()))
                 self._say(message, here, f"choose one: --environment {next(iter(self.names))}")
         elif not self.names:
             message = f"topology {topology} has no environments, and none `{wanted}`"
             self._say(message, start, f"leave --environment out, or declare {wanted} under `{SECTION}`")
         elif is_pattern(wanted):
-            message = f"`{wanted}` can mean several environments, and this works on one"
-            self._say(message, next(iter(self.names.values())), f"choose {listed(self.names)}")
+            some = matching(self.names, wanted)
+            message = f"`{wanted}` can mean several environments, and this command or one of its options works on one"
+            message = message if some else f"no environment of topology {topology} matches `{wanted}`"
+            self._say(message, next(iter(self.names.values())), f"choose {_few(some or [*self.names])}")
         elif wanted not in self.names:
             guess = did_you_mean(wanted, self.names)
             message = f"topology {topology} has no environment `{wanted}`{guess}"
-            self._say(message, next(iter(self.names.values())), f"choose {listed(self.names)}")
+            self._say(message, next(iter(self.names.values())), f"choose {_few([*self.names])}")
         return self.declared.get(wanted) if wanted else None
 
     def of_file(self, node: Node) -> set[str]:
         """Return the environments that a file is an overlay for, as its key `environment` says."""
         items = node.items if isinstance(node, Items) else [node]
         found = set[str]()
+        if not items:
+            message = f"{OF_FILE} is an empty list, so this file is for no environment; name one"
+            self._complain(NodeProblem(node, "504", "wrong-shape", message))
         for item in items:
             if not isinstance(item, Scalar) or is_null(item):
                 message = f"{OF_FILE} is {shape_of(item)}; write the name of an environment, or a list of names"
                 self._complain(NodeProblem(item, "504", "wrong-shape", message))
             elif item.text not in self.names:
                 message = f"there is no environment `{item.text}`{did_you_mean(item.text, self.names)}"
-                other = f"choose {listed(self.names)}" if self.names else "name the files that declare it too"
+                other = f"choose {_few([*self.names])}" if self.names else "name the files that declare it too"
                 self._say(message, span(item), f"declare {item.text} under `{SECTION}`, or {other}")
             else:
                 found.add(item.text)
@@ -164,6 +181,11 @@ class Environments:
 
     def _complain(self, finding: NodeProblem) -> None:
         self.problems.append(complain(f"XX{finding.number}", finding.name, finding.message, span(finding.node)))
+
+
+def _few(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    return listed(names[:FEW]) + (f" … ({len(names) - FEW:_} more)" if len(names) > FEW else "")
 
 
 def _without_overlay(node: Table) -> Table:
@@ -179,6 +201,10 @@ def _unfit(says: Environment, node: Table, path: str) -> Iterator[NodeProblem]:
     """What of a declaration contradicts itself, or is unsafe."""
     if says.context is not None and says.server is not None:
         yield NodeProblem(node.entries["server"][0], "502", "wrong-value", f"{path} has context and server; keep one")
+    for key, said in (("context", says.context), ("server", says.server)):
+        if said is not None and not (said and said.isprintable()):
+            what = "is empty" if not said else "contains a character that nobody can see"
+            yield NodeProblem(shown(*node.entries[key]), "502", "wrong-value", f"{path}.{key} {what}")
     if says.server is not None and "@" in says.server:
         yield NodeProblem(
             shown(*node.entries["server"]), "502", "wrong-value",
@@ -193,9 +219,10 @@ def environments_in(paths: Sequence[Path], tree: Tree) -> Mapping[str, Environme
         text, problems = tree.read(path)
         if problems or not _DECLARES.search(text):
             continue
-        root, _ = read_tree(str(path), Mask.for_text(text).put_on(text))
+        mask = Mask.for_text(text)
+        root, _ = read_tree(str(path), mask.put_on(text))
         if isinstance(root, Table) and (entry := root.entries.get(SECTION)):
-            reading.read(*entry)
+            reading.read(*entry, mask)
     return {name: one.says for name, one in reading.declared.items()}
 
 
@@ -204,6 +231,6 @@ def is_pattern(wanted: str) -> bool:
     return not _NO_PATTERN.isdisjoint(wanted)
 
 
-def matching(names: Mapping[str, Environment], wanted: str) -> list[str]:
+def matching(names: Iterable[str], wanted: str) -> list[str]:
     """Return the names that a pattern such as `prod-*` matches."""
     return [name for name in names if fnmatchcase(name, wanted)]

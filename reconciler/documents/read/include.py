@@ -25,6 +25,10 @@ def included(
             what = f"{INCLUDE} is {shape_of(item)}; write a path relative to this file, or a list of them"
             yield complain("XX504", "wrong-shape", what, span(shown(key, item)))
             continue
+        if not item.text.isprintable() or not item.text:
+            what = "is empty" if not item.text else "contains a character that nobody can see"
+            yield complain("XX526", "include", f"a path {what}", span(item))
+            continue
         path = Path(os.path.normpath(above[-1].parent / item.text))
         root = _root(above[0], paths)
         if Path(item.text).is_absolute() or not _is_below(path, root):
@@ -33,6 +37,8 @@ def included(
         elif any(os.path.realpath(path) == os.path.realpath(one) for one in above):
             way = " → ".join(map(str, [*above, path]))
             yield complain("XX526", "include", f"`{item.text}` includes this file again: {way}", span(item))
+        elif path.exists() and not (path.is_file() or path.is_dir()):
+            yield complain("XX526", "include", f"`{path}` is not a regular file", span(item))
         elif problems := tree.find([path])[1]:
             yield complain("XX526", "include", problems[0].message, span(item))
         else:

@@ -15,7 +15,7 @@ from reconciler.documents.read.environments import OF_FILE, SECTION, Environment
 from reconciler.documents.read.files import DISK, Tree
 from reconciler.documents.read.filling import Filling
 from reconciler.documents.read.for_each import FOR_EACH
-from reconciler.documents.read.header import ANCHORS, KEYS, Header, top_level
+from reconciler.documents.read.header import ANCHORS, KEYS, LISTS, Header, top_level
 from reconciler.documents.read.include import INCLUDE, included
 from reconciler.documents.read.nodes import Mapping, Node, Scalar, span
 from reconciler.documents.read.other_files import other_file, unfit
@@ -24,12 +24,14 @@ from reconciler.documents.read.parameters import Chosen, Parameters, unmentioned
 from reconciler.documents.read.place import Place
 from reconciler.documents.read.resources import Collector, NamedSection
 from reconciler.documents.read.tree import read_tree
-from reconciler.documents.read.values import MENTIONED, Filled, Given, Mask
+from reconciler.documents.read.values import MENTIONED, Filled, Given, Mask, unmask
 from reconciler.model.diagnostic import Diagnostic, SourceSpan, ordered
 from reconciler.model.resource import Address, Where
 from reconciler.model.selection import likely
 from reconciler.model.topology import TOPOLOGY, Topology
 
+ONLY_IN_FILES = tuple(key for key in KEYS if key not in (*LISTS, "expect"))
+"""What no environment changes in its own words."""
 _NAMED = re.compile(r"^topology:[ \t]+([\w.-]+)[ \t]*(?:#.*)?$", re.MULTILINE)
 
 
@@ -101,6 +103,8 @@ class _Loading:
     name: str = ""
     """The topology's name, as far as text that is not YAML tells."""
     names: set[str] = field(default_factory=set)
+    leads_to: str = ""
+    """Where the environment of this run leads."""
     is_complete: bool = field(init=False)
     """Every file could be read to its end, so whatever is missing is really missing."""
 
@@ -134,6 +138,8 @@ class _Loading:
                 message = f"`{SECTION}` stands in a file that {above[-1]} includes; write it there"
                 self.problems.append(complain("XX518", "environment", message, span(root.entries[SECTION][0])))
             if entry := root.entries.pop(INCLUDE, None):
+                if mask:
+                    unmask(entry[1], mask)
                 self._include(*entry, (*above, path))
         else:
             self.is_complete = False
@@ -150,13 +156,16 @@ class _Loading:
         """Fill in parameters, put overlays over the rest, and read what the files declare then."""
         for root in self.roots:
             if entry := root.node.entries.pop("parameters", None):
+                if root.mask:
+                    unmask(entry[1], root.mask)
                 self.parameters.read(*entry)
             if entry := root.node.entries.pop(SECTION, None):
-                self.environments.read(*entry)
+                self.environments.read(*entry, root.mask)
         self.name = next(self._names(), self.name)
         start = span(self.roots[0].first) if self.roots else None
         known = self.is_complete or self.environments.names
         place = self.environments.chosen(self.tree.environment, self.name, start) if known else None
+        self.leads_to = place.leads_to if place else ""
         overlays = [*self._overlays(), *(self._inline(place) if place else ())]
         if self.environments.problems:
             self.problems += [*self.environments.problems, *self.parameters.problems]
@@ -182,6 +191,8 @@ class _Loading:
         """Take out the files that are overlays, and return those for the environment of this run."""
         for index, root in enumerate(self.roots):
             if entry := root.node.entries.pop(OF_FILE, None):
+                if root.mask:
+                    unmask(entry[1], root.mask)
                 names = self.environments.of_file(entry[1])
                 self.roots[index] = replace(root, environments=frozenset(names | {""}))
                 if self.tree.environment in names:
@@ -190,6 +201,9 @@ class _Loading:
     def _inline(self, place: InFile) -> Iterator[_Root]:
         """The overlay that an environment itself holds."""
         if (node := place.overlay()) is not None:
+            for name in [one for one in node.entries if one in ONLY_IN_FILES]:
+                message = f"`{name}` stands at the top of a file, and not in the overlay of an environment"
+                self.problems.append(complain("XX501", "unknown-key", message, span(node.entries.pop(name)[0])))
             mask = next(root.mask for root in self.roots if root.first.file == place.name.file)
             yield _Root(place.name, node, mask)
 
@@ -246,7 +260,7 @@ class _Loading:
             moved=tuple(self.header.moved), guards=tuple(self.header.guards),
             allow=tuple(self.header.allowed), ignore_drift=tuple(self.header.ignored),
             where=_TopLevel(roots), files=tuple(root.first.file for root in self.roots),
-            environment=self.tree.environment or "",
+            environment=self.tree.environment or "", leads_to=self.leads_to,
         )  # fmt: skip
         said = tuple(ordered(map(self.filling.explained, problems)))
         if any(problem.is_error for problem in said):

@@ -34,6 +34,8 @@ class Overlaying:
     problems: list[Diagnostic] = field(default_factory=list)
     own: dict[int, Table] = field(default_factory=dict)
     """Mappings that belong to the place where they are: others may be shared by anchors."""
+    named: dict[str, tuple[list[str], Scalar]] = field(default_factory=dict)
+    """The first place that names each resource, with what it says of the whole of it."""
     by: dict[str, tuple[str, Scalar]] = field(default_factory=dict)
     """How each path was changed first, and the key that says so."""
 
@@ -61,6 +63,13 @@ class Overlaying:
         }
         for name, (at, value) in node.entries.items():
             where = f"{path}.{name}"
+            words = [word for word in (ONLY_HERE, NOT_HERE) if isinstance(value, Table) and value.get(word)]
+            earlier, first = self.named.setdefault(where, (words, at))
+            if first is not at and (words or earlier):
+                how = f" with `{(earlier or words)[0]}`" if earlier else ""
+                message = f"{where} is named here and at {span(first)}{how}; keep one"
+                self._say("XX505", "duplicate", message, at)
+                continue
             if not (isinstance(value, Table) or is_null(value)):
                 message = f"`{name}` is {shape_of(value)}; write a mapping (`key: value`)"
                 self._say("XX504", "wrong-shape", message, shown(at, value))

@@ -20,7 +20,7 @@ from reconciler.documents.read.plain import NodeProblem, Plain, spell
 from reconciler.documents.read.scalars import needs_quotes_as_name
 from reconciler.documents.read.shape import Shape, shape_of_spec
 from reconciler.documents.read.tree import read_tree
-from reconciler.documents.read.values import NAME, Given
+from reconciler.documents.read.values import MENTIONED, NAME, Given
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.resource import Json, Spec
 from reconciler.model.units import WRITTEN, parse_bytes, parse_duration
@@ -208,14 +208,18 @@ def _node(given: Given, type_: Type) -> Node:
 
 def _complaints(says: Parameter, node: Node, name: str) -> Iterator[str]:
     """Why this cannot be a value of the parameter."""
+    if is_null(node):
+        yield f"{name} has no value; write one, or leave it out"
+        return
+    if mention := _mentioned(node):
+        yield f"{name} mentions `{mention}`, but a value is taken as it is, and nothing in it is replaced"
+        return
     plain = Plain()
     value = plain.value(node, SHAPES[says.type], name)
     yield from (one.message for one in plain.findings)
     if plain.findings:
         return
-    if is_null(node):
-        yield f"{name} has no value; write one, or leave it out"
-    elif complaint := _not_in_units(says.type, value):
+    if complaint := _not_in_units(says.type, value):
         yield f"{name}: {complaint}"
     elif isinstance(value, str) and not value.isprintable():
         yield f"{name} contains a line break, or another character that does not fit on a line"
@@ -224,6 +228,15 @@ def _complaints(says: Parameter, node: Node, name: str) -> Iterator[str]:
         yield f"{name} `{_spelt(value)}` is not allowed; write {listed(choices)}"
     elif says.pattern is not None and not re.fullmatch(says.pattern, str(value)):
         yield f"{name} `{value}` does not match the pattern `{says.pattern}`"
+
+
+def _mentioned(node: Node) -> str | None:
+    """A mention of a parameter, anywhere in a value."""
+    if isinstance(node, Scalar):
+        found = MENTIONED.search(node.text)
+        return found[0] if found else None
+    inside = node.items if not isinstance(node, Table) else [value for _, value in node.entries.values()]
+    return next(filter(None, map(_mentioned, inside)), None)
 
 
 def _same(value: Json, other: Json, type_: Type) -> bool:

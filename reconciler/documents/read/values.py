@@ -62,7 +62,11 @@ class Filled:
         """Find the files of the tree below. Files of values are no part of a topology, wherever they are."""
         found, problems = self.tree.find(paths)
         own = {os.path.realpath(path) for path in self.files}
-        return [path for path in found if os.path.realpath(path) not in own] if own else found, problems
+        left = [path for path in found if os.path.realpath(path) not in own] if own else found
+        if found and not left:
+            message = f"`{found[0]}` is a file of values (--values), so no file of a topology is left to read"
+            problems = [*problems, complain("XX520", "no-files", message, SourceSpan(str(found[0]), 1, 1, 1, 1))]
+        return left, problems
 
     def read(self, path: Path) -> tuple[str, list[Diagnostic]]:
         """Return the text of a file as it is written."""
@@ -120,6 +124,17 @@ class Mask(NamedTuple):
         if self.start not in text:
             return text
         return text.translate({ord(self.start): "{", ord(self.end): "}"})
+
+
+def unmask(node: Node, mask: Mask) -> None:
+    """Show the braces again in everything below a node, where no parameter stands for anything."""
+    if isinstance(node, Scalar):
+        node.text = mask.taken_off(node.text)
+        return
+    for one in (
+        node.items if not isinstance(node, Table) else [part for entry in node.entries.values() for part in entry]
+    ):
+        unmask(one, mask)
 
 
 def mentions(text: str) -> Counter[str]:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from reconciler.changes.diff import Action
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.recount import lost, most
-from reconciler.engine.identity import Seen, recreated, seen, stands
+from reconciler.engine.bindings import stands
+from reconciler.engine.identity import Seen, recreated, seen
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Json
 from reconciler.model.wire.snapshot import Snapshot

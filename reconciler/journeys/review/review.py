@@ -25,7 +25,7 @@ from reconciler.memory import remembered
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Address, Config, Declared
 from reconciler.model.run_options import RunOptions
-from reconciler.model.topology import Topology
+from reconciler.model.topology import Expect, Topology
 from reconciler.model.wire.questions import Unanswered
 from reconciler.model.wire.snapshot import Scope, Snapshot
 from reconciler.model.wire.version import Version
@@ -183,8 +183,29 @@ def _beside(pair: Pair) -> Iterator[Diagnostic]:
     if pair.base and pair.head:
         before = {one.address: one for one in pair.base.resources}
         after = {one.address: one for one in pair.head.resources}
+        yield from _led_elsewhere(pair.base, pair.head)
         yield from _unprotected(before, after)
         yield from _renamed(before, after, {(one.origin, one.address) for one in pair.head.moved})
+
+
+def _led_elsewhere(base: Topology, head: Topology) -> Iterator[Diagnostic]:
+    """The environment leads to another place, or other places are expected."""
+    if head.environment and base.environment and base.leads_to != head.leads_to:
+        yield _elsewhere(
+            f"environment {head.environment} leads to {head.leads_to}, and until now to {base.leads_to}", head, ""
+        )
+    before, after = (one.expect.model_dump(exclude_none=True) for one in (base, head))
+    for name in (one for one in Expect.model_fields if one != "min_server" and before.get(one) != after.get(one)):
+        now, then = after.get(name, "any"), before.get(name, "any")
+        yield _elsewhere(f"the {name} that is expected is {now}, and until now {then}", head, f"expect.{name}")
+
+
+def _elsewhere(message: str, head: Topology, path: str) -> Diagnostic:
+    return Diagnostic(
+        severity=Severity.WARNING, code="RV105", name="leads-elsewhere", span=head.where(path),
+        message=f"{message}: an apply creates everything there, and what was applied before stays where it is",
+        fix="make sure that this is meant; `removed`, applied to the old place first, takes it away there",
+    )  # fmt: skip
 
 
 def _unprotected(before: Resources, after: Resources) -> Iterator[Diagnostic]:

@@ -62,7 +62,7 @@ def _park(change: Change, view: View) -> Opening | None:
         effect=f"park consumer {name} of {stream}: it delivers nothing until its filters have moved",
         consequences=(
             Consequence(
-                message=f"its filters move between consumers of a work queue: it delivers nothing until clients have acknowledged "
+                message=f"it takes other subjects of a work queue: it delivers nothing until clients have acknowledged "
                 f"what is in flight ({some(in_flight, 'message')}) or ack_wait is over; then it starts over with what is still stored",
                 quantities={"unacknowledged": in_flight},
             ),
@@ -109,7 +109,8 @@ def work_queue_takeover(change: Change, view: View) -> Found:
         path=path,
         to=to,
         quantities={"waiting": info.get("num_waiting", 0), "unacknowledged": info.get("num_ack_pending", 0)},
-        message=f"to take {', '.join(taken[:3])} it must be recreated, or messages already stored there would stay forever; "
+        message=f"to take {', '.join(taken[:3])}, apply recreates it, because an update would leave behind what is stored there before its "
+        f"position; "
         f'{_told(info.get("num_waiting", 0))} "consumer deleted", and clients must pull again',
         fix=f"declare a second consumer for that, or consent here: {consent_to('XX311', to)}",
     )

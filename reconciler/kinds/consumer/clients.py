@@ -24,10 +24,10 @@ def who_suffers(change: Change, whose: str) -> str:
     fate = f"clients {whose} fail on their next pull"
     if change.was("priority_policy") != "pinned_client":
         return f"{clients}; {fate}."
+    if not (pinned := _pinned(info)):
+        return f"{clients}; {fate}."
     timeout = show_duration(change.was("priority_timeout") or TWO_MINUTES)
-    return (
-        f"{clients}{_pinned(info)}; {fate}, and an old pin blocks the others for up to {timeout} unless it is released."
-    )
+    return f"{clients}{pinned}; {fate}. Apply releases the pin, which would block the others for up to {timeout}."
 
 
 def _pinned(info: Mapping[str, Json]) -> str:

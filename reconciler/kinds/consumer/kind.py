@@ -10,7 +10,7 @@ from reconciler.kinds.consumer import losses, position, replacement, starting
 from reconciler.kinds.consumer.another_stream import recipe
 from reconciler.kinds.consumer.effects import EFFECTS
 from reconciler.kinds.consumer.rules import RULES
-from reconciler.kinds.consumer.steps import steps
+from reconciler.kinds.consumer.steps import steps, waits
 from reconciler.kinds.consumer_config.consumer_config import FIELD_INFOS, ConsumerConfig, canonical, settle, stock
 from reconciler.kinds.fields.texts import NAME
 from reconciler.model.resource import Address, Declared, Json, Resource, Terms
@@ -78,6 +78,7 @@ CONSUMER = Kind(
     consequences=lambda change, view: (
         *position.consequences(change, view),
         *starting.consequences(change, view),
+        *waits(change, view),
         *EFFECTS.consequences(change, view),
     ),
     replace=replacement.how,

@@ -181,13 +181,15 @@ def _lost(change: Change, view: View) -> Finding | None:
     policy, stood = _policy(change.desired.config), recorded.stood(change, view)
     was = f"it is gone with its position{when_recorded(change, '' if stood is None else f'before sequence {stood}')}: recreated, "
     if policy in ASKED:
-        return _consented(change, f"{was}it starts at {start.words}", "skipped", start.missed) if start.missed else None
+        return _from_where_the_file_says(change, was, start, stood, view)
     if retention_of(change.address.stream, view) == "workqueue":
         return None
     state = recorded.stream_state(change, view)
     total = _staying(change, state, view) or Amount(0, int(state["messages"]))
     number, many = total.most, amount(total, "stored message")
     if policy == "all":
+        if stood is not None and stood <= state.get("first_seq", 0):
+            stood = None  # nothing is stored before it, so a start there repeats as much
         known = "even if it had processed them" if stood is None else f"including those before sequence {stood}"
         return _consented(change, f"{was}it starts over with {many}, {known}", "redelivered", number, stood)
     since = _staying_from(change, stood, state, view) if stood else None
@@ -204,6 +206,27 @@ def _lost(change: Change, view: View) -> Finding | None:
         "skipped",
         number if since is None else since.most,
         stood,
+    )
+
+
+def _from_where_the_file_says(change: Change, was: str, start: Start, stood: int | None, view: View) -> Finding | None:
+    """It had a position of its own, and a start that the file names is another one."""
+    if start.missed:
+        return _consented(change, f"{was}it starts at {start.words}", "skipped", start.missed)
+    named = change.becomes("opt_start_seq")
+    if stood is None or not named or named == stood:
+        return None
+    if named > stood:
+        number = recorded.between(stood, named, change, view)
+        what, name = (
+            f"skips up to {some(number, 'message')} from sequence {stood} on that it had not processed",
+            "skipped",
+        )
+    else:
+        number = recorded.between(named, stood, change, view)
+        what, name = f"delivers up to {some(number, 'message')} before sequence {stood} again", "redelivered"
+    return (
+        _consented(change, f"{was}it starts at sequence {named}, and {what}", name, number, stood) if number else None
     )
 
 
@@ -255,7 +278,7 @@ def _consented(change: Change, message: str, name: str, number: int, stood: int 
     policy = change.becomes("deliver_policy")
     consent = f"or consent here: {consent_to('CO312', policy)}"
     if policy == "by_start_sequence":
-        way = "correct opt_start_seq for the stream as it is now"
+        way = f"write opt_start_seq: {stood}" if stood else "correct opt_start_seq for the stream as it is now"
     elif stood is not None:
         way = f"write deliver_policy: by_start_sequence and opt_start_seq: {stood}, which skips nothing and redelivers less"
     else:

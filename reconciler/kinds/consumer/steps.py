@@ -6,12 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from reconciler.changes.diff import Action, Change
+from reconciler.changes.diff import Action, Change, Consequence
 from reconciler.changes.view import View
 from reconciler.kinds.consumer.clients import groups_gone
 from reconciler.kinds.consumer.everywhere import staying, taking
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.sparse import SECOND
+from reconciler.kinds.fields.words import in_words, some
 from reconciler.kinds.stream_config import calls
 from reconciler.kinds.subjects.filters import is_parked, is_work_queue, lost, parks, somebody_takes
 from reconciler.model.wire.steps import Call, Step
@@ -68,6 +69,22 @@ def _written(change: Change, view: View, stream: str, name: str) -> Iterator[Ste
             yield _drain(change, stream, name)
 
 
+def waits(change: Change, view: View) -> Iterator[Consequence]:
+    """What apply waits for before another consumer of the work queue takes what this one gives up."""
+    info = change.live.state if change.live else {}
+    in_flight = int(info.get("num_ack_pending", 0))
+    if change.action is not Action.UPDATE or not in_flight or parks(change):
+        return
+    if is_work_queue(change.address.stream, view) and lost(change) and somebody_takes(change, view):
+        most = in_words(_longest(change), "duration")
+        verb_ = "is" if in_flight == 1 else "are"
+        yield Consequence(
+            message=f"Another consumer takes what it gives up, so apply waits until clients have acknowledged the "
+            f"{some(in_flight, 'message')} that {verb_} in flight, at most its ack_wait of {most}",
+            quantities={"unacknowledged": in_flight},
+        )
+
+
 def _start_over(change: Change, view: View, stream: str, name: str) -> Iterator[Step]:
     """Steps that move it to the first message still stored. After an interruption the live consumer still shows what is
     missing: it is parked, or paused, or deleted and will be created."""
@@ -112,15 +129,19 @@ def can_reset(view: View) -> bool:
 
 
 def _drain(change: Change, stream: str, name: str) -> Step:
-    waits = change.was("backoff") or [change.was("ack_wait") or ACK_WAIT]
     return Step(
         id=f"wait for consumer/{stream}/{name}",
         call=Call.GATE_IN_FLIGHT_DONE,
         on=(stream, name),
         address=str(change.address),
-        body={"timeout": max(waits)},
+        body={"timeout": _longest(change)},
         effect=f"wait until clients acknowledge what consumer {name} of {stream} has delivered, at most its ack_wait",
     )
+
+
+def _longest(change: Change) -> int:
+    """How long a message can be in flight before it is redelivered."""
+    return int(max(change.was("backoff") or [change.was("ack_wait") or ACK_WAIT]))
 
 
 def _unpin(change: Change, stream: str, name: str, group: str, when: str) -> Step:

@@ -189,14 +189,17 @@ def _left_out(change: Change, view: View) -> Iterator[Finding]:
     copied."""
     for one in begun(change, view):
         if (lost := one.left_out).most:
+            has_earlier = bool(_same(one.source, change))
             yield Finding(
                 outcome=Outcome.WARNS,
                 path=f"{one.path}.name",
                 quantities={"left_out": lost},
                 affects=dependants.everybody(stream_of(change), view),
                 message=f"this stream no longer stores its first messages, so servers start a new source no earlier than its "
-                f"newest one ({one.start.at}): {amount(lost, 'message')} that {one.origin} stores {_is(lost)} not copied",
-                fix="write opt_start_seq: 1, which copies all of them",
+                f"newest one ({one.start.at}): {amount(lost, 'message')} that {one.origin} stores {_is(lost)} not copied"
+                + (", unless the earlier source has copied them" if has_earlier else ""),
+                fix="write opt_start_seq: 1, which copies all of them"
+                + (", and those that the earlier source has copied once more" if has_earlier else ""),
             )
 
 

@@ -129,9 +129,11 @@ def _filled(config: dict[str, Json], version: Version, origin: Config | None) ->
 
 
 def _window(config: Config, version: Version) -> ServerDefault:
-    if "mirror" in config or ("sources" in config and version >= V2_14):
+    if "mirror" in config:
         return ServerDefault(None)
     longest = _max_age(config)
+    if "sources" in config and version >= V2_14:  # earlier servers filled one in, and an upgrade leaves it
+        return ServerDefault(None, most=min(longest, DUPLICATE_WINDOW))
     if longest < DUPLICATE_WINDOW:
         return ServerDefault(longest, most=longest, source="from max_age")
     return ServerDefault(DUPLICATE_WINDOW, most=DUPLICATE_WINDOW)

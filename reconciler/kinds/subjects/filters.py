@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.view import View
 from reconciler.kinds.subjects.parking import is_parking_subject
-from reconciler.kinds.subjects.subjects import is_subset
+from reconciler.kinds.subjects.subjects import collide, is_subset
 from reconciler.model.resource import Config, Json
 
 EVERYTHING = (">",)
@@ -71,10 +71,12 @@ def let_go(change: Change) -> list[str]:
 
 
 def somebody_takes(change: Change, view: View) -> bool:
-    """Does another consumer of the stream take subjects in the same plan?"""
-    stream = change.address.stream
+    """Does another consumer of the stream take some of what it gives up, in the same plan?"""
+    stream, given = change.address.stream, lost(change)
     return any(
-        address != change.address and address.kind == "consumer" and address.stream == stream and gained(other)
-        for address, other in view.changes.items()
-        if other.action.writes
+        collide(one, other)
+        for address, taker in view.changes.items()
+        if taker.action.writes and address != change.address and address.kind == "consumer" and address.stream == stream
+        for one in gained(taker)
+        for other in given
     )

@@ -50,7 +50,7 @@ class Bind(StrEnum):
     SOON = "soon"
     RESUME_POINT = "resume_point"
     SAME_SOURCE = "same_source"
-    FILLED_IN = "filled_in"
+    MADE = "made"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

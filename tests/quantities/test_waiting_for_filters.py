@@ -1,0 +1,50 @@
+"""Apply waits for what a consumer of a work queue has in flight only where another takes its subjects, and says so before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reconciler.journeys.plan.plan import plan
+from reconciler.model.run_options import RunOptions
+from reconciler.model.wire.steps import Call
+from reconciler.server.wire.api import JetStream
+from tests.quantities.losing import applied, publish, take
+from tests.support.accounts import Account
+from tests.support.jetstream import talk
+from tests.support.topologies import read
+from tests.support.versions import on_every_version
+
+
+def queue(one: str, two: str) -> str:
+    explicit = "ack_policy: explicit, ack_wait: 45s"
+    return (
+        f"streams: {{S: {{subjects: [s.>], retention: workqueue, consumers: {{one: {{{explicit}, filter_subjects: {one}}}, "
+        f"two: {{{explicit}, filter_subjects: {two}}}}}}}}}"
+    )
+
+
+@on_every_version
+@pytest.mark.parametrize(
+    ("taken", "waits"), [("[s.c, s.d]", False), ("[s.c, s.b]", True)], ids=["from nobody", "from it"]
+)
+def test_it_waits_where_another_takes_what_it_gives_up(
+    account: Account, tmp_path: Path, taken: str, waits: bool
+) -> None:
+    async def work(js: JetStream) -> tuple[bool, list[str]]:
+        await applied(js, tmp_path, queue("[s.a, s.b]", "[s.c]"))
+        await publish(js, *["s.a"] * 4)
+        await take(js, "S", "one", 4, acknowledge=False)
+        found = (await plan(read(tmp_path, queue("[s.a]", taken)), js, RunOptions(allow=(("XX311", "*"),)))).plan
+        gates = [step for step in found.steps if step.call is Call.GATE_IN_FLIGHT_DONE and step.on == ("S", "one")]
+        said = [
+            one.message for change in found.changes if change.address.endswith("one") for one in change.consequences
+        ]
+        return bool(gates), [one for one in said if "apply waits" in one]
+
+    told = (
+        "Another consumer takes what it gives up, so apply waits until clients have acknowledged the 4 messages that are in "
+        "flight, at most its ack_wait of 45s"
+    )
+    assert talk(account, work) == (waits, [told] if waits else [])
