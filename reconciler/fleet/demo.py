@@ -81,7 +81,11 @@ def _target(name: str, region: str, node: Node) -> dict[str, Any]:
 
 async def apply_to(target: FleetTarget) -> Finished:
     """Apply to one target, as `reconciler apply` does."""
-    async with both(target.topology, target.options(), Filled(values=target.values, origin="the fleet file")) as here:
+    async with both(
+        target.topology,
+        target.options(),
+        Filled(values=target.values, origin="the fleet file", environment=target.environment),
+    ) as here:
         made = await planned(here.topology, here.snapshot, here.js, RunOptions())
         return [event async for event in apply(made, here.js) if isinstance(event, Finished)][-1]
 

@@ -57,7 +57,8 @@ async def _plan(target: FleetTarget, options: RunOptions, requests: asyncio.Sema
 async def _within(
     target: FleetTarget, made: TargetPlan, options: RunOptions, requests: asyncio.Semaphore
 ) -> TargetPlan:
-    files, window = Filled(values=target.values, needed=target.own, origin="the fleet file"), SharedWindow(requests)
+    files = Filled(values=target.values, needed=target.own, origin="the fleet file", environment=target.environment)
+    window = SharedWindow(requests)
     async with both(target.topology, target.options(), files, window) as here:
         found = (await planned(here.topology, here.snapshot, here.js, options)).plan
         return replace(made, plan=replace(found, diagnostics=(*here.loaded.diagnostics, *found.diagnostics)))

@@ -193,7 +193,7 @@ def test_rows_that_make_no_sense_end_the_look_at_their_target_alone(calm: Scene)
 
 
 def test_a_target_that_is_to_hold_nothing_says_so_even_where_it_is_not_read(calm: Scene) -> None:
-    (header,) = _rendered({}, "", (), ())
+    (header,) = _rendered({}, "", (), None, ())
     nothing = {**dict.fromkeys(DESIRED.names), **EACH, **header}
     assert [[row["standing"] for row in compared(rows, [nothing])] for rows in (live(calm), [])] == [["undeclared"]] * 2
 

@@ -166,3 +166,15 @@ def test_the_schema_takes_what_the_reader_takes() -> None:
     jsonschema.validate({"reconciler": 1, "fleet": "shops", "targets": {"eu": target}}, schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({"reconciler": 1, "fleet": "shops", "targets": {"eu": {"contxt": "a"}}}, schema)
+
+
+def test_an_environment_that_no_file_declares_is_told_at_its_place(tmp_path: Path) -> None:
+    (tmp_path / "t.yaml").write_text(
+        "reconciler: 1\ntopology: t\nenvironments: {prod: {context: p}}\n", encoding="utf-8"
+    )
+    text = "targets:\n  a: {topology: t.yaml, environment: prd}\n  b: {topology: t.yaml, environment: prod}\n"
+    assert wrong(tmp_path, text) == [
+        ("2:38", "targets.a.environment `prd` is none of its topology; did you mean `prod`?"),
+    ]
+    (_, b) = load(tmp_path, text.replace("prd", "prod")).targets
+    assert (b.settings.context, b.environment) == ("p", "prod")

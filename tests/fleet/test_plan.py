@@ -57,6 +57,32 @@ def test_each_target_is_planned_with_its_own_values(
     assert ages == {"eu": 7 * 86_400 * 10**9, "us": 30 * 86_400 * 10**9}
 
 
+def test_a_target_is_an_environment_of_its_topology_with_its_values_overlay_and_server(
+    account: Account, new_account: Callable[[], Account], fleet: Callable[..., Path], tmp_path: Path
+) -> None:
+    other = new_account()
+    topology = json.loads(json.dumps({
+        "reconciler": 1, "topology": "shop", "parameters": {"keep": {"type": "duration"}},
+        "environments": {
+            "dev": {"server": account.url, "values": {"keep": "1d"}},
+            "prod": {"server": other.url, "values": {"keep": "30d"}, "overlay": {"streams": {"ORDERS": {"max_msgs": 5}}}},
+        },
+        "streams": {"ORDERS": {"subjects": ["orders.>"], "max_age": "${keep}"}},
+    }))  # fmt: skip
+    (tmp_path / "shop.yaml").write_text(json.dumps(topology), encoding="utf-8")
+    login = {name: said for name, said in _said(account, tmp_path).items() if name not in ("server", "values")}
+    of_other = {name: said for name, said in _said(other, tmp_path).items() if name not in ("server", "values")}
+    file = fleet(
+        defaults={"topology": "shop.yaml"},
+        dev={"environment": "dev", **login},
+        prod={"environment": "prod", **of_other},
+    )
+    bodies = {name: one.plan.steps[0].body for name, one in planned(file).items() if one.plan}
+    assert {name: (body["max_age"] // (86_400 * 10**9), body.get("max_msgs")) for name, body in bodies.items()} == {
+        "dev": (1, None), "prod": (30, 5),
+    }  # fmt: skip
+
+
 def test_what_one_target_lacks_keeps_no_other_from_its_plan(
     account: Account, fleet: Callable[..., Path], tmp_path: Path
 ) -> None:

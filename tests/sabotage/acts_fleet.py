@@ -6,6 +6,13 @@ from tests.sabotage.act import Act
 
 ACTS = (
     Act(
+        name="a target of a fleet is planned without the values and overlay of its environment",
+        file="reconciler/fleet/accounts/fleet_file.py",
+        before='            environment=said.get("environment"),\n',
+        after="            environment=None,\n",
+        seen_by=("tests/fleet/test_plan.py",),
+    ),
+    Act(
         name="a Spark partition is dropped: a task's targets",
         file="reconciler/fleet/accounts/reading.py",
         before="for number in range(tasks))",

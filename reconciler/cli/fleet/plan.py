@@ -80,7 +80,8 @@ def _following(fleet: Fleet, made: Iterable[TargetPlan], asked: Sequence[tuple[s
 def _arguments(target: FleetTarget, asked: Sequence[tuple[str, str]]) -> str:
     """Never a password or a token: they belong in NATS_PASSWORD and NATS_TOKEN, which `_secret` mentions."""
     said = target.settings
-    options: list[tuple[str, str | None]] = [("--value", f"{name}={value}") for name, value in target.values.items()]
+    options: list[tuple[str, str | None]] = [("--environment", target.environment)]
+    options += [("--value", f"{name}={value}") for name, value in target.values.items()]
     options += [*asked]
     options += [("--context", said.context), ("--server", said.url), ("--creds", said.creds), ("--nkey", said.nkey)]
     options += [("--user", said.user), ("--js-domain", said.js_domain), ("--js-api-prefix", said.js_api_prefix)]

@@ -28,7 +28,6 @@ from reconciler.model.units import WRITTEN
 
 SECTION, OF_FILE = "environments", "environment"
 """The section that declares environments, and the key of a file that is an overlay for some of them."""
-_DECLARES = re.compile(rf"^{{?[\"']?{SECTION}\b", re.MULTILINE)
 FEW = 8
 """How many environments a message names."""
 _NO_PATTERN = frozenset("*?[")
@@ -217,7 +216,7 @@ def environments_in(paths: Sequence[Path], tree: Tree) -> Mapping[str, Environme
     found, reading = tree.find(paths)[0], Environments()
     for path in found:
         text, problems = tree.read(path)
-        if problems or not _DECLARES.search(text):
+        if problems or SECTION not in text:
             continue
         mask = Mask.for_text(text)
         root, _ = read_tree(str(path), mask.put_on(text))

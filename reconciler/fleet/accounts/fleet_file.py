@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import abc
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field, ValidationError
 
-from reconciler.documents.read.complain import complain
+from reconciler.documents.read.complain import complain, did_you_mean
+from reconciler.documents.read.environments import Environment, environments_in
 from reconciler.documents.read.explain_error import findings_of, unseen
 from reconciler.documents.read.files import read_text
 from reconciler.documents.read.header import FORMAT
@@ -19,6 +21,7 @@ from reconciler.documents.read.plain import NodeProblem, Plain
 from reconciler.documents.read.scalars import needs_quotes_as_name
 from reconciler.documents.read.shape import shape_of_spec
 from reconciler.documents.read.tree import read_tree
+from reconciler.documents.read.values import Filled
 from reconciler.documents.schema.descriptions import Schema
 from reconciler.documents.schema.topology import spec_schema
 from reconciler.fleet.accounts.targets import DEADLINE, Fleet, FleetTarget
@@ -71,6 +74,9 @@ class TargetSpec(Spec):
     topology: str | tuple[str, ...] = ()
     """Files and folders of the topology that the account should hold, a path or a list of them. Left out: none; the
     account is only read."""
+    environment: str | None = None
+    """The environment of that topology, with its values, its overlay, and its `context` or `server` where this target
+    names none. Left out: none."""
     values: dict[str, str | int | float | bool] = Field(default_factory=dict)
     """Values of `${name}` in the topology. Left out: none."""
     labels: dict[str, str] = Field(default_factory=dict)
@@ -130,10 +136,15 @@ _FOUND_THERE = re.compile(r"(?i)env://|[~$/]")
 """Beginnings of references that do not depend on where fleet.yaml is."""
 
 
+Environments = abc.Mapping[str, Environment]
+
+
 @dataclass(slots=True)
 class _Reading:
     path: Path
     problems: list[Diagnostic] = field(default_factory=list)
+    environments: dict[tuple[Path, ...], Environments] = field(default_factory=dict)
+    """Those of each topology."""
 
     def fleet(self) -> Fleet | None:
         text, self.problems = read_text(self.path)
@@ -183,13 +194,18 @@ class _Reading:
         if isinstance(node, Mapping):
             self._secrets(f"targets.{name}", spec, node)
         said = _over(spec, defaults)
-        if not (said.get("context") or said.get("server")):
+        topology = tuple(self.path.parent / part for part in _listed(said.get("topology")))
+        if said.get("environment"):
+            own = node.entries.get("environment") if isinstance(node, Mapping) else None
+            said |= self._way(f"targets.{name}", shown(*own) if own else key, said, topology)
+        if not (said.get("context") or said.get("server") or said.get("environment")):
             message = f"targets.{name} does not say how to reach it; write context: NAME or server: URL"
             self._complain(NodeProblem(key, "503", "missing-key", message))
         return FleetTarget(
             name=name,
             settings=_settings(said, self.path.parent),
-            topology=tuple(self.path.parent / part for part in _listed(said.get("topology"))),
+            topology=topology,
+            environment=said.get("environment"),
             values={**_written(defaults.values), **_written(spec.values)},
             own=tuple(spec.values),
             labels={**defaults.labels, **spec.labels},
@@ -197,6 +213,24 @@ class _Reading:
             parts=said.get("parts") or 1,
             where=Place(key, node),
         )
+
+    def _way(self, path: str, at: Node, said: dict[str, Any], topology: tuple[Path, ...]) -> dict[str, Any]:
+        """Return the context or server of an environment, for a target that names none."""
+        wanted = str(said["environment"])
+        if topology not in self.environments:
+            self.environments[topology] = environments_in(topology, Filled()) if topology else {}
+        known = self.environments[topology]
+        if wanted not in known:
+            message = f"{path}.environment `{wanted}` is none of its topology{did_you_mean(wanted, known)}"
+            self._complain(NodeProblem(at, "502", "wrong-value", message))
+            return {}
+        if said.get("context") or said.get("server"):
+            return {}
+        ways = {"context": known[wanted].context, "server": known[wanted].server}
+        if not any(ways.values()):
+            message = f"{path}.environment `{wanted}` has no context or server, and this target names none; write one"
+            self._complain(NodeProblem(at, "503", "missing-key", message))
+        return {name: way for name, way in ways.items() if way is not None}
 
     def _secrets(self, path: str, spec: TargetSpec, node: Mapping) -> None:
         """Refuse secrets: this file is shared, and its contents go to other machines. A secret is never repeated in a

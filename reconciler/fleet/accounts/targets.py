@@ -27,6 +27,8 @@ class FleetTarget:
     """Files and folders with what it should hold; none: it is only read."""
     values: Mapping[str, str] = field(default_factory=dict)
     """Values of `${name}` in them."""
+    environment: str | None = None
+    """The environment for which they are read."""
     own: tuple[str, ...] = ()
     """Which of the values are its own, beyond the defaults of all targets."""
     labels: Mapping[str, str] = field(default_factory=dict)

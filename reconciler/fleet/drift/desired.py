@@ -74,6 +74,7 @@ def wanted(targets: Iterable[FleetTarget]) -> tuple[list[Row], dict[str, Texts]]
             texts[key] = Texts.of(target.topology)
         rows.append({
             "target": target.name, "labels": dict(target.labels), "files": key, "values": dict(target.values),
+            "environment": target.environment,
         })  # fmt: skip
     return rows, texts
 
@@ -98,7 +99,10 @@ def rendering(
         for row in (row for one in batches for row in one.to_pylist()):
             labels = tuple(row["labels"] or ())
             around = {"target": row["target"], "labels": labels, "run": run, "day": day}
-            made += ({**around, **one} for one in loaded(row["files"], tuple(row["values"] or ()), labels))
+            made += (
+                {**around, **one}
+                for one in loaded(row["files"], tuple(row["values"] or ()), row["environment"], labels)
+            )
             if len(made) >= ROWS:
                 yield pa.RecordBatch.from_pylist(made, schema=ARROW)
                 made = []
@@ -108,11 +112,13 @@ def rendering(
     return work
 
 
-def _rendered(texts: Mapping[str, Texts], files: str, values: Pairs, labels: Pairs) -> Sequence[Row]:
+def _rendered(
+    texts: Mapping[str, Texts], files: str, values: Pairs, environment: str | None, labels: Pairs
+) -> Sequence[Row]:
     if not files:
         return [{}]
     own = texts[files]
-    loaded = load((), REGISTRY, Filled(own, dict(values), origin="the fleet file"))
+    loaded = load((), REGISTRY, Filled(own, dict(values), origin="the fleet file", environment=environment))
     if loaded.topology is None:
         return [{"topology": loaded.name or None, "error": _why(loaded.diagnostics)}]
     return [{**row, "repository": own.repository} for row in rendered(loaded.topology, dict(labels))]

@@ -108,8 +108,8 @@ MESSAGES = _table(
     error=TEXT,  # why there is no more of this stream, or that it begins anew
 )
 
-WANTED = _table(target=TEXT, labels=LABELS, files=TEXT, values=LABELS)
-"""The files of each target (none: an empty text), and its values."""
+WANTED = _table(target=TEXT, labels=LABELS, files=TEXT, values=LABELS, environment=TEXT)
+"""The files of each target (none: an empty text), its values, and the environment for which they are read."""
 
 DESIRED = StructType(
     [
