@@ -165,3 +165,12 @@ def test_a_pattern_that_matches_nothing_and_an_empty_name_are_told(run: Run) -> 
     code, said = run("plan", "topology.yaml", "--environment", "x*")
     assert (code, "no environment of topology orders matches `x*`" in said) == (1, True)
     assert run("validate", "topology.yaml", "--environment", "")[0] == 64
+
+
+def test_a_pattern_means_for_each_topology_its_own_environments(run: Run, shell: Shell) -> None:
+    other = "reconciler: 1\ntopology: pay\nenvironments: {dev: {context: dev}}\nstreams: {PAY: {subjects: [pay.>]}}\n"
+    code, said = run("plan", "topology.yaml", shell.write(other, "pay.yaml"), "--environment", "*")
+    assert code == 0
+    assert ["pay in dev" in said, "orders in dev" in said, "orders in prod" in said, "pay in prod" in said] == [
+        True
+    ] * 3 + [False]

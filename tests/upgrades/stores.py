@@ -53,7 +53,10 @@ LEFT: dict[str, Store] = {
         consumers={"ranked": {"priority_policy": "prioritized", "priority_groups": ["a"]}},
     ),
     "2.14": Store(
-        streams={"BATCHED": ({"allow_batched": True},), "OPEN": ({"sealed": False},)},
+        streams={
+            "BATCHED": ({"allow_batched": True},), "OPEN": ({"sealed": False},), "FED": ({"sources": [{"name": "PLAIN"}]},),
+            "FED_AGED": ({"sources": [{"name": "PLAIN"}], "max_age": 60 * S},),
+        },
         consumers={"flows": {"ack_policy": "flow_control", "deliver_subject": "to.flows", "flow_control": True,
                              "idle_heartbeat": S, "max_ack_pending": 10}},
     ),

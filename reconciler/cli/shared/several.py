@@ -31,17 +31,17 @@ def over(
         return
     for one in each:
         try:
-            yield from _topologies(paths, partial(work, one), ())
+            yield from _topologies(paths, partial(work, one), (), one.environment)
         except CannotContinue as problem:
             told = (replace(found, message=f"{one.environment}: {found.message}") for found in problem.diagnostics)
             yield CannotContinue(*told, topology=problem.topology)
 
 
 def _topologies(
-    paths: Sequence[Path], work: Callable[[Sequence[Path]], T], of_one: Sequence[Only]
+    paths: Sequence[Path], work: Callable[[Sequence[Path]], T], of_one: Sequence[Only], environment: str | None = None
 ) -> Iterator[T | CannotContinue]:
-    """Yield the result of each topology, in order of their dependence. A failure of one is reported beside the results
-    of the others, unless it stops them too: nobody is there to be asked."""
+    """Yield the result of each topology, in order of their dependence; of several environments, each has its own. A failure
+    of one is reported beside the results of the others, unless it stops them too: nobody is there to be asked."""
     several: Several | None = None
     try:
         yield work(paths)
@@ -52,7 +52,7 @@ def _topologies(
     if said := next((option for is_said, option in of_one if is_said), None):
         (told,) = several.diagnostics
         raise CannotContinue(replace(told, message=told.message.replace("this works", f"{said} works")))
-    for one in several.readable():
+    for one in several.readable(environment):
         try:
             made: T | CannotContinue = work([*one.paths])
         except CannotContinue as problem:

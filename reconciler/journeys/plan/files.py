@@ -25,13 +25,14 @@ class Several(CannotContinue):
 
     each: tuple[Loaded, ...] = ()
 
-    def readable(self) -> list[Loaded]:
-        """Return all topologies of one account in the order in which to apply them. Raises CannotContinue with every
-        problem in any of them."""
-        wrong = [one for loaded in self.each if loaded.topology is None for one in loaded.diagnostics]
-        if found := wrong or list(_claimed_twice(self.each)):
+    def readable(self, environment: str | None = None) -> list[Loaded]:
+        """Return all topologies of one account in the order in which to apply them; of an environment, those that do not
+        declare others alone. Raises CannotContinue with every problem in any of them."""
+        each = [one for one in self.each if not (environment and one.environments) or environment in one.environments]
+        wrong = [one for loaded in each if loaded.topology is None for one in loaded.diagnostics]
+        if found := wrong or list(_claimed_twice(each)):
             raise CannotContinue(*found)
-        return in_order(self.each)
+        return in_order(each)
 
 
 def load(paths: Sequence[Path], tree: Tree = DISK) -> Loaded:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from reconciler.kinds.fields.known import V2_12
+from reconciler.kinds.fields.known import V2_12, V2_14
 from reconciler.kinds.fields.words import some
-from reconciler.kinds.stream_config.stream_settle import LIMITS
+from reconciler.kinds.stream_config.stream_settle import DUPLICATE_WINDOW, LIMITS
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.model.wire.version import SUPPORTED, Version
@@ -34,6 +34,13 @@ def rewrites(kind: str, raw: Config, version: Version) -> Iterator[Rewrite]:
     """Fields whose stored value such a server replaces when it starts; `raw` as 2.11 kept it."""
     if version >= V2_12:
         yield from _positive(_STREAM if kind == "stream" else _CONSUMER, raw)
+    if (
+        version < V2_14
+        and kind == "stream"
+        and raw.get("sources")
+        and not (raw.get("duplicate_window") or raw.get("mirror"))
+    ):
+        yield Rewrite("duplicate_window", None, min(raw.get("max_age") or DUPLICATE_WINDOW, DUPLICATE_WINDOW))
     if kind == "stream" and raw.get("sealed") and any(raw.get(name) for name in FORCING):
         yield from (
             Rewrite(path, raw[path], after) for path, after in _UNSEALED.items() if raw.get(path, after) != after
