@@ -174,3 +174,10 @@ def test_a_pattern_means_for_each_topology_its_own_environments(run: Run, shell:
     assert ["pay in dev" in said, "orders in dev" in said, "orders in prod" in said, "pay in prod" in said] == [
         True
     ] * 3 + [False]
+
+
+def test_what_is_wrong_everywhere_is_told_once_and_what_is_not_names_its_environment(shell: Shell) -> None:
+    everywhere = shell("validate", shell.write(TEXT.replace("max_age: ${keep}", "max_age: ${keep}\n    max_agee: 1")))
+    assert (everywhere.code, everywhere.out.count("max_agee"), "prod:" in everywhere.out) == (1, 1, False)
+    in_one = shell("validate", shell.write(TEXT.replace("max_msgs: 100", "max_msgs: many")))
+    assert (in_one.code, in_one.out.count("prod: "), "orders in dev: 3 resources" in in_one.out) == (1, 1, True)

@@ -95,8 +95,9 @@ class _OneFile:
         return made
 
     def _below(self, key: Scalar, node: Node, sections: Sections) -> Node:
-        is_section = key.text in sections and isinstance(node, Table)
-        return self._section(node, sections[key.text]) if is_section else self.node(node)  # type: ignore[arg-type]
+        if key.text in sections and isinstance(node, Table):
+            return self._section(node, sections[key.text])
+        return self.node(node)
 
     def _section(self, node: Table, kinds: tuple[Kind, ...]) -> Table:
         """Fill in a section of names. An entry with `for_each` becomes one for each element."""
@@ -111,7 +112,9 @@ class _OneFile:
                 self._stamp(made, key, value, inner)
             else:
                 self._entry(made, self._text(key), self._table(value, inner))
-        return self._kept(node, made)
+        if (kept := _unless_same(node, made)) is node:
+            self.constant.add(id(node))
+        return kept
 
     def _stamp(self, made: Table, key: Scalar, value: Table, inner: Sections) -> None:
         one_of_them, first = _without_for_each(value), dict[str, str]()
@@ -128,13 +131,12 @@ class _OneFile:
 
     def _elements(self, key: Scalar, node: Node) -> Iterator[_OneFile]:
         """Yield the same file for each element."""
-        whole = self._mentioned(node) if isinstance(node, Scalar) else None
-        if whole:
-            value = self._value(whole, node)  # type: ignore[arg-type]
-            if value is None:
-                return
-        found = value.node if whole else self.node(node)  # type: ignore[union-attr]
-        for one in elements(key, found, self.each):
+        if isinstance(node, Scalar) and (name := self._mentioned(node)):
+            value = self._value(name, node)
+            found = value.node if value else None
+        else:
+            found = self.node(node)
+        for one in elements(key, found, self.each) if found else ():
             if isinstance(one, Unfit):
                 self.whole.problems.append(complain("XX527", "for-each", one.message, span(one.node)))
             else:
@@ -177,17 +179,7 @@ class _OneFile:
         made = _like(node)
         for key, value in node.entries.values():
             self._entry(made, self._text(key), self._below(key, value, sections))
-        is_same = all(made.entries.get(name) == entry for name, entry in node.entries.items())
-        return node if is_same else made
-
-    def _kept(self, node: Table, made: Table) -> Table:
-        """The same section, where nothing in it is different."""
-        if len(made.entries) != len(node.entries) or any(
-            made.entries.get(name) != one for name, one in node.entries.items()
-        ):
-            return made
-        self.constant.add(id(node))
-        return node
+        return _unless_same(node, made)
 
     def _entry(self, node: Table, key: Scalar, value: Node) -> None:
         first = node.entries.setdefault(key.text, (key, value))[0]
@@ -315,6 +307,11 @@ def _like(node: Table) -> Table:
     made = Table(node.flow, node.line, node.column, node.file)
     made.end_line, made.end_column = node.end_line, node.end_column
     return made
+
+
+def _unless_same(node: Table, made: Table) -> Table:
+    """What was made of a mapping; the mapping itself, where nothing in it is different."""
+    return node if [*made.entries.values()] == [*node.entries.values()] else made
 
 
 def _without_for_each(node: Table) -> Table:

@@ -76,7 +76,7 @@ class Overlaying:
             elif self._flag(value, ONLY_HERE):
                 self._add(homes[0], known.get(name), key, at, value)
             elif name not in known:
-                message = f"an overlay changes `{name}`, but there is none in the files of all environments"
+                message = f"an overlay changes `{name}`, but there is none in the other files"
                 fix = f"write `{ONLY_HERE}: true` below it, to add it for this environment"
                 self._say("XX519", "overlay", f"{message}{did_you_mean(name, known)}", at, fix)
             elif self._flag(value, NOT_HERE):

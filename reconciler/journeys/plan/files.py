@@ -15,7 +15,7 @@ from reconciler.documents.read.files import DISK, Tree
 from reconciler.documents.read.load import Loaded
 from reconciler.documents.read.values import Filled
 from reconciler.kinds import REGISTRY
-from reconciler.model.diagnostic import CannotContinue, Diagnostic
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, ordered
 from reconciler.model.resource import Address
 from reconciler.model.topology import Topology
 
@@ -52,6 +52,21 @@ def in_environments(paths: Sequence[Path], tree: Filled, wanted: str | None) -> 
         else:
             found += (load(one.paths, replace(tree, environment=name)) for name in names or [wanted or ""])
     return found
+
+
+def told_once(each: Sequence[Loaded]) -> Iterator[Loaded]:
+    """Say what is wrong in all environments of a topology once, and of anything else, in which environment it is."""
+    for one in each:
+        alike = [other for other in each if (other.name, other.paths) == (one.name, one.paths)]
+        if len(alike) == 1:
+            yield one
+            continue
+        shared = set.intersection(*(set(other.diagnostics) for other in alike))
+        where = (one.topology or one.readable or Topology(name="")).environment
+        own = [replace(found, message=f"{where}: {found.message}") for found in one.diagnostics if found not in shared]
+        first = [found for found in one.diagnostics if found in shared] if one is alike[0] else []
+        if own or first or not any(found.is_error for found in one.diagnostics):
+            yield replace(one, diagnostics=tuple(ordered([*first, *own])))
 
 
 def read(paths: Sequence[Path], tree: Tree = DISK) -> Topology:

@@ -14,7 +14,7 @@ from reconciler.documents.read.load import Loaded
 from reconciler.documents.read.values import Filled
 from reconciler.engine.compare import compare
 from reconciler.engine.judging import judged_all
-from reconciler.journeys.plan.files import in_environments, load
+from reconciler.journeys.plan.files import in_environments, load, told_once
 from reconciler.kinds import REGISTRY
 from reconciler.memory.remembered import Memory
 from reconciler.model.diagnostic import Diagnostic, ordered
@@ -40,7 +40,7 @@ def checked_each(
 ) -> list[Loaded]:
     """Check every topology that the files hold, in every environment that the name or pattern matches."""
     each = in_environments(paths, tree, environment)
-    return [_judged(one, server, [*_beside(one, each)]) for one in each]
+    return [*told_once([_judged(one, server, [*_beside(one, each)]) for one in each])]
 
 
 def _beside(one: Loaded, each: Sequence[Loaded]) -> Iterator[Topology]:
