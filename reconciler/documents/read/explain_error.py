@@ -12,6 +12,7 @@ from reconciler.documents.read.nodes import Mapping, Node, Scalar, shown, steps
 from reconciler.documents.read.nodes import Sequence as ListNode
 from reconciler.documents.read.plain import NodeProblem
 from reconciler.documents.read.shape import ANYTHING, Shape
+from reconciler.model.spelling import meant
 
 Error = Any
 """An entry of `ValidationError.errors()`."""
@@ -116,7 +117,8 @@ def _finding(error: Error, start: _Start) -> NodeProblem:
 def _unknown_key(place: _Place, around: _Place, key: str, start: _Start) -> NodeProblem:
     known = [*around.shape.properties, *(start.known if around.is_root else ())]
     present = around.node.entries if isinstance(around.node, Mapping) else ()
-    guess = did_you_mean(key, [name for name in known if name not in present])
+    near = meant(key, known)
+    guess = f"; `{near}` is there already" if near in present else did_you_mean(key, known)
     return NodeProblem(
         place.key or place.node, "501", "unknown-key", phrase(around.path, f": unknown key `{key}`{guess}")
     )
