@@ -35,14 +35,16 @@ TEXT = "<script>alert(1)</script> **x** ![x](http://evil.example/p.png)\n::error
 HUGE = 100_000
 """Characters that a server takes as metadata, and not as a description."""
 NAMES = {**TRICKS, "quote": "\"'`$(id)"}
-OFFLINE = frozenset({"validate", "fmt", "explain", "schema", "completion", "permissions", "review", "import", "fleet"})
+OFFLINE = frozenset(
+    {"validate", "fmt", "render", "explain", "schema", "completion", "permissions", "review", "import", "fleet"}
+)
 """Take no login."""
 NOT_HERE = frozenset({"dev", "demo", "schema", "completion", "explain", "rehearse"})
 """Show nothing that others write, or start servers of their own."""
 
 LOOKING: dict[str, tuple[str, ...]] = {
     "init": ("first", "--topology", "first"),
-    "validate": ("t.yaml",), "fmt": ("t.yaml", "--check"), "plan": ("t.yaml", "--verbose"), "drift": ("t.yaml",),
+    "validate": ("t.yaml",), "render": ("t.yaml",), "fmt": ("t.yaml", "--check"), "plan": ("t.yaml", "--verbose"), "drift": ("t.yaml",),
     "history": (), "unlock": (),
     "export": (), "upgrade-check": ("--server-version", "2.14"), "groups": ("list",), "apply": ("t.yaml", "--yes"),
     "permissions": ("apply", "t.yaml"), "review": ("t.yaml", "--base", "HEAD"), "adopt": ("t.yaml", "--yes"),
