@@ -331,3 +331,13 @@ def test_a_file_of_values_is_no_topology(folder: Folder) -> None:
     assert [(code, message) for _, code, message in told(found, folder)][:1] == [
         ("XX520", "`t.yaml` is a file of values (--values), so no file of a topology is left to read")
     ]
+
+
+def test_what_an_alias_shares_with_a_declaration_is_filled_in_where_it_is_used(folder: Folder) -> None:
+    base = """reconciler: 1
+topology: t
+parameters: {r: {default: eu}}
+environments: {prod: {description: &said "for ${r}"}}
+streams: {A: {description: *said}}
+"""
+    assert "description: for eu" in without_comments(loaded(folder, "prod", base=base))

@@ -20,7 +20,7 @@ from reconciler.documents.read.nodes import Sequence as Items
 from reconciler.documents.read.plain import NodeProblem, Plain
 from reconciler.documents.read.shape import shape_of_spec
 from reconciler.documents.read.tree import read_tree
-from reconciler.documents.read.values import NAME, Given, Mask, unmask
+from reconciler.documents.read.values import NAME, Given, Mask, unmasked
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.resource import Json, Spec
 from reconciler.model.topology import Expect
@@ -114,10 +114,10 @@ class Environments:
                 message = f"environment `{name.text}` is {shape_of(below)}; write a mapping (`{name.text}: {{context: {name.text}}}`)"
                 self._complain(NodeProblem(shown(name, below), "504", "wrong-shape", message))
             else:
-                own = below if isinstance(below, Table) else Table(False, name.line, name.column, name.file)
-                for entry, value in own.entries.values():
-                    if mask and entry.text != "overlay":
-                        unmask(value, mask)
+                own = Table(isinstance(below, Table) and below.flow, below.line, below.column, below.file)
+                own.end_line, own.end_column = below.end_line, below.end_column
+                for entry, (at, value) in below.entries.items() if isinstance(below, Table) else ():
+                    own.entries[entry] = (at, value if entry == "overlay" else unmasked(value, mask))
                 self._declaration(name, own)
 
     def _declaration(self, name: Scalar, node: Table) -> None:

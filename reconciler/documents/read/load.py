@@ -24,7 +24,7 @@ from reconciler.documents.read.parameters import Chosen, Parameters, unmentioned
 from reconciler.documents.read.place import Place
 from reconciler.documents.read.resources import Collector, NamedSection
 from reconciler.documents.read.tree import read_tree
-from reconciler.documents.read.values import MENTIONED, Filled, Given, Mask, unmask
+from reconciler.documents.read.values import MENTIONED, Filled, Given, Mask, unmasked
 from reconciler.model.diagnostic import Diagnostic, SourceSpan, ordered
 from reconciler.model.resource import Address, Where
 from reconciler.model.selection import likely
@@ -138,9 +138,7 @@ class _Loading:
                 message = f"`{SECTION}` stands in a file that {above[-1]} includes; write it there"
                 self.problems.append(complain("XX518", "environment", message, span(root.entries[SECTION][0])))
             if entry := root.entries.pop(INCLUDE, None):
-                if mask:
-                    unmask(entry[1], mask)
-                self._include(*entry, (*above, path))
+                self._include(entry[0], unmasked(entry[1], mask), (*above, path))
         else:
             self.is_complete = False
 
@@ -156,9 +154,7 @@ class _Loading:
         """Fill in parameters, put overlays over the rest, and read what the files declare then."""
         for root in self.roots:
             if entry := root.node.entries.pop("parameters", None):
-                if root.mask:
-                    unmask(entry[1], root.mask)
-                self.parameters.read(*entry)
+                self.parameters.read(entry[0], unmasked(entry[1], root.mask))
             if entry := root.node.entries.pop(SECTION, None):
                 self.environments.read(*entry, root.mask)
         self.name = next(self._names(), self.name)
@@ -191,9 +187,7 @@ class _Loading:
         """Take out the files that are overlays, and return those for the environment of this run."""
         for index, root in enumerate(self.roots):
             if entry := root.node.entries.pop(OF_FILE, None):
-                if root.mask:
-                    unmask(entry[1], root.mask)
-                names = self.environments.of_file(entry[1])
+                names = self.environments.of_file(unmasked(entry[1], root.mask))
                 self.roots[index] = replace(root, environments=frozenset(names | {""}))
                 if self.tree.environment in names:
                     yield root

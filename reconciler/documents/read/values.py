@@ -16,6 +16,7 @@ from reconciler.documents.read.complain import complain, did_you_mean
 from reconciler.documents.read.files import DISK, Tree
 from reconciler.documents.read.nodes import Mapping as Table
 from reconciler.documents.read.nodes import Node, Scalar, is_null, shape_of, shown, span
+from reconciler.documents.read.nodes import Sequence as Items
 from reconciler.documents.read.tree import read_tree
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 
@@ -126,15 +127,22 @@ class Mask(NamedTuple):
         return text.translate({ord(self.start): "{", ord(self.end): "}"})
 
 
-def unmask(node: Node, mask: Mask) -> None:
-    """Show the braces again in everything below a node, where no parameter stands for anything."""
+def unmasked(node: Node, mask: Mask | None) -> Node:
+    """Return the same with its braces, where no parameter stands for anything. The node itself may be shared by an alias."""
+    if mask is None:
+        return node
     if isinstance(node, Scalar):
-        node.text = mask.taken_off(node.text)
-        return
-    for one in (
-        node.items if not isinstance(node, Table) else [part for entry in node.entries.values() for part in entry]
-    ):
-        unmask(one, mask)
+        return node.saying(mask.taken_off(node.text), plain=node.plain)
+    made = (Table if isinstance(node, Table) else Items)(node.flow, node.line, node.column, node.file)
+    made.end_line, made.end_column = node.end_line, node.end_column
+    if isinstance(made, Table) and isinstance(node, Table):
+        entries = (
+            (key.saying(mask.taken_off(key.text), plain=key.plain), value) for key, value in node.entries.values()
+        )
+        made.entries = {key.text: (key, unmasked(value, mask)) for key, value in entries}
+    elif isinstance(made, Items) and isinstance(node, Items):
+        made.items = [unmasked(item, mask) for item in node.items]
+    return made
 
 
 def mentions(text: str) -> Counter[str]:
