@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from reconciler.model import intents
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
@@ -139,7 +140,7 @@ def _of_servers(found: Consumers) -> Consumers:
 async def ask(js: JetStream, questions: Iterable[Question]) -> Facts:
     """Answer questions that depend on the diff; a question without an answer gets the reason."""
     asked = tuple(dict.fromkeys(questions))
-    answers = await gathered([_asked(js, question) for question in asked], "for what is counted for this plan")
+    answers = await gathered(partial(_asked, js), asked, "for what is counted for this plan")
     return {q: a if isinstance(a, dict) else Unanswered(str(a)) for q, a in zip(asked, answers, strict=True)}
 
 
@@ -199,7 +200,7 @@ def _remembered(entries: Mapping[str, Mapping[str, Entry]]) -> set[str]:
 async def _consumers(
     js: JetStream, streams: dict[str, Mapping[str, Json]], names: Sequence[str], unknown: dict[str, str]
 ) -> dict[str, Mapping[str, Mapping[str, Json]]]:
-    answers = await gathered([_consumers_of(js, name) for name in names], "for the consumers of streams")
+    answers = await gathered(partial(_consumers_of, js), names, "for the consumers of streams")
     found: dict[str, Mapping[str, Mapping[str, Json]]] = {}
     for name, said in zip(names, answers, strict=True):
         if isinstance(said, Listed):
