@@ -138,7 +138,7 @@ probes: setup  ## what clients experience when a configuration changes, N change
 	@$(BIN)/python -m tests.probes $(if $(filter file,$(origin N)),20000,$(N))
 
 bench: setup  ## speed as ratios against a floor in the same run
-	@failed=0; for one in startup load requests_floor plan_floor apply_floor apply_all groups_floor fleet_reader; do \
+	@failed=0; for one in startup load requests_floor plan_floor apply_floor apply_all groups_floor policies fleet_reader; do \
 		echo "== $$one"; $(BIN)/python -m tests.bench.$$one || failed=1; done; exit $$failed
 
 bench-fleet: setup  ## the same for the fleet at its full size, which takes minutes: many accounts, many subjects

@@ -14,6 +14,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from reconciler.changes.verdict import Verdict
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
+from reconciler.model.policy import is_policy
 from reconciler.model.resource import Address, Consent, Json, Resource, Terms, model_in
 from reconciler.model.topology import Allowed
 from reconciler.model.units import show_quantity
@@ -21,9 +22,10 @@ from reconciler.model.units import show_quantity
 
 def entry(code: str, to: str = "", on: str = "") -> str:
     """`allow: [{code: ST101, to: memory, reason: …}]`, ready to be pasted; `to` as files write it, `on` for an entry at
-    the top of a file."""
+    the top of a file. A waiver of a policy has an end."""
     value, many = f"to: {to}, " if to else "", f'on: "{on}", ' if on else ""
-    return f"allow: [{{code: {code}, {value}{many}reason: …}}]"
+    end = ", until: …" if is_policy(code) else ""
+    return f"allow: [{{code: {code}, {value}{many}reason: …{end}}}]"
 
 
 def reaching(address: Address, labels: Mapping[str, str], allows: Iterable[Allowed]) -> Iterator[Consent]:
@@ -100,7 +102,7 @@ def is_about(option: Option, verdict: Verdict) -> bool:
 
 def is_of_use(option: Option, verdicts: Iterable[Verdict]) -> bool:
     """Does the option consent to anything here?"""
-    return any(verdict.consentable and is_about(option, verdict) for verdict in verdicts)
+    return not is_policy(option[0]) and any(one.consentable and is_about(option, one) for one in verdicts)
 
 
 def in_vain(options: Iterable[Option], verdicts: Iterable[Verdict], codes: Collection[str]) -> Iterable[Diagnostic]:
@@ -116,6 +118,8 @@ def in_vain(options: Iterable[Option], verdicts: Iterable[Verdict], codes: Colle
         if (met := next((one for one in same_rule if is_about(option, one)), None)) is None:
             why = f"no verdict {code} was found at {pattern}" if code in codes else f"no rule has the code {code}"
             fix = "leave it out, or write the code and the address as the plan shows them"
+        elif is_policy(code) and met.blocks:
+            why, fix = f"{code} is a policy, which only the files waive", met.fix or "leave it out"
         elif met.blocks:
             why, fix = f"no consent covers {code} {met.name} here", met.fix or "leave it out"
         else:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Protocol
 
 from reconciler.changes.diff import Change, FieldChange
 from reconciler.changes.renaming import Recipe
-from reconciler.changes.verdict import Other
+from reconciler.changes.verdict import Other, Verdict
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address, Config, Resource
@@ -34,6 +35,14 @@ class AboutKind(Protocol):
     def adrift(self) -> Callable[[Change, View], Iterable[FieldChange]]: ...
     def stream(self, address: Address) -> str | None: ...
     def records(self, address: Address) -> str | None: ...
+
+
+class HouseRules(Protocol):
+    """Policies that are ready to judge."""
+
+    def judged(self, change: Change, view: View, needing: frozenset[str]) -> Sequence[Verdict]:
+        """Judge a change by the policies that need to know no more than `needing`."""
+        ...
 
 
 def backed_by(stream: str, kinds: Mapping[str, AboutKind]) -> Iterator[Address]:
@@ -73,6 +82,10 @@ class View:
     """What was found on the way: records that cannot be understood, and entries that name nothing and look like a
     typo."""
     kinds: Mapping[str, AboutKind] = field(default_factory=dict)
+    policies: HouseRules | None = None
+    """The topology's policies."""
+    today: date = date.min
+    """The day on which consent ends, as far as it is known."""
 
     @property
     def target(self) -> Target:

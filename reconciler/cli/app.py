@@ -25,6 +25,7 @@ COMMANDS = {
     "init": Command("files", "Write a first file, of what an account holds, or a small one to begin with."),
     "validate": Command("files", "Check files, without a server."),
     "render": Command("files", "Print what files say for an environment."),
+    "policy": Command("files", "Test policies, and show what their conditions may mention."),
     "fmt": Command("files", "Put files into form, or show what that would change."),
     "plan": Command("account", "Show what an apply would change, what is refused, and why."),
     "apply": Command("account", "Show the plan, ask, and carry it out."),

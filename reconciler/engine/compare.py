@@ -20,6 +20,7 @@ from reconciler.model.resource import Address, Resource, nowhere
 from reconciler.model.run_options import NO_OPTIONS, RunOptions
 from reconciler.model.topology import Removed, Topology
 from reconciler.model.wire.snapshot import Snapshot
+from reconciler.policies.policies import Policies
 
 Ledger = Mapping[Address, Owned]
 
@@ -139,6 +140,8 @@ def compare(
         given_up=dict(options.given_up),
         diagnostics=(*memory.problems, *misnamed(topology, there, registry, options.day)),
         kinds=registry.by_name,
+        policies=Policies(topology.policies, registry) if topology.policies else None,
+        today=options.day,
     )
 
 

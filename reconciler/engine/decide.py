@@ -17,6 +17,7 @@ from reconciler.engine import take_over as handover
 from reconciler.engine.judging import Judged, judged_all
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.pages import PLANNING
+from reconciler.model.policy import is_policy
 from reconciler.model.records import Owned, managed
 from reconciler.model.resource import Address, Config, Consent
 from reconciler.model.run_options import RunOptions
@@ -130,7 +131,7 @@ def _given(verdict: Verdict, change: Change, kind: Kind, options: RunOptions) ->
     one_run = (
         Consent(code=code, to=verdict.to, reason="allowed for this run on the command line")
         for code, pattern in options.allow
-        if code == verdict.code and fnmatchcase(verdict.address, pattern)
+        if code == verdict.code and fnmatchcase(verdict.address, pattern) and not is_policy(code)
     )
     begun_with = change.intent.allow if change.intent else ()
     return consent.given(verdict, (*one_run, *change.terms.allow, *change.allow, *begun_with), options.day, kind.spec)
@@ -224,6 +225,7 @@ def remembered(change: Change, view: View, options: RunOptions) -> Owned | None:
         expected=_expected(change.address, filled, view),
         left=tuple(sorted(change.desired.terms.unmanaged)),
         protected=change.desired.terms.protect,
+        labels=change.desired.terms.labels,
         knows=f"{SUPPORTED[-1].major}.{SUPPORTED[-1].minor}",
         revision=change.owned.revision if change.owned else 0,
         start=_start(change),

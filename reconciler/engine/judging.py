@@ -41,6 +41,10 @@ def judged_all(
         if change.origin and change.live:  # under a name of its own it is also something new
             new = [one for one in rules(address.kind, Action.CREATE) if alone.action not in one.on]
             verdicts += judge(new, replace(change, action=Action.CREATE, live=None, origin=None, owned=None), view)
+        if view.policies:
+            replaced = change.action is Action.REPLACE or replacement.replaces(verdicts)
+            final = replace(change, action=Action.REPLACE) if replaced else change
+            verdicts += view.policies.judged(final, view, needing)
         if verdicts:
             found[address] = verdicts
     return found

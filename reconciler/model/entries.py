@@ -100,6 +100,11 @@ def are_texts(value: Json) -> bool:
     return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
+def are_labels(value: Json) -> bool:
+    """Names and texts."""
+    return isinstance(value, dict) and all(isinstance(one, str) for one in value.values())
+
+
 def is_number(value: Json) -> bool:
     """A whole number, negative ones included; true and false are none."""
     return isinstance(value, int) and not isinstance(value, bool)

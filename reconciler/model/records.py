@@ -12,6 +12,7 @@ from reconciler.model.entries import (
     FORMAT,
     Fits,
     Unusable,
+    are_labels,
     are_texts,
     escaped,
     is_config,
@@ -56,6 +57,8 @@ class Owned:
     """Paths the file left unmanaged then: never drift."""
     protected: bool = False
     """It was applied with `protect: true`."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """What the file's `labels` said then: policies and `--only` judge by them what the files no longer declare."""
     knows: str = ""
     """The newest minor of nats-server that the writing tool knew; a field of a later one is not in this record."""
     start: Config = field(default_factory=dict)
@@ -95,7 +98,11 @@ def managed(desired: Resource) -> tuple[Config, Config]:
 
 def is_stale(owned: Owned, desired: Resource, infos: Mapping[str, FieldInfo]) -> bool:
     """Does the record say otherwise than what is wanted now? What its writer could not know of says nothing."""
-    if owned.protected != desired.terms.protect or set(owned.left) != set(desired.terms.unmanaged):
+    if (
+        owned.protected != desired.terms.protect
+        or owned.labels != desired.terms.labels
+        or set(owned.left) != set(desired.terms.unmanaged)
+    ):
         return True
     if owned.applied == desired.config and not (owned.left or "metadata" in desired.config):
         return False  # nearly always, and thousands of times in a plan
@@ -120,6 +127,7 @@ def encode_owned(owned: Owned) -> dict[str, Json]:
         "expected": owned.expected,
         "left": list(owned.left),
         "protected": owned.protected,
+        "labels": dict(owned.labels),
         "knows": owned.knows,
         "start": owned.start,
         "seen": owned.seen,
@@ -129,7 +137,7 @@ def encode_owned(owned: Owned) -> dict[str, Json]:
 
 _SHAPES: Mapping[str, Fits] = {
     "source": is_text, "git_revision": is_text, "fields": is_config, "filled": is_config, "expected": is_mapping, "left": are_texts,
-    "protected": is_flag, "knows": is_version, "start": is_start, "seen": is_mapping,
+    "protected": is_flag, "labels": are_labels, "knows": is_version, "start": is_start, "seen": is_mapping,
 }  # fmt: skip
 
 

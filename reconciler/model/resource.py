@@ -12,7 +12,8 @@ from datetime import date
 from functools import cache, lru_cache
 from typing import Annotated, Any, NamedTuple, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema, field_validator
+from pydantic_core import PydanticCustomError
 
 from reconciler.model.diagnostic import SourceSpan
 from reconciler.model.units import BYTES_PATTERN, number_or, parse_bytes, parse_count
@@ -93,18 +94,23 @@ def _bounds(said: Any) -> Any:
     return {name: parse_bytes(most) if name == "bytes" else parse_count(most) for name, most in said.items()}
 
 
+OF_A_RULE = 2
+"""How many letters the codes of reconciler's own rules begin with; those of policies begin with more."""
+
+
 class Consent(Spec):
     """Permission for one harmful change, written where a reviewer sees it."""
 
-    code: str = Field(pattern=r"^[A-Z]{2}\d{3}$")
-    """The rule that this consents to, for example `ST101`."""
+    code: str = Field(pattern=r"^[A-Z]{2,12}\d{3}$")
+    """The rule that this consents to, for example `ST101`; or the policy that this waives, for example `ACME101`."""
     to: Json = None
     """The value that this consents to, so that an old consent never covers a new change. Left out: none, for rules
     about something else than a value."""
     reason: str = Field(min_length=1)
     """Why this is right, in words that a reviewer can judge."""
-    until: date | None = None
-    """The last day on which this consent counts, in UTC by the clock of the server. Left out: it never ends."""
+    until: date | None = Field(default=None, validate_default=True)
+    """The last day on which this consent counts, in UTC by the clock of the server. A waiver of a policy must have one.
+    Left out: it never ends."""
     upto: Annotated[
         dict[str, int],
         BeforeValidator(_bounds),
@@ -113,6 +119,16 @@ class Consent(Spec):
     """How much may be lost at most, for example `{messages: 1_000, bytes: 20GiB}`. Left out: twice what the plan
     says."""
 
+    @field_validator("until")
+    @classmethod
+    def _a_waiver_ends(cls, until: date | None, info: ValidationInfo) -> date | None:
+        if until is None and len(str(info.data.get("code", "")).rstrip("0123456789")) > OF_A_RULE:
+            raise PydanticCustomError(
+                "wrong_value", "a waiver of policy {code} has no end; write the last day on which it counts, for example "
+                "`until: {year}-12-31`", {"code": info.data["code"], "year": date.today().year},
+            )  # fmt: skip
+        return until
+
 
 class Terms(Spec):
     """What every resource may say about itself that is ours alone and never sent to a server."""
@@ -120,7 +136,8 @@ class Terms(Spec):
     protect: bool = False
     """Never delete or replace this, whatever consent says. Never sent to a server."""
     labels: dict[str, str] = Field(default_factory=dict)
-    """Key-value pairs to select by, to consent by, and to report by. Never sent to a server. Left out: none."""
+    """Key-value pairs to select by, to consent by, and to report by. Never
+    sent to a server with the object; its record in the ledger keeps them. Left out: none."""
     unmanaged: tuple[str, ...] = ()
     """Paths of fields to leave as found: not compared, not remembered, not sent to a server."""
     allow: tuple[Consent, ...] = ()

@@ -71,7 +71,7 @@ def computed(key: str, after: str = "", default: Any = NEVER) -> Callable[[F], F
 
 Count = Annotated[int, Like(minimum=0)]
 Position = Annotated[int, Like(minimum=1)]
-Code = Annotated[str, Like(pattern="^[A-Z]{2}[0-9]{3}$")]
+Code = Annotated[str, Like(pattern="^[A-Z]{2,12}[0-9]{3}$")]
 AddressText = Annotated[str, Like(pattern="^[a-z_]+(/[^/]+)+$")]
 """An `Address` as text."""
 VersionText = Annotated[str, Like(pattern=r"^\d+\.\d+\.\d+$")]

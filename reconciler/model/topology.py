@@ -9,6 +9,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from reconciler.model.policy import PlacedPolicy
 from reconciler.model.resource import Address, Consent, Declared, Spec, Where, nowhere, text_like
 from reconciler.model.selection import selects
 from reconciler.model.shape import INLINE, UNWRITTEN, Name, Position
@@ -212,6 +213,8 @@ class Topology:
     guards: tuple[Guarded, ...] = ()
     allow: tuple[Allowed, ...] = ()
     ignore_drift: tuple[IgnoreRule, ...] = ()
+    policies: tuple[PlacedPolicy, ...] = ()
+    """House rules, from these files and from those that they name."""
     where: Where = nowhere
     """Places of top-level paths such as `expect.min_server`."""
     files: tuple[str, ...] = ()

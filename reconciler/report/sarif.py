@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from reconciler.model.diagnostic import Severity, SourceSpan
+from reconciler.model.policy import is_policy
 from reconciler.model.site import rule_page
 from reconciler.report.codec.json import json_text
 from reconciler.report.document.document import Document, ReportedFinding, findings
@@ -64,12 +65,13 @@ def _run(document: Document, found: Sequence[ReportedFinding]) -> Data:
 def _rule(one: ReportedFinding, document: Document) -> Data:
     page = document.explain(one.code) or sentence(one.name.replace("-", " "))
     paragraphs = [" ".join(paragraph.split()) for paragraph in page.split("\n\n")]
+    where = {} if is_policy(one.code) else {"helpUri": rule_page(one.code)}
     return {
         "id": one.code,
         "name": _pascal(one.name),
         "shortDescription": {"text": _cut(paragraphs[0])},
         "fullDescription": {"text": paragraphs[0]},
-        "helpUri": rule_page(one.code),
+        **where,
         "help": {"text": page, "markdown": page},
         "defaultConfiguration": {"level": _LEVELS[one.severity]},
         "properties": {"tags": ["nats", "jetstream", one.name], "precision": "very-high"},

@@ -69,8 +69,8 @@ FILES = {
         "",
     ),
     "something": (
-        "colour: red\nsize: 3\nprice: 5\nweight: 7\n",
-        "this is a file with `colour`, `size` and `price` and others, not a topology",
+        "colour: red\nsize: 3\nheight: 5\nweight: 7\n",
+        "this is a file with `colour`, `size` and `height` and others, not a topology",
         "",
     ),
 }  # fmt: skip

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from reconciler.changes.kind import Registry
 from reconciler.documents.find.discover import Discovered, Home, discover, stray
+from reconciler.documents.find.policies import with_policies
 from reconciler.documents.read.complain import complain
 from reconciler.documents.read.files import DISK, Tree
 from reconciler.documents.read.load import Loaded, load
@@ -23,7 +24,7 @@ SHOWN = 20
 
 def load_each(paths: Sequence[Path], registry: Registry, tree: Tree = DISK) -> Loaded:
     """Load what the files declare; for several topologies, the files of each."""
-    whole = load(paths, registry, tree)
+    whole = _load(paths, registry, tree)
     if not (len(whole.names) > 1 or _repeats(whole)):
         return whole
     found = discover(paths, tree, registry)
@@ -33,6 +34,10 @@ def load_each(paths: Sequence[Path], registry: Registry, tree: Tree = DISK) -> L
     lost = tuple(_lost(found, paths, tree))
     told = _several(each)
     return replace(whole, topology=None, diagnostics=lost or (told,), name="", each=() if lost else tuple(each))
+
+
+def _load(paths: Sequence[Path], registry: Registry, tree: Tree) -> Loaded:
+    return with_policies(load(paths, registry, tree), registry, tree)
 
 
 def _repeats(loaded: Loaded) -> bool:
@@ -54,7 +59,7 @@ def _read(home: Home, files: Sequence[Path], registry: Registry, tree: Tree) -> 
     """Name a topology by its folder where the folder holds nothing else."""
     inside, problems = tree.find([home.folder])
     short = (home.folder,) if not problems and set(inside) == set(files) else tuple(files)
-    loaded = load(files, registry, tree)
+    loaded = _load(files, registry, tree)
     return replace(loaded, name=loaded.name or home.name, paths=short)
 
 

@@ -18,6 +18,7 @@ from reconciler.documents.read.plain import NodeProblem, Plain
 from reconciler.documents.read.shape import Shape, shape_of_spec
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.entries import LONGEST, is_topology
+from reconciler.model.policy import PlacedPolicy, PlacedSource, Policy, PolicySource
 from reconciler.model.resource import Address, Json, Spec
 from reconciler.model.topology import (
     ADDRESS,
@@ -40,8 +41,8 @@ from reconciler.model.units import WRITTEN
 
 FORMAT = 1
 KEYS: tuple[str, ...] = (
-    "reconciler", "topology", "include", "parameters", "environments", "environment", "expect", "allow", "guards", "moved", "removed",
-    "forget", "ignore_drift",
+    "reconciler", "topology", "include", "parameters", "environments", "environment", "expect", "policies", "allow", "guards", "moved",
+    "removed", "forget", "ignore_drift",
 )  # fmt: skip
 
 LISTS = ("allow", "guards", "moved", "removed", "forget", "ignore_drift")
@@ -77,6 +78,7 @@ class Header:
     guards: list[Guarded] = field(default_factory=list)
     allowed: list[Allowed] = field(default_factory=list)
     ignored: list[IgnoreRule] = field(default_factory=list)
+    policies: list[PlacedPolicy | PlacedSource] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -225,6 +227,13 @@ class Header:
             IgnoreRule(address=said.address, path=said.path, reason=said.reason, until=said.until, where=where)
         )
 
+    def _policy(self, item: Node, path: str) -> None:
+        if isinstance(item, Mapping) and "from" in item.entries:
+            if (source := self._spec(None, item, PolicySource, path)) is not None:
+                self.policies.append(PlacedSource(source=source, where=Place(first_of(item), item)))
+        elif (policy := self._spec(None, item, Policy, path)) is not None:
+            self.policies.append(PlacedPolicy(policy=policy, where=Place(first_of(item), item)))
+
     def _address(self, node: Node, path: str, text: str) -> Address | None:
         complaint = None
         try:
@@ -265,7 +274,7 @@ class Header:
 
 _ITEMS = {
     "removed": Header._removal, "forget": Header._forgotten, "moved": Header._move, "guards": Header._guard,
-    "allow": Header._allowance, "ignore_drift": Header._ignored,
+    "allow": Header._allowance, "ignore_drift": Header._ignored, "policies": Header._policy,
 }  # fmt: skip
 """Reads one item of a list, by its key."""
 

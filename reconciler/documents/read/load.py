@@ -26,6 +26,7 @@ from reconciler.documents.read.resources import Collector, NamedSection
 from reconciler.documents.read.tree import read_tree
 from reconciler.documents.read.values import MENTIONED, Filled, Given, Mask, unmasked
 from reconciler.model.diagnostic import Diagnostic, SourceSpan, ordered
+from reconciler.model.policy import PlacedPolicy, PlacedSource
 from reconciler.model.resource import Address, Where
 from reconciler.model.selection import likely
 from reconciler.model.topology import TOPOLOGY, Topology
@@ -57,6 +58,8 @@ class Loaded:
     """What the files say, with values in place and overlays over it."""
     origins: Table[tuple[str, int, int], str] = field(default_factory=dict, repr=False)
     """Where values are from, by their place."""
+    policies_from: tuple[PlacedSource, ...] = ()
+    """Where more policies are, which nobody has read yet."""
 
 
 def load(paths: Sequence[Path], registry: Registry, tree: Tree = DISK) -> Loaded:
@@ -253,6 +256,7 @@ class _Loading:
             removed=tuple(self.header.removed), forget=tuple(self.header.forget),
             moved=tuple(self.header.moved), guards=tuple(self.header.guards),
             allow=tuple(self.header.allowed), ignore_drift=tuple(self.header.ignored),
+            policies=tuple(one for one in self.header.policies if isinstance(one, PlacedPolicy)),
             where=_TopLevel(roots), files=tuple(root.first.file for root in self.roots),
             environment=self.tree.environment or "", leads_to=self.leads_to,
         )  # fmt: skip
@@ -260,7 +264,10 @@ class _Loading:
         if any(problem.is_error for problem in said):
             return Loaded(topology=None, readable=topology, diagnostics=said, name=topology.name or self.name)
         tops, origins = tuple(self.tops), self.filling.notes
-        return Loaded(topology=topology, diagnostics=said, name=topology.name, tops=tops, origins=origins)
+        named = tuple(one for one in self.header.policies if isinstance(one, PlacedSource))
+        return Loaded(
+            topology=topology, diagnostics=said, name=topology.name, tops=tops, origins=origins, policies_from=named
+        )
 
     def _contradictions(self) -> Iterator[Diagnostic]:
         """An address is either declared, or removed, or forgotten, and only once. An `external` object may be forgotten

@@ -21,6 +21,7 @@ from reconciler.documents.schema.docstrings import described_fields, said
 from reconciler.documents.schema.mentions import with_mentions
 from reconciler.documents.schema.polish import polished
 from reconciler.model.fields import FieldInfo
+from reconciler.model.policy import Policy, PolicySource
 from reconciler.model.resource import Spec, model_in
 from reconciler.model.topology import Allowance, Expect, Guard, Ignored, Move, Removal
 
@@ -44,6 +45,8 @@ these environments alone. Left out: the file is for all of them."""
 _FOR_EACH = """Names, or a mapping of names to what is said of each: this entry stands for one of each, with `${each.key}` and
 `${each.value}` in its name and values. Left out: it stands for itself alone."""
 _EXPECT = """Where this topology belongs: plan and apply refuse to work anywhere else. Left out: any account will do."""
+_POLICIES = """House rules in CEL, or where they are: they forbid resources and changes, and never permit what is refused anyway.
+Left out: none but the rules of reconciler itself."""
 _ALLOW = """Consent to a harmful change of many resources at once: by rule, by value, and by address or label.
 Left out: no consent but that beside the resources."""
 _GUARDS = """How many resources of a kind one apply may delete or replace, where that is more than usual.
@@ -69,6 +72,8 @@ def topology_schema(registry: Registry) -> Schema:
         Expect,
         Parameter,
         Environment,
+        Policy,
+        PolicySource,
         *LISTED,
         *(kind.spec for kind in registry.kinds),
     ]
@@ -88,6 +93,7 @@ def topology_schema(registry: Registry) -> Schema:
         "environments": _key(_ENVIRONMENTS, _named(_ref("Environment"))),
         "environment": _key(_ENVIRONMENT, {"type": ["string", "array"], "items": {"type": "string"}}),
         "expect": _key(_EXPECT, _ref("Expect")),
+        "policies": _key(_POLICIES, _list({"type": "object", "oneOf": [_ref("Policy"), _ref("PolicySource")]})),
         **_sections(None, registry),
         "allow": _key(_ALLOW, _list(_ref("Allowance"))),
         "guards": _key(_GUARDS, _list(_ref("Guard"))),

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
+from reconciler.changes.consent import given, reaching
+from reconciler.changes.diff import Change
 from reconciler.changes.kind import Registry
 from reconciler.changes.verdict import Outcome, Verdict
+from reconciler.changes.view import View
 from reconciler.documents.read.files import DISK, Tree
 from reconciler.documents.read.load import Loaded
 from reconciler.documents.read.values import Filled
@@ -18,6 +22,8 @@ from reconciler.journeys.plan.files import in_environments, load, told_once
 from reconciler.kinds import REGISTRY
 from reconciler.memory.remembered import Memory
 from reconciler.model.diagnostic import Diagnostic, ordered
+from reconciler.model.policy import is_policy
+from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Scope, Snapshot, Target
 from reconciler.model.wire.version import SUPPORTED, Version
@@ -133,9 +139,18 @@ def _verdicts(
     ours = set(_streams(topology, registry))
     theirs = {stream for other in beside for stream in _streams(other, registry)} - ours
     unknown = {Scope.stream(stream): "another topology declares it" for stream in theirs}
-    view = compare(topology, Snapshot(target=nowhere(topology, version), unknown=unknown), Memory(), registry)
-    for verdicts in judged_all(view, registry, needing=needing).values():
-        yield from verdicts
+    snapshot = Snapshot(target=nowhere(topology, version), unknown=unknown)
+    view = compare(topology, snapshot, Memory(), registry, RunOptions(today=datetime.now(UTC).date()))
+    for address, verdicts in judged_all(view, registry, needing=needing).items():
+        yield from (one for one in verdicts if not _is_waived(one, view.changes[address], view))
+
+
+def _is_waived(verdict: Verdict, change: Change, view: View) -> bool:
+    """Of the rules, only policies are waived by the files alone; others depend on what is live."""
+    if not is_policy(verdict.code):
+        return False
+    waivers = (*change.terms.allow, *reaching(change.address, change.terms.labels, view.allow))
+    return given(verdict, waivers, view.today, type(change.terms)) is not None
 
 
 def _streams(topology: Topology, registry: Registry) -> Iterator[str]:

@@ -145,7 +145,10 @@ def _as_far_as_known(change: PlannedChange, watched: Watched, today: date) -> Pl
     left = [code for code, addresses in sorted(watched.left.items()) if address in addresses]
     silent = [code for code in left if RULES[code].needs & ABOUT_IT]
     more = [*map(_not_judged, silent), *_consents(watched.calm, address, silent, today)]
-    verdicts = tuple(watched.told(verdict, RULES[verdict.code].doc) for verdict in change.verdicts)
+    verdicts = tuple(
+        watched.told(verdict, RULES[verdict.code].doc) if verdict.code in RULES else verdict
+        for verdict in change.verdicts
+    )
     return replace(change, consequences=(*known, *more), verdicts=verdicts)
 
 

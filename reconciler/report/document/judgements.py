@@ -13,6 +13,7 @@ from reconciler.changes.diff import Action, Consequence
 from reconciler.changes.plan import PlannedChange
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.model.fields import FieldInfo
+from reconciler.model.policy import is_policy
 from reconciler.model.selection import together
 from reconciler.report.document.partitions import partition_lines
 from reconciler.report.words.paper import Paper, Role
@@ -23,6 +24,7 @@ _WORDS = {
     Outcome.WARNS: "warning", Outcome.NEEDS_CONSENT: "needs consent",
     Outcome.REPLACES: "replaces it, needs consent", Outcome.REFUSED: "refused",
 }  # fmt: skip
+_OF_POLICIES = _WORDS | {Outcome.NEEDS_CONSENT: "forbidden unless waived"}
 _ROLES: dict[Outcome, Role] = {
     Outcome.WARNS: "update", Outcome.NEEDS_CONSENT: "consent", Outcome.REPLACES: "consent", Outcome.REFUSED: "refused",
 }  # fmt: skip
@@ -66,6 +68,8 @@ def _headed(verdict: Verdict, message: str, paper: Paper, indent: int) -> list[s
 
 def standing(verdict: Verdict) -> str:
     """Say what a verdict means for the change: `refused`, `needs consent`, `consented` …"""
+    if is_policy(verdict.code):
+        return "waived" if verdict.consented is not None else _OF_POLICIES[verdict.outcome]
     return "consented" if verdict.consented is not None else _WORDS[verdict.outcome]
 
 
@@ -73,8 +77,8 @@ def verdict_head(verdict: Verdict) -> str:
     """Return `ST101 storage-change, refused.`, or `consented` and the reason that somebody gave."""
     if verdict.consented is not None:
         reason = visible(verdict.consented).rstrip(".")
-        return f"{verdict.code} {verdict.name}, consented ({reason})."
-    return f"{verdict.code} {verdict.name}, {_WORDS[verdict.outcome]}."
+        return f"{verdict.code} {verdict.name}, {standing(verdict)} ({reason})."
+    return f"{verdict.code} {verdict.name}, {standing(verdict)}."
 
 
 def instead(fix: str) -> list[str]:

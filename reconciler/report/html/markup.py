@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 
+from reconciler.model.policy import is_policy
 from reconciler.model.site import rule_page
 from reconciler.report.markdown.gfm import shortened
 from reconciler.report.words.visible import visible
@@ -50,7 +51,9 @@ def prose(text: str) -> Markup:
 
 
 def page_link(code: str) -> Markup:
-    """Return a code as a link to its page, which the browser loads only when a reader follows it."""
+    """Return a code as a link to its page, which the browser loads only when a reader follows it. Policies have none."""
+    if is_policy(code):
+        return element("code", code)
     return element("a", code, href=rule_page(code), rel="noopener")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import re
 
+from reconciler.model.policy import is_policy
 from reconciler.model.site import rule_page
 from reconciler.report.words.visible import visible
 
@@ -79,8 +80,8 @@ def _names(pieces: list[str]) -> str:
 
 
 def page_link(code: str) -> str:
-    """Return a code as a link to its page."""
-    return f"[{code}]({rule_page(code)})"
+    """Return a code as a link to its page. Policies have none."""
+    return f"`{code}`" if is_policy(code) else f"[{code}]({rule_page(code)})"
 
 
 def fenced(lines: list[str], language: str = "") -> list[str]:

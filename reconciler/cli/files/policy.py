@@ -1,0 +1,65 @@
+"""`reconciler policy`: judges the cases beside policies, and lists what their conditions may mention."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from reconciler.cli.shared import common, exits
+from reconciler.cli.shared.option_groups import takes
+from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, document, reports
+from reconciler.cli.shared.screen import doing, paper, say
+from reconciler.journeys.policies import Tested, names, tested
+from reconciler.kinds import REGISTRY
+from reconciler.model.spelling import meant
+from reconciler.report.words.values import counted
+
+app = common.app(no_args_is_help=True)
+
+
+@app.callback()
+def policy() -> None:
+    """Test policies, which are house rules in CEL, and show what their conditions may mention."""
+
+
+@app.command()
+@takes(reports)
+def test(
+    paths: common.AnyPaths,
+    reports: Reports,
+    format_: ChosenFormat = ReportFormat.TEXT,
+    no_color: common.NoColor = False,
+) -> int:
+    """Judge the cases that stand beside policies. Each says whether the policy forbids it."""
+    with doing("judging cases …"):
+        found = tested(paths)
+    is_fine = not any(one.is_error for one in found.diagnostics)
+    reports.say(
+        format_,
+        document(
+            command="policy test", topology="", diagnostics=found.diagnostics, summary=_fine(found) if is_fine else "",
+            paper=paper(no_color=no_color), named=tuple(map(str, paths)),
+        ),
+    )  # fmt: skip
+    return exits.FINE if is_fine else exits.FAILED
+
+
+def _fine(found: Tested) -> str:
+    policies = "1 policy" if found.policies == 1 else f"{found.policies:_} policies"
+    return f"{policies}, {counted(found.cases, 'case')}: all answered as written\n"
+
+
+@app.command()
+def fields(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="A kind of resource, for example stream.")],
+) -> int:
+    """List what a condition about this kind of resource may mention, each with its type in CEL."""
+    if kind not in REGISTRY.by_name:
+        near = meant(kind, REGISTRY.by_name)
+        hint = f"did you mean {near}?" if near else f"write one of {', '.join(REGISTRY.by_name)}"
+        raise typer.BadParameter(f"`{kind}` is no kind; {hint}")
+    found = names(kind)
+    width = max(map(len, found))
+    say("".join(f"{name:{width}}  {type_}\n" for name, type_ in found.items()))
+    return exits.FINE

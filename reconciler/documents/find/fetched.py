@@ -1,0 +1,74 @@
+"""Fetches a repository at one commit into a cache, once: a commit never says anything else afterwards."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+from reconciler.documents.find.git_tree import GitTree
+from reconciler.documents.read.complain import complain
+from reconciler.model.diagnostic import CannotContinue, Diagnostic
+from reconciler.model.waits import waiting
+
+PATIENCE = 120.0
+"""Seconds for a repository to be fetched."""
+
+
+def fetched(repository: str, revision: str) -> GitTree:
+    """Return the tree of this commit. Raises CannotContinue where it cannot be fetched."""
+    cache = _cache() / hashlib.sha256(repository.encode()).hexdigest()[:24]
+    if not _has(cache, revision):
+        _fetch(repository, revision, cache)
+    return GitTree.at(revision, cache)
+
+
+def _cache() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "reconciler" / "policies"
+
+
+def _has(cache: Path, revision: str) -> bool:
+    return (cache / ".git").is_dir() and _git(cache, "cat-file", "-e", f"{revision}^{{tree}}").returncode == 0
+
+
+def _fetch(repository: str, revision: str, cache: Path) -> None:
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cache, prefix=".home-"):  # which shows that it can be written
+            begun = _git(cache, "init", "--quiet")
+    except OSError as error:
+        raise CannotContinue(
+            _problem(f"the cache {cache} cannot be written: {(error.strerror or '').lower()}")
+        ) from None
+    # The commit itself, without history; a server that gives no single commits gives everything.
+    for what in (("--depth=1", "--", repository, revision), ("--", repository, "+refs/heads/*:refs/policies/*")):
+        begun = _git(cache, "-c", "protocol.ext.allow=never", "fetch", "--quiet", "--no-tags", *what)
+        if begun.returncode == 0 and _has(cache, revision):
+            return
+    said = begun.stderr.decode(errors="replace").strip().removeprefix("fatal: ").splitlines()[:1]
+    why = "".join(said) if begun.returncode else f"it has no commit {revision}"
+    raise CannotContinue(_problem(f"policies of {repository} cannot be fetched: {why}"))
+
+
+def _git(folder: Path, *command: str) -> subprocess.CompletedProcess[bytes]:
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_DIR")}
+    environment |= {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    try:
+        with waiting(f"for git {command[0]}", PATIENCE):
+            return subprocess.run(
+                ["git", "-C", str(folder), *command], capture_output=True, check=False, env=environment,
+                timeout=PATIENCE, stdin=subprocess.DEVNULL,
+            )  # fmt: skip
+    except FileNotFoundError:
+        raise CannotContinue(_problem("`git` fetches policies, but is not installed")) from None
+    except subprocess.TimeoutExpired:
+        raise CannotContinue(_problem(f"git did not answer within {PATIENCE:g} s")) from None
+
+
+def _problem(message: str) -> Diagnostic:
+    return complain(
+        "XX528", "policy", message, None, fix="check the address and the commit, and that git may read it here"
+    )

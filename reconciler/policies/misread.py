@@ -1,0 +1,105 @@
+"""Says in plain words why a condition is not CEL, and where in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import NamedTuple
+
+from reconciler.model.spelling import meant
+
+_ERROR = re.compile(r"ERROR: <input>:(-?\d+):(-?\d+): (.*)")
+_UNDECLARED = re.compile(r"undeclared reference to '([\w.]+)'")
+_OVERLOAD = re.compile(r"found no matching overload for '(\S+)' applied to '(.*?)'(?= |$)")
+_UNEXPECTED = re.compile(r"(?:mismatched|extraneous) input '(.*?)' expecting|no viable alternative at input '(.*?)'$")
+_DEEP = re.compile(r"recursion (?:limit|depth)", re.IGNORECASE)
+SHOWN = 40
+"""How many characters of a condition a message shows."""
+_WORDS = {
+    "int": "a number", "uint": "a number", "double": "a number", "string": "a text", "bool": "true or false", "dyn": "anything",
+    "google.protobuf.duration": "a duration", "duration": "a duration", "null": "null", "null_type": "null",
+    "google.protobuf.timestamp": "a time", "timestamp": "a time", "bytes": "bytes",
+}  # fmt: skip
+
+
+class Misread(NamedTuple):
+    """Why a condition cannot be compiled."""
+
+    message: str
+    line: int = 0
+    """Inside the condition, from 1; 0: nowhere in particular."""
+    column: int = 0
+
+    def placed(self, condition: str) -> str:
+        """The message, with the place in the condition and what stands there."""
+        lines = condition.splitlines() or [""]
+        if not 0 < self.line <= len(lines):
+            return self.message
+        rest = lines[self.line - 1][self.column - 1 :].strip()
+        where = f"line {self.line}, column {self.column}" if len(lines) > 1 else f"column {self.column}"
+        shown = f": `{rest[:SHOWN]}{'…' if len(rest) > SHOWN else ''}`" if rest else ""
+        return f"{self.message}; {where} of the condition{shown}"
+
+
+def worded(type_: str) -> str:
+    """A type of CEL in words."""
+    plain = type_.lower()
+    if plain.startswith(("list", "map")):
+        return "a list" if plain.startswith("list") else "a mapping"
+    return _WORDS.get(plain, type_)
+
+
+def misread(said: str, known: Collection[str], condition: str) -> Misread:
+    """What the library says of a condition, in words."""
+    found = _ERROR.search(said)
+    if _DEEP.search(said) or found is None:
+        plain = said.partition(" [")[0].partition(": ")[2] or said
+        return Misread(
+            "it nests too deep; divide it into several policies" if _DEEP.search(said) else plain.splitlines()[0]
+        )
+    line, column, message = int(found[1]), int(found[2]), found[3].removesuffix(" (in container '')")
+    if name := _UNDECLARED.search(message):
+        return _undeclared(name[1], known, condition, line, column)
+    if overload := _OVERLOAD.search(message):
+        return Misread(_unfit(overload[1], overload[2]), line, column)
+    if unexpected := _UNEXPECTED.search(message):
+        what = unexpected[1] or unexpected[2]
+        return Misread("it ends too early" if what == "<EOF>" else f"`{what}` cannot stand there", line, column)
+    return Misread(message.removeprefix("Syntax error: "), line, column)
+
+
+def _undeclared(name: str, known: Collection[str], condition: str, line: int, column: int) -> Misread:
+    """The library points at a dot, and names as much as it looked at; a reader wants the whole name."""
+    lines = condition.splitlines()
+    text = lines[line - 1] if 0 < line <= len(lines) else ""
+    around = next((one for one in re.finditer(r"[A-Za-z_][\w.]*", text) if one.start() < column <= one.end()), None)
+    whole = around[0] if around and around[0].startswith(name) else name
+    start = around.start() + 1 if around else column
+    is_called = text[column - 1 : column] == "(" or (around and text[around.end() : around.end() + 1] == "(")
+    if is_called and "." not in name and not whole.startswith(f"{name}."):
+        return Misread(f"there is no function `{name}`", line, start)
+    if around and whole == around[0] and text[around.end() : around.end() + 1] == "(":
+        whole = whole.rpartition(".")[0]  # the rest is a function that is asked of it
+    of_resource = f"resource.{whole.partition('.')[2]}"
+    near = of_resource if whole.startswith("stream.") and of_resource in known else _near(whole, known)
+    return Misread(f"there is no `{whole}`" + (f"; did you mean `{near}`?" if near else ""), line, start)
+
+
+def _near(whole: str, known: Collection[str]) -> str | None:
+    """What was probably meant: of names with the same beginning, which alone says nothing."""
+    beginning, _, rest = whole.partition(".")
+    same = {name.partition(".")[2]: name for name in known if name.startswith(f"{beginning}.")}
+    if not same:
+        return meant(whole, known)
+    near = meant(rest, same) if rest else None
+    return same[near] if near else None
+
+
+def _unfit(function: str, types: str) -> str:
+    taken = [
+        worded(one)
+        for one in re.findall(r"[\w.]+(?:\([^()]*\))?", types.strip("()") if "(" not in types[1:] else types[1:-1])
+    ]
+    name = function.strip("_").replace("_", " ").strip() or function
+    hint = "; write a duration as duration('36h')" if "a duration" in taken and len({*taken}) > 1 else ""
+    return f"`{name}` does not take {' and '.join(taken)}{hint}"

@@ -1,0 +1,215 @@
+"""What a condition may mention, by name and type: the fields of a resource, of its stream, and of what was live before.
+
+Every name always has a value. A field that is not set has the value that the server uses; where there is none, it is the
+empty text, 0, `false`, or an empty list. So no condition fails for want of a field, and a slip in a name is found when the
+condition is compiled.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date, timedelta
+from functools import lru_cache
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from reconciler.changes.consent import reaching
+from reconciler.changes.diff import Change
+from reconciler.changes.kind import Kind, Registry
+from reconciler.changes.view import View
+from reconciler.model.fields import FieldInfo
+from reconciler.model.resource import Address, Json, Resource
+
+DURATION, DURATIONS, NUMBER, FLAG, TEXT, TEXTS, ITEMS, TABLE, ANYTHING = (
+    "duration", "list(duration)", "int", "bool", "string", "list(string)", "list(dyn)", "map(string, string)", "dyn",
+)  # fmt: skip
+"""Types of CEL, as its documentation spells them."""
+_OF_UNIT: Mapping[str, tuple[str, Any]] = {
+    "duration": (DURATION, 0), "durations": (DURATIONS, []), "bytes": (NUMBER, 0), "count": (NUMBER, 0), "flag": (FLAG, False),
+    "text": (TEXT, ""), "time": (TEXT, ""), "list": (TEXTS, []), "mapping": (TABLE, {}),
+}  # fmt: skip
+"""By unit, the type, and what stands for nothing."""
+MOST = (1 << 63) - 1
+"""The highest number of CEL; sequences of streams are counted twice as far."""
+_CHAIN = re.compile(
+    r"""[rRbB]{0,2}("{3}|'{3}).*?\1|[rRbB]{0,2}"(?:\\.|[^"\\])*"|[rRbB]{0,2}'(?:\\.|[^'\\])*'|//[^\n]*"""
+    r"""|(?<![.\w])(?P<chain>[A-Za-z_]\w*(?:\s*\.\s*[A-Za-z_]\w*)+)""",
+    re.DOTALL,
+)
+
+
+class Subject(NamedTuple):
+    """What is judged."""
+
+    change: Change
+    resource: Resource
+    """What it will be; of what is deleted or given up, what it is."""
+    before: Resource
+    stream: Resource
+    view: View
+    today: date
+
+
+class Variable(NamedTuple):
+    """One name that conditions may mention."""
+
+    type: str
+    read: Callable[[Subject], Any]
+    needs: frozenset[str] = frozenset()
+    """What must be known for it, as rules say it."""
+
+
+LIVE, NEIGHBOURS = frozenset({"live"}), frozenset({"neighbours"})
+
+
+def variables(kind: Kind, registry: Registry) -> Mapping[str, Variable]:
+    """Everything that a condition about a kind may mention."""
+    found = {
+        "environment.name": Variable(TEXT, lambda one: one.view.environment),
+        "topology.name": Variable(TEXT, lambda one: one.view.topology),
+        "today": Variable(TEXT, lambda one: one.today.isoformat()),
+        "change.action": Variable(TEXT, lambda one: one.change.action.value, LIVE),
+        "change.fields": Variable(TEXTS, lambda one: list(dict.fromkeys(f.top for f in one.change.fields)), LIVE),
+        "resource.kind": Variable(TEXT, lambda one: one.change.address.kind),
+        "resource.address": Variable(TEXT, lambda one: str(one.change.address)),
+        "resource.name": Variable(TEXT, lambda one: one.change.address.name),
+        "resource.labels": Variable(TABLE, _labels),
+        "resource.protect": Variable(FLAG, lambda one: one.resource.terms.protect),
+        "resource.allow": Variable(ITEMS, _consents),
+    }
+    found |= dict(_fields("resource", kind.fields, attrgetter("resource"), frozenset()))
+    found |= dict(_fields("before", kind.fields, attrgetter("before"), LIVE))
+    if kind.place.within:
+        found["stream.name"] = Variable(TEXT, lambda one: one.change.address.stream)
+        found |= dict(_fields("stream", registry[kind.place.within].fields, attrgetter("stream"), NEIGHBOURS))
+    return found
+
+
+def mentioned(condition: str, known: Mapping[str, Variable]) -> dict[str, Variable]:
+    """The variables that a condition mentions. A key of labels or metadata is one of its own, and empty where it is absent,
+    unless the condition asks with `has(…)` whether it is there."""
+    found = {name: known[name] for name in known if "." not in name and re.search(rf"\b{name}\b", condition)}
+    asked = set(_asked(condition))
+    for match in _CHAIN.finditer(condition):
+        parts = re.split(r"\s*\.\s*", match["chain"] or "")
+        names = [".".join(parts[:length]) for length in range(len(parts), 1, -1)]
+        name = next((one for one in names if one in known), None)
+        if name is None:
+            continue
+        found[name] = known[name]
+        rest = parts[name.count(".") + 1 :]
+        if known[name].type == TABLE and rest and f"{name}.{rest[0]}" not in asked and not _is_called(condition, match):
+            found[f"{name}.{rest[0]}"] = _entry(known[name], rest[0])
+    return found
+
+
+def asked_for(condition: str, known: Mapping[str, Variable]) -> str:
+    """A field of which the condition asks with `has(…)` whether it is there; empty if it asks of none."""
+    return next((name for name in _asked(condition) if name in known), "")
+
+
+def _asked(condition: str) -> Iterator[str]:
+    for match in _CHAIN.finditer(condition):
+        if match["chain"] and re.search(r"\bhas\s*\(\s*$", condition[: match.start()]):
+            yield re.sub(r"\s", "", match["chain"])
+
+
+def _is_called(condition: str, match: re.Match[str]) -> bool:
+    """`resource.labels.size()`: what follows is a function, and no key."""
+    parts = match["chain"].count(".")
+    return parts == 2 and condition[match.end() :].lstrip().startswith("(")
+
+
+def _entry(table: Variable, key: str) -> Variable:
+    return Variable(TEXT, lambda one: table.read(one).get(key, ""), table.needs)
+
+
+def _labels(one: Subject) -> Mapping[str, str]:
+    if one.change.desired:
+        return one.change.desired.terms.labels
+    return one.change.owned.labels if one.change.owned else {}
+
+
+def _consents(one: Subject) -> list[dict[str, Json]]:
+    """Every consent to this resource, with empty texts where it says nothing."""
+    change = one.change
+    if not change.terms.allow and not one.view.allow:
+        return []
+    given = (*change.terms.allow, *reaching(change.address, _labels(one), one.view.allow))
+    return [{"code": each.code, "reason": each.reason, "until": str(each.until or "")} for each in given]
+
+
+def _fields(
+    prefix: str, fields: Mapping[str, FieldInfo], of: Callable[[Subject], Resource], needs: frozenset[str]
+) -> Iterator[tuple[str, Variable]]:
+    for name, info in fields.items():
+        yield from _field(f"{prefix}.{name}", info, (name,), of, needs)
+
+
+def _field(
+    name: str, info: FieldInfo, path: tuple[str, ...], of: Callable[[Subject], Resource], needs: frozenset[str]
+) -> Iterator[tuple[str, Variable]]:
+    if info.unit == "mapping" and info.nested and "member" not in info.nested:
+        for inside, about in info.nested.items():
+            yield from _field(f"{name}.{inside}", about, (*path, inside), of, needs)
+        return
+    type_, nothing = _OF_UNIT[info.unit]
+    if info.nested:
+        type_, nothing = (ITEMS, []) if info.unit == "list" else (ANYTHING, {})
+    default = nothing if info.default is None else info.default
+    yield name, Variable(type_, _reader(of, path, type_, default), needs)
+
+
+def _reader(
+    of: Callable[[Subject], Resource], path: tuple[str, ...], type_: str, default: Json
+) -> Callable[[Subject], Any]:
+    """Reads the value at a path: what the canonical form leaves out is the default."""
+    top, *inside = path
+    converted = _CONVERTED.get(type_)
+
+    def read(one: Subject) -> Any:
+        resource = of(one)
+        value = resource.config.get(top)
+        for key in inside:
+            value = value.get(key) if value else None
+        if value is None:
+            value = None if inside else resource.stock.get(top)
+            value = default if value is None else value
+        return converted(value) if converted else value
+
+    return read
+
+
+@lru_cache(maxsize=1024)
+def _duration(nanoseconds: int) -> timedelta:
+    return timedelta(microseconds=nanoseconds / 1000)
+
+
+_CONVERTED: Mapping[str, Callable[[Json], Any]] = {
+    DURATION: _duration,
+    DURATIONS: lambda value: [_duration(one) for one in value],
+    NUMBER: lambda value: min(value, MOST),
+}
+
+
+def subject_of(change: Change, stream: Resource | None, view: View) -> Subject | None:
+    """What policies judge about a change; None where nothing is left, or somebody else manages it."""
+    resource = change.desired or change.live
+    if resource is None or resource.external:
+        return None
+    return Subject(change, resource, change.live or resource, stream or resource, view, view.today)
+
+
+def stream_of(address: Address, view: View, registry: Registry) -> Resource | None:
+    """The stream that this belongs to, as it will be; None where it belongs to none, or none is declared or live."""
+    within = registry.by_name[address.kind].place.within
+    if not within:
+        return None
+    above = Address(within, address.names[:-1])
+    if found := view.desired.get(above) or view.live.get(above):
+        return found
+    for one in view.backed_by(address.stream):
+        if found := view.desired.get(one) or view.live.get(one):
+            return Resource(address=one, config=registry.of(one).as_stream(found))
+    return None

@@ -1,0 +1,190 @@
+"""What a condition may mention, and what is said of one that cannot be read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.view import View
+from reconciler.engine.judging import EVERYTHING
+from reconciler.journeys import policies as journey
+from reconciler.kinds import REGISTRY
+from reconciler.model.policy import PlacedPolicy, Policy
+from reconciler.model.records import Owned
+from reconciler.model.resource import Address, Resource
+from reconciler.model.wire.snapshot import Snapshot, Target
+from reconciler.model.wire.version import SUPPORTED
+from reconciler.policies.policies import Policies, problems
+from reconciler.policies.variables import variables
+
+DAY = date(2026, 11, 27)
+KINDS = [kind.name for kind in REGISTRY.kinds]
+
+
+def policy(forbid: str, *on: str, code: str = "ACME101") -> PlacedPolicy:
+    return PlacedPolicy(policy=Policy(code=code, name="one", on=on, forbid=forbid, message="it is so"))
+
+
+def view(*resources: Resource) -> View:
+    desired = {one.address: one for one in resources}
+    snapshot = Snapshot(target=Target(version=SUPPORTED[-1]))
+    return View(
+        snapshot=snapshot, desired=desired, kinds=REGISTRY.by_name, today=DAY, environment="prod", topology="shop"
+    )
+
+
+STREAM = Resource(address=Address.of("stream", "ORDERS"), config={})
+
+
+def is_forbidden(forbid: str, *resources: Resource, **more: Any) -> bool:
+    """Is the last of these resources forbidden?"""
+    one = resources[-1]
+    change = replace(Change(address=one.address, action=Action.KEEP, desired=one, live=one), **more)
+    said = Policies([policy(forbid, one.address.kind)], REGISTRY).judged(change, view(*resources), EVERYTHING)
+    assert not any(verdict.message.startswith("cannot tell") for verdict in said), said
+    return bool(said)
+
+
+def told(forbid: str, *on: str) -> list[str]:
+    return [one.message for one in problems([policy(forbid, *on)], REGISTRY)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_name_has_a_value_of_its_type_even_where_nothing_is_set(kind: str) -> None:
+    names = ("ORDERS", "x") if REGISTRY[kind].place.within else ("x",)
+    one = Resource(address=Address.of(kind, *names), config={})
+    for name, variable in variables(REGISTRY[kind], REGISTRY).items():
+        alone = "[{}].size() != 1" if variable.type in ("list(dyn)", "dyn") else "{0} != {0}"
+        assert not is_forbidden(alone.format(name), STREAM, one), name
+
+
+def test_what_is_not_set_is_the_default_of_the_server_or_empty() -> None:
+    for condition in (
+        "resource.num_replicas == 1", "resource.max_msgs == -1", "resource.max_age == duration('0s')",
+        "resource.retention == 'limits'", "resource.description == ''", "resource.subjects.size() == 0",
+        "resource.mirror.name == ''", "resource.labels.owner == ''", "!('owner' in resource.labels)",
+        "resource.metadata.team == ''", "!resource.protect", "!has(resource.labels.owner)",
+    ):  # fmt: skip
+        assert is_forbidden(condition, STREAM), condition
+
+
+def test_values_are_those_of_the_resource_its_stream_and_what_was_live() -> None:
+    week = 7 * 86_400 * 10**9
+    stream = Resource(address=STREAM.address, config={"retention": "workqueue", "max_age": week})
+    consumer = Resource(
+        address=Address.of("consumer", "ORDERS", "w"), config={"ack_policy": "none", "backoff": [10**9]}
+    )
+    assert is_forbidden("resource.max_age == duration('168h')", stream)
+    assert is_forbidden("stream.retention == 'workqueue' && resource.ack_policy == 'none'", stream, consumer)
+    assert is_forbidden("resource.backoff.exists(one, one <= duration('1s'))", stream, consumer)
+    before = Resource(address=STREAM.address, config={"num_replicas": 3})
+    assert is_forbidden("resource.num_replicas < before.num_replicas", STREAM, live=before, action=Action.UPDATE)
+    assert is_forbidden("environment.name == 'prod' && topology.name == 'shop' && today == '2026-11-27'", STREAM)
+
+
+def test_a_consumer_of_a_bucket_has_the_stream_behind_it() -> None:
+    bucket = Resource(address=Address.of("kv_bucket", "prices"), config={"num_replicas": 3})
+    consumer = Resource(address=Address.of("consumer", "KV_prices", "w"), config={})
+    assert is_forbidden("stream.num_replicas == 3", bucket, consumer)
+
+
+def test_what_is_deleted_is_judged_by_the_labels_that_were_recorded() -> None:
+    gold = Owned(topology="shop", labels={"tier": "gold"})
+    condition = "change.action == 'delete' && resource.labels.tier == 'gold'"
+    assert is_forbidden(condition, STREAM, desired=None, owned=gold, action=Action.DELETE)
+    assert not is_forbidden(condition, STREAM, desired=None, owned=Owned(topology="shop"), action=Action.DELETE)
+
+
+def test_a_number_beyond_those_of_cel_is_the_highest_of_them() -> None:
+    far = Resource(address=STREAM.address, config={"first_seq": (1 << 64) - 1})
+    assert is_forbidden("resource.first_seq > 9000000000000000000", far)
+
+
+def test_a_policy_that_cannot_tell_is_violated() -> None:
+    change = Change(address=STREAM.address, action=Action.CREATE, desired=STREAM)
+    for condition, why in (
+        ("resource.labels['owner'] == 'a'", "there is no key `owner`; ask `'owner' in …` first"),
+        ("1 / resource.subjects.size() == 1", "divide by zero"),
+    ):
+        said = Policies([policy(condition)], REGISTRY).judged(change, view(STREAM), EVERYTHING)
+        assert [one.message for one in said] == [said[0].message]
+        assert said[0].message.startswith(f"cannot tell whether ACME101 is kept ({why}): it is so")
+        assert said[0].blocks
+
+
+def test_many_conditions_are_judged_as_each_is_alone() -> None:
+    many = [policy(f"resource.num_replicas == {number}", code=f"ACME{100 + number}") for number in range(60)]
+    change = Change(address=STREAM.address, action=Action.CREATE, desired=STREAM)
+    said = Policies(many, REGISTRY).judged(change, view(STREAM), EVERYTHING)
+    assert [one.code for one in said] == ["ACME101"]
+
+
+def test_nothing_is_judged_by_what_nobody_knows() -> None:
+    change = Change(address=STREAM.address, action=Action.CREATE, desired=STREAM)
+    of_changes = Policies(
+        [policy("change.action == 'create'"), policy("before.num_replicas == 1", code="ACME102")], REGISTRY
+    )
+    assert of_changes.judged(change, view(STREAM), frozenset({"spec", "neighbours"})) == []
+    assert len(of_changes.judged(change, view(STREAM), EVERYTHING)) == 2
+    lost = Resource(address=Address.of("consumer", "GONE", "w"), config={})
+    change = Change(address=lost.address, action=Action.CREATE, desired=lost)
+    assert Policies([policy("stream.retention == 'limits'")], REGISTRY).judged(change, view(lost), EVERYTHING) == []
+
+
+@pytest.mark.parametrize(("condition", "message", "place"), [
+    (
+        "resource.max_agee > duration('1h')", "there is no `resource.max_agee`; did you mean `resource.max_age`?",
+        "column 1 of the condition: `resource.max_agee > duration('1h')`",
+    ),
+    (
+        "true &&\n  resource.xyzzy == 'red'", "there is no `resource.xyzzy`",
+        "line 2, column 3 of the condition: `resource.xyzzy == 'red'`",
+    ),
+    (
+        "stream.retention == 'limits'", "there is no `stream.retention`; did you mean `resource.retention`?",
+        "column 1 of the condition: `stream.retention == 'limits'`",
+    ),
+    (
+        "has(resource.max_age)",
+        "`has(resource.max_age)` is not needed: a field that is not set has the server's default, or is empty", "",
+    ),
+    ("resource.num_replicas", "it is a number, and not a condition that is true or false", ""),
+    ("resource.num_replicas ==", "it ends too early", "column 25 of the condition"),
+    ("resource.num_replicas == '3'", "`==` does not take a number and a text", "column 23 of the condition: `== '3'`"),
+    (
+        "resource.max_age > 3", "`>` does not take a duration and a number; write a duration as duration('36h')",
+        "column 18 of the condition: `> 3`",
+    ),
+    ("many(resource.name)", "there is no function `many`", "column 5 of the condition: `(resource.name)`"),
+    ("(" * 40 + "true" + ")" * 40, "it nests too deep; divide it into several policies", ""),
+])  # fmt: skip
+def test_what_cannot_be_read_is_told_with_its_place(condition: str, message: str, place: str) -> None:
+    said = f"{message}; {place}" if place else message
+    assert told(condition, "stream") == [f"policy ACME101 cannot be read: {said}"]
+
+
+def test_of_several_kinds_the_first_that_it_does_not_fit_is_named() -> None:
+    assert told("resource.subjects.size() > 1", "stream", "consumer")[0].startswith(
+        "policy ACME101 cannot be read (on consumer): there is no `resource.subjects`"
+    )
+    assert told("true", "streem") == ["policy ACME101 is about `streem`, which is no kind; did you mean `stream`?"]
+
+
+def test_one_code_is_one_policy() -> None:
+    twice = list(problems([policy("true"), policy("false")], REGISTRY))
+    assert [one.message for one in twice] == ["policy ACME101 is declared at None already; keep one"]
+
+
+def test_the_starter_pack_answers_its_cases() -> None:
+    found = journey.tested([Path(__file__).parents[2] / "examples" / "policies"])
+    assert (found.policies, found.diagnostics) == (10, ())
+    assert found.cases > 2 * found.policies
+
+
+def test_texts_and_comments_mention_nothing() -> None:
+    assert told("resource.name == 'resource.colour' // resource.colour", "stream") == []
