@@ -79,7 +79,7 @@ class Policy(Spec):
     help: str | None = None
     """What to do instead. Left out: the message says enough."""
     severity: Literal["error", "warning"] = "error"
-    """`error` refuses until a waiver stands beside the resource; `warning` only tells. Left out: `error`."""
+    """`error` refuses until the resource has a waiver; `warning` only tells. Left out: `error`."""
     cases: tuple[PolicyCase, ...] = ()
     """Examples that `reconciler policy test` judges. Left out: none."""
 

@@ -26,6 +26,19 @@ streams:
     max_age: ${keep}
     num_replicas: ${copies}
 """,
+    "policies": """
+reconciler: 1
+topology: orders
+policies:
+  - code: ACME101
+    name: bounded
+    on: stream
+    forbid: resource.max_age == duration('0s') && resource.max_bytes < 0
+    message: a stream has a limit
+    help: write max_age or max_bytes
+streams:
+  ORDERS: {subjects: [orders.>], max_age: 7d}
+""",
     "environments": """
 reconciler: 1
 topology: orders

@@ -86,6 +86,7 @@ TOP_ITEMS = {
     "parameters": "Parameter",
     "environments": "Environment",
     "expect": "Expect",
+    "policies": "Policy",
     "allow": "Allowance",
     "guards": "Guard",
     "moved": "Move",
@@ -93,6 +94,8 @@ TOP_ITEMS = {
     "ignore_drift": "Ignored",
 }
 """Keys at the top whose values have keys of their own, with the definition of these."""
+BELOW = ("Consent", "PolicySource", "PolicyCase")
+"""What the page shows below the keys at the top."""
 SECTIONS = {kind.place.section: kind for kind in REGISTRY.kinds if kind.place.within is None}
 
 
@@ -102,6 +105,8 @@ def _index(schema: Schema) -> str:
         **{name: f"[mapping](#{key})" for key, name in TOP_ITEMS.items()},
         **_resources(),
         "Consent": "[mapping](#consent)",
+        "PolicySource": "[mapping](#where-policies-are)",
+        "PolicyCase": "[mapping](#cases-of-a-policy)",
     }
     top = keys_of(schema)
     terms = [Key.of(name, definitions["stream"]["properties"][name]) for name in TERMS]
@@ -130,6 +135,12 @@ def _index(schema: Schema) -> str:
         ["An entry of `allow` beside a resource. At the top of a file it also says `on`, of which resources."],
         _details(keys_of(definitions["Consent"]), mappings),
         ["[What consent is, and when it is asked for](../../concepts/consent.md)"],
+        ["## Where policies are"],
+        ["An entry of `policies` that names others has these keys."],
+        _details(keys_of(definitions["PolicySource"]), mappings),
+        ["## Cases of a policy"],
+        ["`reconciler policy test` judges them."],
+        _details(keys_of(definitions["PolicyCase"]), mappings),
     )
 
 

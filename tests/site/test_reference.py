@@ -60,7 +60,7 @@ def test_every_key_at_the_top_of_a_file_is_shown_in_one() -> None:
 
 def test_every_key_that_holds_keys_is_shown_in_a_file() -> None:
     held = {*files.NESTED}
-    assert held == TOPOLOGY["$defs"].keys() - REGISTRY.by_name.keys() - {*files.TOP_ITEMS.values(), "Consent"}
+    assert held == TOPOLOGY["$defs"].keys() - REGISTRY.by_name.keys() - {*files.TOP_ITEMS.values(), *files.BELOW}
     assert held == file_examples.INSIDE.keys()
     assert file_examples.KINDS.keys() == REGISTRY.by_name.keys()
 

@@ -22,7 +22,7 @@ FIRST = (
 )  # fmt: skip
 """Of a resource: what it holds, takes or gives, before how it does so."""
 LAST = ("members", "member_mappings", *Terms.model_fields)
-HEAD = KEYS[: KEYS.index("expect") + 1]
+HEAD = KEYS[: KEYS.index("policies") + 1]
 """What files begin with; the rest of KEYS stands below what is declared."""
 ENTRIES: Mapping[str, type[Spec]] = {
     "allow": Allowance, "guards": Guard, "moved": Move, "removed": Removal, "ignore_drift": Ignored,
