@@ -20,7 +20,7 @@ from tests.support.forked import forked
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
-TOPOLOGIES = sorted(path.name for path in EXAMPLES.iterdir() if path.name not in ("ci", "fleet", "policies"))
+TOPOLOGIES = sorted(path.name for path in EXAMPLES.iterdir() if path.name not in ("ci", "company", "fleet", "policies"))
 """Everything there but the pipelines, and what has values that a fleet gives it."""
 
 

@@ -186,6 +186,17 @@ def test_an_overlay_changes_one_of_many_by_its_name_or_all_by_their_keys(folder:
     assert ("max_age: 9d" in text, "max_age: 5d" in text, text.count("num_replicas: 3")) == (True, True, 2)
 
 
+def test_what_an_overlay_changes_in_all_of_many_is_noted_once_for_each(folder: Folder) -> None:
+    folder.write("t.yaml", f"{HEAD}environments: {{prod: }}\n{TENANTS}")
+    folder.write(
+        "all.yaml", 'environment: prod\nstreams: {"ORDERS_${each.key}": {for_each: ${tenants}, max_age: 9d}}\n'
+    )
+    found = load([folder.path], REGISTRY, Filled(environment="prod"))
+    lines = [line for line in rendered(found.tops, found.origins).splitlines() if "max_age: 9d" in line]
+    assert [line.count("in place of") for line in lines] == [1, 1]
+    assert "in place of what is said at" in lines[0]
+
+
 def test_stamped_files_cost_no_more_than_written_ones(folder: Folder) -> None:
     """Per object, beside the same objects written one by one, in the same run."""
     count = 300

@@ -54,10 +54,11 @@ class Filling:
             self.problems.append(complain("XX515", "no-value", message, place, fix=fix))
 
     def note(self, node: Node, note: str) -> None:
-        """Keep what is to be known of the value at this place."""
+        """Keep what is to be known of the value at this place. Of an entry that stands for many, each says the same."""
         place = (node.file, node.line + 1, node.column + 1)
-        if note:
-            self.notes[place] = f"{self.notes[place]}; {note}" if place in self.notes else note
+        said = self.notes.get(place, "")
+        if note and note not in said.split("; "):
+            self.notes[place] = f"{said}; {note}" if said else note
 
     def explained(self, problem: Diagnostic) -> Diagnostic:
         """Return the problem with the value that stands at its place, if there is one."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from reconciler.changes.kind import Kind
 from reconciler.documents.read.complain import complain, did_you_mean, listed
+from reconciler.documents.read.for_each import Stamped
 from reconciler.documents.read.nodes import Mapping as Table
 from reconciler.documents.read.nodes import Node, Scalar, is_null, shape_of, shown, span
 from reconciler.documents.read.nodes import Sequence as Items
@@ -134,7 +135,8 @@ class Overlaying:
         before = base.entries.get(key.text)
         base.entries[key.text] = (key, node)
         if before:
-            self.note(shown(key, node), f"in place of {_said(before[1])} at {span(shown(*before))}")
+            value = "what is said" if isinstance(before[1], Stamped) else _said(before[1])
+            self.note(shown(key, node), f"in place of {value} at {span(shown(*before))}")
 
     def _unset(self, base: Table, item: Scalar, path: str) -> None:
         if item.text not in base.entries:
