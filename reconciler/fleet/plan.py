@@ -17,6 +17,8 @@ from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.run_options import RunOptions
 
 AT_ONCE = 8
+ORIGIN = "the fleet file"
+"""Where the values of targets are from, in words."""
 
 
 async def plans(
@@ -48,7 +50,7 @@ async def _plan(target: FleetTarget, options: RunOptions, requests: asyncio.Sema
     except CannotContinue as problem:
         made = replace(made, problems=problem.diagnostics)
     except TimeoutError:
-        made = replace(made, problems=(_late(target),))
+        made = replace(made, problems=(late(target),))
     except Exception as error:  # noqa: BLE001 - what one account holds must not end the plans of all others
         made = replace(made, problems=(_failed(target, error),))
     return replace(made, seconds=time.monotonic() - began)
@@ -57,14 +59,15 @@ async def _plan(target: FleetTarget, options: RunOptions, requests: asyncio.Sema
 async def _within(
     target: FleetTarget, made: TargetPlan, options: RunOptions, requests: asyncio.Semaphore
 ) -> TargetPlan:
-    files = Filled(values=target.values, needed=target.own, origin="the fleet file", environment=target.environment)
+    files = Filled(values=target.values, needed=target.own, origin=ORIGIN, environment=target.environment)
     window = SharedWindow(requests)
     async with both(target.topology, target.options(), files, window) as here:
         found = (await planned(here.topology, here.snapshot, here.js, options)).plan
         return replace(made, plan=replace(found, diagnostics=(*here.loaded.diagnostics, *found.diagnostics)))
 
 
-def _late(target: FleetTarget) -> Diagnostic:
+def late(target: FleetTarget) -> Diagnostic:
+    """Return why a target has no plan that was not read in time."""
     message = f"{target.name} was not read within {target.deadline:g} s. Nothing was changed."
     fix = "Raise its `deadline`, or find out with `reconciler plan` why it is slow."
     return Diagnostic(severity=Severity.ERROR, code="FL110", name="deadline", message=message, fix=fix)

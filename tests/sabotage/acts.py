@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from tests.sabotage import acts_applying, acts_fleet, acts_judging, acts_kinds, acts_power, acts_proofs, acts_telling
+from tests.sabotage import (
+    acts_applying,
+    acts_fleet,
+    acts_judging,
+    acts_kinds,
+    acts_power,
+    acts_proofs,
+    acts_stages,
+    acts_telling,
+)
 
 ACTS = (
     *acts_judging.ACTS, *acts_applying.ACTS, *acts_telling.ACTS, *acts_kinds.ACTS, *acts_fleet.ACTS, *acts_power.ACTS,
-    *acts_proofs.ACTS,
+    *acts_proofs.ACTS, *acts_stages.ACTS,
 )  # fmt: skip
 SAMPLE = tuple(act for act in ACTS if act.is_quick)

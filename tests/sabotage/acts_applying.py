@@ -57,8 +57,8 @@ STEPS = (
     Act(
         name="a plan of several topologies refuses to one what another gives up before",
         file="reconciler/cli/account/plan.py",
-        before="selection = selection.after(made[0].planned.plan)",
-        after="selection = selection.after(made[0].planned.plan) and selection",
+        before="chosen = chosen.after(made.planned.plan)",
+        after="chosen = chosen.after(made.planned.plan) and chosen",
         seen_by=("tests/cli/test_several.py",),
     ),
     Act(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -14,15 +14,24 @@ import typer
 from reconciler.cli.account.applying import ApplyRun, Manner
 from reconciler.cli.account.backups import Backup
 from reconciler.cli.account.planning import Selection, selection
+from reconciler.cli.account.together import Applied, Together, code_of, is_failure, outcome_of
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.option_groups import takes
-from reconciler.cli.shared.reporting import Gathered, Reports, reports
-from reconciler.cli.shared.screen import paper, say
-from reconciler.cli.shared.several import over
-from reconciler.cli.shared.value_option import Values
-from reconciler.model.diagnostic import CannotContinue
-from reconciler.report.codec.json import json_list
+from reconciler.cli.shared.reporting import Reports, reports
+from reconciler.cli.shared.screen import paper
+from reconciler.cli.shared.several import (
+    AT_ONCE,
+    Only,
+    Parallel,
+    Run,
+    Unit,
+    Work,
+    environments,
+    results,
+    summed_up,
+    units,
+)
 
 app = common.app()
 
@@ -41,6 +50,16 @@ def apply_(
         bool, typer.Option("--partial", help="Apply what does not depend on anything refused or unknown.")
     ] = False,
     backup: Backup = None,
+    stages: Annotated[
+        str | None,
+        typer.Option(
+            "--stages",
+            metavar="STAGE,…",
+            help="Apply environments in stages, such as canary:5m,10%,rest: each must plan empty and stay without drift, for "
+            "its time, before the next begins.",
+        ),
+    ] = None,
+    parallel: Parallel = AT_ONCE,
     format_: Annotated[
         common.PlainFormat, typer.Option("--format", help="Tell what was done: text for people, json for tools.")
     ] = common.PlainFormat.TEXT,
@@ -60,29 +79,64 @@ def apply_(
 
         _alone(paths, selection)
         return asyncio.run(SavedRun(manner, paths[0], connection).through())
-    together = replace(manner, reports=Gathered(wanted=reports.wanted), data=[])
+    of_one = (*selection.of_one, (backup, "--backup"))
+    if stages is not None:
+        return _in_stages(stages, paths, selection, connection, manner, of_one, parallel)
+    together = Together(manner)
 
-    def one(values: Values, files: Sequence[Path]) -> int:
-        run = ApplyRun(manner if files is paths and not selection.values.is_pattern else together)
-        there, own = connection.in_environment(values, files), replace(selection, values=values)
-        return asyncio.run(run.through(files, there.options(), own, lambda chosen: chosen.arguments(files, there)))
+    def begin() -> Work[Applied]:
+        async def one(unit: Unit, files: Sequence[Path]) -> Applied:
+            is_alone = files is unit.paths and not selection.values.is_pattern
+            run = ApplyRun(manner if is_alone else together.of(unit))
+            there, own = connection.in_environment(unit.values, files), replace(selection, values=unit.values)
+            code = await run.through(files, there.options(), own, lambda chosen: chosen.arguments(files, there))
+            return Applied(code=code, outcome=run.outcome)
 
-    return _one_by_one(over(paths, selection.values, one, *selection.of_one, (backup, "--backup")), together)
+        return one
+
+    each = units(paths, selection.values, connection, *of_one)
+    run = Run(begin, at_once=parallel if yes else 1, ends=is_failure, hears=together.hears)
+    return asyncio.run(_through(run, each, of_one, together))
 
 
-def _one_by_one(runs: Iterator[int | CannotContinue], together: Manner) -> int:
-    """Apply one topology after the other. Once one has failed, none that follows is begun: it may depend on the failed
-    one."""
-    codes: list[int] = []
+async def _through(run: Run[Applied], each: Sequence[Unit], of_one: Sequence[Only], together: Together) -> int:
+    """Apply every topology. Once one has failed, none that was not begun is begun: it may depend on the failed one."""
     try:
-        for made in runs:
-            codes.append(made if isinstance(made, int) else together.stopped(made))
-            if codes[-1] in (exits.FAILED, exits.INTERRUPTED):
-                break
+        parts = await run.over(each, *of_one)
     finally:
-        if together.data:
-            say(json_list(together.data))
-    return exits.worst(codes)
+        together.end()
+    if said := summed_up(parts, outcome_of):
+        together.say(f"\n{said}")
+    return exits.worst(code_of(made) for made in results(parts))
+
+
+def _in_stages(
+    said: str, paths: Sequence[Path], selection: Selection, connection: Connection, manner: Manner, of_one: Sequence[Only],
+    parallel: int,
+) -> int:  # fmt: skip
+    from reconciler.cli.account.staged import Reached, Staged  # noqa: PLC0415 - only for who applies in stages
+
+    common.never(
+        *((is_said, f"--stages is for several environments, and {option} works on one; leave one of them out.")
+          for is_said, option in of_one),
+    )  # fmt: skip
+    everywhere = replace(selection.values, environment=selection.values.environment or "*")
+    if not everywhere.is_pattern:
+        raise common.Misused(
+            f"--stages divides several environments, and --environment {everywhere.environment} is one; write a pattern, "
+            "or leave it out to apply all environments."
+        )
+
+    def reach(unit: Unit, files: Sequence[Path]) -> Reached:
+        there = connection.in_environment(unit.values, files)
+        return Reached(
+            options=there.options(), chosen=replace(selection, values=unit.values),
+            arguments=lambda chosen: chosen.arguments(files, there),
+        )  # fmt: skip
+
+    each = environments(paths, everywhere, connection)
+    staged = Staged(units=each, reach=reach, manner=manner, stages=said, at_once=parallel)
+    return asyncio.run(staged.through())
 
 
 def _alone(paths: Sequence[Path], selection: Selection) -> None:

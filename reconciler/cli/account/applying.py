@@ -7,10 +7,13 @@ import contextlib
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from weakref import WeakKeyDictionary
+
+import typer
 
 from reconciler.changes.events import REFUSALS, Event, Finished, Started, Waiting
 from reconciler.changes.plan import Plan
@@ -23,9 +26,10 @@ from reconciler.cli.shared.several import stopped
 from reconciler.journeys.apply.apply import apply as run_plan
 from reconciler.journeys.plan.plan import Planned
 from reconciler.journeys.saved.plans import SavedReview
+from reconciler.journeys.stages.agreed import as_shown
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.codec.outcome_json import outcome_json
-from reconciler.report.document.document import Document
+from reconciler.report.document.document import Document, in_environment
 from reconciler.report.document.headline import where
 from reconciler.report.formats import FORMATS
 from reconciler.report.outcome import begun, outcome_text, progress, so_far
@@ -51,6 +55,10 @@ class Manner:
     """The folder for backups of streams that lose something."""
     data: list[str] | None = None
     """Set for tools, where one document reports on several topologies."""
+    agreed: Mapping[str, Plan] | None = None
+    """The plan of each topology, where all plans were shown, and agreed to, before this run began."""
+    member: str = ""
+    """The target of a fleet."""
 
     @property
     def again(self) -> str | None:
@@ -104,8 +112,21 @@ class Manner:
 
     def _said(self, finished: Finished, plan: Plan, code: int, as_wanted: tuple[str, ...] = ()) -> int:
         if self.format is common.PlainFormat.JSON:
-            self.tools(outcome_json(finished, topology=plan.topology, exit_code=code, as_wanted=as_wanted))
+            self.tools(self.outcome(finished, plan, code, as_wanted))
+        elif self.agreed is not None:
+            say(f"{self.name(plan)}: {'nothing to do' if code == exits.FINE else 'left out'}.\n")
         return code
+
+    def outcome(self, finished: Finished, plan: Plan, code: int, as_wanted: tuple[str, ...] = ()) -> str:
+        """Return the outcome for tools."""
+        return outcome_json(
+            finished, topology=plan.topology, environment=plan.environment, member=self.member, exit_code=code,
+            as_wanted=as_wanted,
+        )  # fmt: skip
+
+    def name(self, plan: Plan) -> str:
+        """Return what a line about an outcome begins with, where it does not stand below its plan."""
+        return visible(self.member or in_environment(plan.topology, plan.environment))
 
 
 class ApplyRun:
@@ -113,6 +134,8 @@ class ApplyRun:
 
     def __init__(self, manner: Manner) -> None:
         self._manner = manner
+        self.outcome = "unchanged"
+        """In a word, where the exit code is 0 or 1."""
 
     async def through(
         self, paths: Sequence[Path], options: ConnectOptions, chosen: Selection, arguments: Callable[[Selection], str]
@@ -126,14 +149,23 @@ class ApplyRun:
         """Show the plan, ask, and carry it out."""
         plan, manner = made.planned.plan, self._manner
         document = made.document(manner.paper, command="apply", goes_on=manner.goes_ahead(plan))
-        if not manner.shows(document):
+        if manner.agreed is not None:
+            as_shown(manner.agreed.get(plan.topology), plan)
+        elif not manner.shows(document):
             return exits.FAILED
         if not manner.goes_ahead(plan):
             return manner.nothing_done(plan)
-        if not manner.yes and not confirmed(plan):
+        if manner.agreed is None and not manner.yes and not confirmed(plan):
+            self.outcome = "not confirmed"
             return manner.declined(plan)
-        agreed = Agreed(what=made.planned, plan=plan, shown=document, arguments=made.arguments, manner=manner)
+        self.outcome = "interrupted"
+        agreed = Agreed(
+            what=made.planned, plan=plan, shown=document, arguments=made.arguments, manner=manner, ended=self._ended,
+        )  # fmt: skip
         return await agreed.carried_out(js)
+
+    def _ended(self) -> None:
+        self.outcome = "applied"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +180,8 @@ class Agreed:
     """The arguments that the next command repeats."""
     manner: Manner
     as_wanted: tuple[str, ...] = ()
+    ended: Callable[[], None] = lambda: None
+    """Hears that the account is as the report will say."""
 
     async def carried_out(self, js: JetStream) -> int:
         """Apply the plan, report its outcome, and return the exit code. A second Ctrl-C raises Interrupted."""
@@ -158,23 +192,33 @@ class Agreed:
             look = (self.shown.commands or of_plan(self.arguments)).look
             message = "Stopped at once; requests that were already sent may have been carried out."
             raise common.Interrupted.because("XX923", "interrupted", message, fix=f"Next: {look}") from None
+        self.ended()
         code = exit_of(finished, self.plan)
         self._tell(finished, code, time.monotonic() - began)
         return code
 
     def _tell(self, finished: Finished, code: int, seconds: float) -> None:
-        plan, manner = self.plan, self.manner
+        plan, manner, commands = self.plan, self.manner, self.shown.commands
+        if manner.agreed is not None:
+            commands = replace(commands or of_plan(self.arguments), then="")
         told = partial(
             outcome_text, finished, arguments=self.arguments, backup=manner.again, seconds=seconds,
-            left=len(plan.blocked) + plan.hidden, later=isinstance(self.what, SavedReview), commands=self.shown.commands,
+            left=len(plan.blocked) + plan.hidden, later=isinstance(self.what, SavedReview), commands=commands,
         )  # fmt: skip
-        data = outcome_json(finished, topology=plan.topology, exit_code=code, as_wanted=self.as_wanted)
+        data = manner.outcome(finished, plan, code, self.as_wanted)
         with contextlib.suppress(NobodyReads):  # the exit code says it all the same, and so do the reports
             if manner.format is common.PlainFormat.JSON:
                 manner.tools(data)
-            else:
+            elif manner.agreed is None:
                 say("\n" + told(manner.paper))
+            else:
+                say(_below_its_name(manner.name(plan), told(manner.paper)))
         manner.reports.write(carried_out(self.shown, finished, told(), data))
+
+
+def _below_its_name(name: str, told: str) -> str:
+    """One line continues after the name, several stand below it."""
+    return f"{name}: {told.strip()}\n" if len(told.splitlines()) == 1 else f"{name}:\n{told}"
 
 
 def exit_of(finished: Finished, plan: Plan) -> int:
@@ -213,24 +257,74 @@ def _wait(whom: str) -> None:
     tell(visible(whom) + "\n")
 
 
+class _Interruption:
+    """Ctrl-C, for all that is applied at once: the first ends it in good order, another one at once."""
+
+    def __init__(self) -> None:
+        self.running: dict[asyncio.Event, asyncio.Task[object] | None] = {}
+        self.between: asyncio.Task[object] | None = None
+        """What happens before and after what is applied."""
+        self.came = False
+
+    def __call__(self) -> None:
+        if not self.running and self.between:
+            self.between.cancel()
+        for stop, task in [*self.running.items()]:
+            if (self.came or stop.is_set()) and task:
+                task.cancel()
+            stop.set()
+        if self.running and not self.came:
+            tell("\nInterrupted: waiting for the answers to requests already sent …\n")
+        self.came = True
+
+    def listen(self) -> None:
+        """Take Ctrl-C and SIGTERM, as long as anything is there to be ended."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if self.running or self.between:
+                loop.add_signal_handler(number, self)
+            else:
+                loop.remove_signal_handler(number)
+
+
+_INTERRUPTIONS: WeakKeyDictionary[asyncio.AbstractEventLoop, _Interruption] = WeakKeyDictionary()
+
+
+def _interruption() -> _Interruption:
+    return _INTERRUPTIONS.setdefault(asyncio.get_running_loop(), _Interruption())
+
+
 @contextlib.contextmanager
 def _interruptible(stop: asyncio.Event) -> Iterator[None]:
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-
-    def interrupt() -> None:
-        if stop.is_set() and task:
-            task.cancel()
-        else:
-            stop.set()
-            tell("\nInterrupted: waiting for the answers to requests already sent …\n")
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, interrupt)
+    """What begins after a Ctrl-C is to stop before its first step."""
+    here = _interruption()
+    here.running[stop] = asyncio.current_task()
+    if here.came:
+        stop.set()
+    here.listen()
     try:
         yield
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)
+        del here.running[stop]
+        here.listen()
+
+
+@contextlib.contextmanager
+def interruptible_between() -> Iterator[None]:
+    """Inside the block, Ctrl-C never ends anything in the middle of a line: where nothing is being applied, it cancels what
+    is waited for. Raises Abort then."""
+    here = _interruption()
+    here.between = asyncio.current_task()
+    here.listen()
+    try:
+        yield
+    except asyncio.CancelledError:
+        if not here.came:
+            raise
+        raise typer.Abort from None
+    finally:
+        here.between = None
+        here.listen()
 
 
 class _ProgressLine:

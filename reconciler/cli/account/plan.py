@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -17,10 +17,20 @@ from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, reports
 from reconciler.cli.shared.screen import paper
-from reconciler.cli.shared.several import over, stopped
-from reconciler.cli.shared.value_option import Values
+from reconciler.cli.shared.several import (
+    AT_ONCE,
+    Only,
+    Parallel,
+    Part,
+    Run,
+    Unit,
+    Work,
+    results,
+    stopped,
+    summed_up,
+    units,
+)
 from reconciler.model.diagnostic import CannotContinue
-from reconciler.server.connect.options import ConnectOptions
 
 app = common.app()
 
@@ -42,6 +52,7 @@ def plan_(
         ),
     ] = None,
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit 2 when changes are pending.")] = False,
+    parallel: Parallel = AT_ONCE,
     verbose: common.Verbose = False,
     no_color: common.NoColor = False,
 ) -> int:
@@ -55,24 +66,47 @@ def plan_(
         connection.in_environment(selection.values, paths).arguments(str(out), without_files=True) if out else None
     )
 
-    def one(values: Values, files: Sequence[Path]) -> Made:
-        nonlocal selection
-        there, made = connection.in_environment(values, files), list[Made]()
-        own = replace(selection, values=values)
-        asyncio.run(_make(made, files, there.options(), own, lambda chosen: chosen.arguments(files, there)))
-        selection = selection.after(made[0].planned.plan)
-        return made[0]
+    def begin() -> Work[Made]:
+        chosen = selection
 
-    found = [*over(paths, selection.values, one, (out, "--out"), *selection.of_one)]
+        async def one(unit: Unit, files: Sequence[Path]) -> Made:
+            nonlocal chosen
+            there, own = connection.in_environment(unit.values, files), replace(chosen, values=unit.values)
+            async with making(files, there.options(), own, lambda used: used.arguments(files, there)) as (made, _js):
+                chosen = chosen.after(made.planned.plan)
+                return made
+
+        return one
+
+    parts = list[Part[Made]]()
+    asyncio.run(_all(parts, Run(begin, at_once=parallel), paths, selection, connection, (out, "--out")))
+    found = [*results(parts)]
     if out is not None and isinstance(found[0], Made):
         _save(found[0], out, selection.files(paths))
     told = (
         stopped("plan", one, look) if isinstance(one, CannotContinue) else one.document(look, applying=applying)
         for one in found
     )
-    reports.say(format_, *told)
+    reports.say(format_, *told, ending=summed_up(parts, _outcome))
     plans = (None if isinstance(one, CannotContinue) else one.planned.plan for one in found)
     return exits.worst(code(plan, pending=exit_code) if plan else exits.FAILED for plan in plans)
+
+
+async def _all(
+    into: list[Part[Made]], run: Run[Made], paths: Sequence[Path], selection: Selection, connection: Connection, *of_one: Only
+) -> None:  # fmt: skip
+    """Returns nothing: asyncio writes out a main task's whole result when it restores the signal handlers."""
+    of_one = (*of_one, *selection.of_one)
+    into += await run.over(units(paths, selection.values, connection, *of_one), *of_one)
+
+
+def _outcome(part: Part[Made]) -> str:
+    plans = [one.planned.plan for one in part.results if isinstance(one, Made)]
+    if len(plans) < len(part.results) or exits.FAILED in (one.exit_code for one in plans):
+        return "failed"
+    if any(one.exit_code for one in plans):
+        return "refused"
+    return "without changes" if all(one.is_empty for one in plans) else "with changes"
 
 
 def _save(made: Made, out: Path, files: Sequence[str]) -> None:
@@ -82,18 +116,6 @@ def _save(made: Made, out: Path, files: Sequence[str]) -> None:
         saved.save(saved.keep(made.planned, files), out)
     except OSError as error:
         raise common.cannot_write(out, error) from None
-
-
-async def _make(
-    into: list[Made],
-    paths: Sequence[Path],
-    options: ConnectOptions,
-    chosen: Selection,
-    arguments: Callable[[Selection], str],
-) -> None:
-    """Returns nothing: asyncio writes out a main task's whole result when it restores the signal handlers."""
-    async with making(paths, options, chosen, arguments) as (made, _js):
-        into.append(made)
 
 
 def code(plan: Plan, *, pending: bool) -> int:

@@ -22,7 +22,7 @@ from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, document, reports
 from reconciler.cli.shared.screen import Progress, paper
-from reconciler.cli.shared.several import over, stopped
+from reconciler.cli.shared.several import AT_ONCE, Parallel, Part, Run, Unit, results, stopped, summed_up, units
 from reconciler.cli.shared.value_option import NO_VALUES, Values, values
 from reconciler.journeys.drift.attribute import attributed
 from reconciler.journeys.drift.codec import drift_json
@@ -113,6 +113,7 @@ def drift_(
         str | None,
         typer.Option("--listen", metavar="HOST:PORT", help="With --watch, serve the metrics under /metrics."),
     ] = None,
+    parallel: Parallel = AT_ONCE,
     format_: ChosenFormat = ReportFormat.TEXT,
     verbose: common.Verbose = False,
     no_color: common.NoColor = False,
@@ -149,17 +150,22 @@ def drift_(
         return through(watched, teller)
     look = paper(verbose=verbose, no_color=no_color)
 
-    def one(values: Values, files: Sequence[Path]) -> tuple[Looked, float, str]:
-        made: list[tuple[Looked, float]] = []
-        there, own = connection.in_environment(values, files), replace(part, values=values)
-        asyncio.run(_look(made, files, there.options(), own))
-        return *made[0], own.arguments(files, there)
+    async def one(unit: Unit, files: Sequence[Path]) -> tuple[Looked, float, str]:
+        there, own = connection.in_environment(unit.values, files), replace(part, values=unit.values)
+        return *await _look(files, there.options(), own), own.arguments(files, there)
 
     of_one = ((accept, "--accept"), (metrics, "--metrics"), (part.only, "--only"), (part.exclude, "--exclude"))
+    parts = list[Part[tuple[Looked, float, str]]]()
+
+    async def all_of_them() -> None:
+        parts.extend(
+            await Run(lambda: one, at_once=parallel).over(units(paths, part.values, connection, *of_one), *of_one)
+        )
+
     with _down_where_nothing_is_seen(metrics):
-        found = [*over(paths, part.values, one, *of_one)]
+        asyncio.run(all_of_them())
     told, codes = [], []
-    for seen in found:
+    for seen in results(parts):
         if isinstance(seen, CannotContinue):
             told.append(stopped("drift", seen, look))
             codes.append(exits.FAILED)
@@ -172,8 +178,13 @@ def drift_(
             write_file(metrics, metrics_text(Gauges(drift=looked_.drift, at=time.time(), seconds=seconds)))
         told.append(_document(looked_, look, said, seconds))
         codes.append(looked_.drift.exit_code)
-    reports.say(format_, *told)
+    reports.say(format_, *told, ending=summed_up(parts, _outcome))
     return exits.worst(codes)
+
+
+def _outcome(part: Part[tuple[Looked, float, str]]) -> str:
+    codes = [exits.FAILED if isinstance(one, CannotContinue) else one[0].drift.exit_code for one in part.results]
+    return {exits.FAILED: "failed", exits.DRIFT: "with drift"}.get(exits.worst(codes), "without drift")
 
 
 @contextmanager
@@ -222,15 +233,13 @@ def _document(found: Looked, look: Paper, arguments: str, seconds: float) -> Doc
     )  # fmt: skip
 
 
-async def _look(
-    into: list[tuple[Looked, float]], paths: Sequence[Path], options: ConnectOptions, part: DriftScope
-) -> None:
+async def _look(paths: Sequence[Path], options: ConnectOptions, part: DriftScope) -> tuple[Looked, float]:
     progress, began = Progress(), time.monotonic()
     progress.show("reading files and account …")
     try:
         async with both(paths, options, part.values.tree()) as here:
             found = await attributed(look(here.topology, here.snapshot, part.options()), here.js)
             whole = replace(found.drift, diagnostics=(*here.loaded.diagnostics, *found.drift.diagnostics))
-            into.append((replace(found, drift=whole), time.monotonic() - began))
+            return replace(found, drift=whole), time.monotonic() - began
     finally:
         progress.clear()

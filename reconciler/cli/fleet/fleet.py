@@ -1,4 +1,4 @@
-"""`reconciler fleet`: many accounts at once, every night, with history. Nothing here writes to an account."""
+"""`reconciler fleet`: many accounts at once, every night, with history. Nothing but `fleet apply` writes to an account."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from reconciler.cli.fleet import apply as fleet_apply
 from reconciler.cli.fleet import plan as fleet_plan
 from reconciler.cli.fleet import questions as fleet_questions
 from reconciler.cli.fleet.options import As, FleetFormat, On, Which, on, which
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 app = common.app(no_args_is_help=True)
 app.add_typer(fleet_plan.app)
+app.add_typer(fleet_apply.app)
 
 
 @app.callback()

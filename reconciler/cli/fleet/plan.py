@@ -43,7 +43,7 @@ def plan(
     format_: As = FleetFormat.TEXT,
     no_color: common.NoColor = False,
 ) -> int:
-    """Show the plan of every target. Changes nothing, and needs no Spark. Apply each target by itself."""
+    """Show the plan of every target. Changes nothing, and needs no Spark."""
     from reconciler.fleet.plan import plans  # noqa: PLC0415 - `--help` needs none of it
     from reconciler.model.run_options import RunOptions  # noqa: PLC0415
 
@@ -74,11 +74,12 @@ def _following(fleet: Fleet, made: Iterable[TargetPlan], asked: Sequence[tuple[s
     ready = {one.target for one in made if one.plan and one.plan.exit_code == exits.FINE and not one.plan.is_empty}
     first = next((one for one in fleet.targets if one.name in ready), None)
     if first:
-        yield f"Each is applied by itself, for example {first.name}: `reconciler apply {_arguments(first, asked)}`{_secret(first)}"
+        yield f"Each is applied by itself, for example {first.name}: `reconciler apply {arguments_of(first, asked)}`{_secret(first)}"
 
 
-def _arguments(target: FleetTarget, asked: Sequence[tuple[str, str]]) -> str:
-    """Never a password or a token: they belong in NATS_PASSWORD and NATS_TOKEN, which `_secret` mentions."""
+def arguments_of(target: FleetTarget, asked: Sequence[tuple[str, str]]) -> str:
+    """Return what a command about this target alone takes. Never a password or a token: they belong in NATS_PASSWORD and
+    NATS_TOKEN, which `_secret` mentions."""
     said = target.settings
     options: list[tuple[str, str | None]] = [("--environment", target.environment)]
     options += [("--value", f"{name}={value}") for name, value in target.values.items()]

@@ -17,6 +17,7 @@ from reconciler.cli.shared.paging import read_in_pager
 from reconciler.cli.shared.screen import emit
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.formats import FORMATS
+from reconciler.report.words.visible import inert
 
 if TYPE_CHECKING:
     from reconciler.changes.events import Finished
@@ -56,14 +57,17 @@ class Reports:
         if failed:
             raise CannotContinue(*(one for problem in failed for one in problem.diagnostics))
 
-    def say(self, format_: ReportFormat, *documents: Document) -> None:
-        """Print to stdout and write the files. A file that cannot be written does not suppress the rest."""
+    def say(self, format_: ReportFormat, *documents: Document, ending: str = "") -> None:
+        """Print to stdout and write the files. A file that cannot be written does not suppress the rest. `ending` is for
+        people alone."""
         problem: CannotContinue | None = None
         try:
             self.write(*documents)
         except CannotContinue as found:
             problem = found
         text = FORMATS[format_].several(documents)
+        if ending and format_ is ReportFormat.TEXT:
+            text += f"\n{inert(ending)}"
         if not (self.is_paged and format_ is ReportFormat.TEXT and read_in_pager(text, documents[-1].paper)):
             emit(text)
         if problem:
@@ -74,12 +78,14 @@ class Reports:
 class Gathered(Reports):
     """Reports of several topologies that are handled one by one: each file holds all reports so far."""
 
-    told: dict[str, Document] = field(default_factory=dict)
+    told: dict[tuple[int, str], Document] = field(default_factory=dict)
+    number: int = 0
+    """The place of this environment among those of the run."""
 
     def write(self, *documents: Document, so: str = "") -> None:
-        """Keep the documents by topology, and rewrite each file with all documents so far."""
-        self.told.update({one.topology: one for one in documents})
-        Reports.write(self, *self.told.values(), so=so)
+        """Keep the documents by environment and topology, and rewrite each file with all documents so far."""
+        self.told.update({(self.number, one.topology): one for one in documents})
+        Reports.write(self, *(self.told[key] for key in sorted(self.told, key=lambda key: key[0])), so=so)
 
 
 def _written(name: str, path: Path, documents: Sequence[Document], so: str) -> CannotContinue | None:

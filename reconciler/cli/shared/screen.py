@@ -6,12 +6,13 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TextIO
 
 import typer
 
 from reconciler.cli.shared.status_line import LINE
+from reconciler.cli.shared.turns import is_held
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.report.words.paper import WIDTH, Paper, coloured, plain
 from reconciler.report.words.visible import inert
@@ -61,6 +62,8 @@ def say(text: str) -> None:
 
 def emit(text: str) -> None:
     """Print what others read or run, as it is: files, scripts, annotations. A formatted report is already safe."""
+    if is_held(lambda: _emit_late(text)):
+        return
     _BEGUN.add(sys.stdout)
     try:
         with LINE.apart():
@@ -72,6 +75,12 @@ def emit(text: str) -> None:
     except OSError as error:
         _write_nowhere(sys.stdout)
         raise CannotContinue(_unwritable(error)) from None
+
+
+def _emit_late(text: str) -> None:
+    """The part of the run that printed it continues, and cannot be told that nobody reads."""
+    with suppress(NobodyReads):
+        emit(text)
 
 
 def _write_nowhere(stream: TextIO) -> None:
@@ -88,6 +97,8 @@ def _unwritable(error: OSError) -> Diagnostic:
 def tell(text: str) -> None:
     """Print about the run itself on stderr. The run continues where nobody reads that, or where it cannot be
     written."""
+    if is_held(lambda: tell(text)):
+        return
     try:
         with LINE.apart():
             sys.stderr.write(inert(text))

@@ -1,67 +1,191 @@
-"""Runs a command that works on one topology, for each topology that its files hold, in each environment that is meant."""
+"""Runs a command that works on one topology, for each topology that its files hold, in each environment that is meant:
+several places at a time, and told in a fixed order."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from functools import partial
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, Annotated, Generic, TypeAlias, TypeVar
+
+import typer
 
 from reconciler.cli.shared.reporting import document
+from reconciler.cli.shared.turns import Turns
 from reconciler.cli.shared.value_option import Values
 from reconciler.journeys.plan.files import Several
+from reconciler.journeys.stages.text import summary
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.document.document import Document
 from reconciler.report.words.paper import Paper
 
+if TYPE_CHECKING:
+    from reconciler.cli.shared.connecting import Connection
+
 T = TypeVar("T")
-Only = tuple[object, str]
+Only: TypeAlias = tuple[object, str]
 """The value of an option, and the option, which is about one topology alone."""
 
+Parallel = Annotated[
+    int,
+    typer.Option(
+        "--parallel", metavar="N", min=1, max=64, help="How many environments to work on at a time, where they lead to different places.",
+    ),
+]  # fmt: skip
+AT_ONCE = 4
 
-def over(
-    paths: Sequence[Path], values: Values, work: Callable[[Values, Sequence[Path]], T], *of_one: Only
-) -> Iterator[T | CannotContinue]:
-    """Yield the result of each topology in each environment. What goes wrong in one environment is no matter of the
-    others."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """What is worked on as a whole: an environment, or a target of a fleet."""
+
+    name: str
+    """Empty: the files have no environments, or only one is meant."""
+    paths: Sequence[Path]
+    values: Values
+    labels: Mapping[str, str] = field(default_factory=dict)
+    place: Hashable = None
+    """Where it is. Units at one place are worked on one after the other, because one may take what another gives up."""
+
+
+Work: TypeAlias = Callable[[Unit, Sequence[Path]], Awaitable[T]]
+
+
+@dataclass(slots=True)
+class Part(Generic[T]):
+    """The results of one unit: one for each topology."""
+
+    unit: Unit
+    results: list[T | CannotContinue] = field(default_factory=list)
+
+
+def units(paths: Sequence[Path], values: Values, connection: Connection, *of_one: Only) -> list[Unit]:
+    """Return the environments that are meant, each with its place. An option `of_one` works on one."""
     each = [values] if any(is_said for is_said, _ in of_one) else [*values.each(paths)]
     if len(each) == 1:
-        yield from _topologies(paths, partial(work, each[0]), of_one)
-        return
-    for one in each:
-        try:
-            yield from _topologies(paths, partial(work, one), (), one.environment)
-        except CannotContinue as problem:
-            told = (replace(found, message=f"{one.environment}: {found.message}") for found in problem.diagnostics)
-            yield CannotContinue(*told, topology=problem.topology)
+        return [Unit(name="", paths=paths, values=each[0])]
+    return environments(paths, values, connection)
 
 
-def _topologies(
-    paths: Sequence[Path], work: Callable[[Sequence[Path]], T], of_one: Sequence[Only], environment: str | None = None
-) -> Iterator[T | CannotContinue]:
-    """Yield the result of each topology, in order of their dependence; of several environments, each has its own. A failure
-    of one is reported beside the results of the others, unless it stops them too: nobody is there to be asked."""
-    several: Several | None = None
+def environments(paths: Sequence[Path], values: Values, connection: Connection) -> list[Unit]:
+    """Return each environment under its name, also where there is only one."""
+    return [
+        Unit(name=one.environment or "", paths=paths, values=one, place=_place(connection, one, paths))
+        for one in values.each(paths)
+    ]
+
+
+def _place(connection: Connection, values: Values, paths: Sequence[Path]) -> Hashable:
+    """What is wrong with it is said when it is worked on."""
     try:
-        yield work(paths)
-    except Several as found:
-        several = found
-    if several is None:
-        return
-    if said := next((option for is_said, option in of_one if is_said), None):
-        (told,) = several.diagnostics
-        raise CannotContinue(replace(told, message=told.message.replace("this works", f"{said} works")))
-    for one in several.readable(environment):
+        return connection.in_environment(values, paths).options()
+    except CannotContinue:
+        return values.environment
+
+
+class Run(Generic[T]):
+    """Works on units. `begin` makes the work of one place, which may remember what it did there before. Once a result
+    `ends` the run, no other topology is begun. `hears` learns at once of what could not be worked on."""
+
+    def __init__(
+        self,
+        begin: Callable[[], Work[T]],
+        *,
+        at_once: int = 1,
+        ends: Callable[[T | CannotContinue], bool] = lambda _: False,
+        hears: Callable[[Unit, CannotContinue], None] = lambda _unit, _problem: None,
+    ) -> None:
+        self._begin, self._at_once, self._ends, self._hears = begin, at_once, ends, hears
+        self.is_over = False
+
+    async def over(self, each: Sequence[Unit], *of_one: Only) -> list[Part[T]]:
+        """Return the results of each topology of each unit, in their order. What goes wrong in one unit is no matter of
+        the others. Raises what goes wrong where there is only one."""
+        parts = [Part[T](unit) for unit in each]
+        if len(parts) == 1 and not parts[0].unit.name:
+            await self._topologies(parts[0], self._begin(), of_one)
+            return parts
+        works = {part.unit.place: self._begin() for part in parts}
+        groups = dict[Hashable, list[tuple[int, Part[T]]]]()
+        for numbered in enumerate(parts):
+            groups.setdefault(numbered[1].unit.place if self._at_once > 1 else None, []).append(numbered)
+        turns, room = Turns(), asyncio.Semaphore(self._at_once)
+
+        async def through(group: Sequence[tuple[int, Part[T]]]) -> None:
+            async with room:
+                for number, part in group:
+                    with turns.of(number):
+                        await self._alone(part, works[part.unit.place])
+
+        ended = await asyncio.gather(*(through(group) for group in groups.values()), return_exceptions=True)
+        if wrong := next((one for one in ended if one is not None), None):
+            raise wrong
+        return parts
+
+    async def _alone(self, part: Part[T], work: Work[T]) -> None:
+        if self.is_over:
+            return
         try:
-            made: T | CannotContinue = work([*one.paths])
+            await self._topologies(part, work, ())
         except CannotContinue as problem:
-            if any(said.code.startswith("NA") for said in problem.diagnostics):
-                problem.topology = ""  # it is about all of them
-                raise
-            problem.topology = problem.topology or one.name
-            made = problem
-        yield made
+            self._keep(part, _of_unit(problem, part.unit))
+        except BaseException:
+            self.is_over = True  # what others have begun is brought to its end
+            raise
+
+    async def _topologies(self, part: Part[T], work: Work[T], of_one: Sequence[Only]) -> None:
+        """Keep the result of each topology, in order of their dependence; of several environments, each has its own. A
+        failure of one is reported beside the results of the others, unless it stops them too: nobody is there to be
+        asked."""
+        unit, several = part.unit, None
+        try:
+            self._keep(part, await work(unit, unit.paths))
+        except Several as found:
+            several = found
+        if several is None:
+            return
+        if said := next((option for is_said, option in of_one if is_said), None):
+            (told,) = several.diagnostics
+            raise CannotContinue(replace(told, message=told.message.replace("this works", f"{said} works")))
+        for one in several.readable(unit.name or None):
+            if self.is_over:
+                return
+            try:
+                made: T | CannotContinue = await work(unit, [*one.paths])
+            except CannotContinue as problem:
+                if any(said.code.startswith("NA") for said in problem.diagnostics):
+                    problem.topology = ""  # it is about all of them
+                    raise
+                problem.topology = problem.topology or one.name
+                made = problem
+            self._keep(part, made)
+
+    def _keep(self, part: Part[T], made: T | CannotContinue) -> None:
+        part.results.append(made)
+        if isinstance(made, CannotContinue):
+            self._hears(part.unit, made)
+        self.is_over = self.is_over or self._ends(made)
+
+
+def _of_unit(problem: CannotContinue, unit: Unit) -> CannotContinue:
+    told = (replace(found, message=f"{unit.name}: {found.message}") for found in problem.diagnostics)
+    return type(problem)(*told, topology=problem.topology)
+
+
+def results(parts: Iterable[Part[T]]) -> Iterator[T | CannotContinue]:
+    """Yield the results of all topologies, in their order."""
+    return (made for part in parts for made in part.results)
+
+
+def summed_up(parts: Sequence[Part[T]], outcome: Callable[[Part[T]], str]) -> str:
+    """Return the last line about several environments, or several topologies of one; nothing about one alone."""
+    if len(parts) > 1:
+        return summary({part.unit.name: outcome(part) for part in parts}, "environment") + "\n"
+    each = [Part(part.unit, [made]) for part in parts for made in part.results]
+    if len(each) < 2:
+        return ""
+    return summary({str(number): outcome(one) for number, one in enumerate(each)}, "topology") + "\n"
 
 
 def stopped(command: str, problem: CannotContinue, paper: Paper) -> Document:

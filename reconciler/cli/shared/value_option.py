@@ -29,6 +29,10 @@ class Values:
     """Parameters of any file of this run: with several topologies, one is enough."""
     environment: str | None = None
     """The environment whose overlay and values count, or a pattern of several."""
+    needed: tuple[str, ...] | None = None
+    """The values that the files must mention. None: all of them."""
+    origin: str = "--value"
+    """Where they were given."""
 
     def __bool__(self) -> bool:
         return bool(self.given or self.files_of_values or self.environment)
@@ -59,9 +63,10 @@ class Values:
         from reconciler.documents.read.values import Filled  # noqa: PLC0415
 
         values, files = dict(self.given), self.files_of_values
-        needed = values if are_all_needed else ()
+        needed = (values if self.needed is None else self.needed) if are_all_needed else ()
         return Filled(
-            under or DISK, values, needed, self.known, files, environment=self.environment, reports_unused=are_all_needed,
+            under or DISK, values, needed, self.known, files, origin=self.origin, environment=self.environment,
+            reports_unused=are_all_needed,
         )  # fmt: skip
 
     def files(self, paths: Sequence[Path]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from reconciler.changes.events import Done, Failed, Finished, InDoubt, NotStarted, Skipped
 from reconciler.model.diagnostic import Diagnostic
-from reconciler.model.shape import ALWAYS, AddressText, Count, format_of
+from reconciler.model.shape import ALWAYS, AddressText, Count, Name, format_of
 from reconciler.report.codec.json import json_text
 from reconciler.report.codec.schema import published
 from reconciler.report.codec.shape import data_of
@@ -25,6 +25,10 @@ class OutcomeReport:
     """Version of this contract. If you do not know the number, stop reading."""
     topology: str
     """Name of the topology."""
+    environment: str = ""
+    """The environment that the files were read for."""
+    member: Annotated[str, Name("target")] = ""
+    """The target of a fleet that was applied."""
     exit_code: Count
     """The exit code of the command."""
     as_wanted: tuple[AddressText, ...]
@@ -51,11 +55,18 @@ def outcome_json(finished: Finished, **said: Any) -> str:
 
 
 def outcome_report(
-    finished: Finished, *, topology: str, exit_code: int, as_wanted: Iterable[str] = ()
+    finished: Finished,
+    *,
+    topology: str,
+    exit_code: int,
+    environment: str = "",
+    member: str = "",
+    as_wanted: Iterable[str] = (),
 ) -> OutcomeReport:
     """Return the outcome as a report. `as_wanted` are addresses for which a saved plan had nothing left to do."""
     return OutcomeReport(
-        topology=topology, exit_code=exit_code, as_wanted=tuple(as_wanted), done=finished.done, failed=finished.failed,
+        topology=topology, environment=environment, member=member, exit_code=exit_code, as_wanted=tuple(as_wanted),
+        done=finished.done, failed=finished.failed,
         in_doubt=finished.in_doubt, skipped=finished.skipped, not_started=finished.not_started,
         warnings=(*finished.left_alone, *finished.warnings), stopped=finished.stopped,
     )  # fmt: skip

@@ -1,0 +1,140 @@
+"""Divides environments, or targets of a fleet, into stages: `canary:5m,10%,rest`. Pure."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+from reconciler.documents.read.complain import did_you_mean
+from reconciler.model.diagnostic import CannotContinue
+from reconciler.model.units import parse_duration
+from reconciler.report.words.values import counted
+from reconciler.report.words.visible import visible
+
+REST = "rest"
+FEW = 6
+"""How many names a message lists."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """What is applied as a whole: an environment, or a target of a fleet."""
+
+    name: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    def fits(self, wanted: str) -> bool:
+        """Is it meant by this name, label (`tier=canary`), or pattern of either?"""
+        words = (self.name, *(f"{key}={value}" for key, value in self.labels.items()))
+        return any(wanted == word or fnmatchcase(word, wanted) for word in words)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """Members that are applied at once, before any of the next stage."""
+
+    said: str
+    """The stage as --stages names it."""
+    members: tuple[str, ...]
+    stay: float = 0.0
+    """Seconds for which its members must stay as they were applied."""
+
+
+def divide(said: str, members: Sequence[Member], word: str) -> list[Stage]:
+    """Put each member into exactly one stage, in the order of the members. `word` says what they are. Raises
+    CannotContinue where a stage names nobody, or where somebody is in no stage."""
+    stages, left = list[Stage](), [*members]
+    for part in said.split(","):
+        wanted, stay = _timed(part.strip(), members)
+        chosen = _chosen(wanted, left, _Known(stages, members, word))
+        stages.append(Stage(said=wanted, members=tuple(one.name for one in chosen), stay=stay))
+        left = [one for one in left if one not in chosen]
+    if left:
+        names = few(one.name for one in left)
+        raise _wrong(f"no stage has {names}", f"end with `{REST}`: --stages {visible(said)},{REST}")
+    return stages
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    stages: Sequence[Stage]
+    members: Sequence[Member]
+    word: str
+
+
+def _timed(part: str, members: Sequence[Member]) -> tuple[str, float]:
+    """Take `canary:5m` apart. A label may hold a colon of its own."""
+    wanted, colon, time = part.rpartition(":")
+    if not colon or (not is_time(time) and any(one.fits(part) for one in members)):
+        wanted, colon = part, ""
+    if not wanted:
+        raise _wrong("a stage is empty", "write a name, a percentage or `rest` between the commas")
+    if colon and not is_time(time):
+        raise _wrong(f"stage `{visible(part)}` ends in no time", "write for example canary:5m, or leave the colon out")
+    return wanted, parse_duration(time) / 1e9 if colon else 0.0
+
+
+def is_time(text: str) -> bool:
+    """Is it a time such as `5m` or `1h30m`?"""
+    try:
+        return not text.isdigit() and parse_duration(text) >= 0
+    except ValueError:
+        return False
+
+
+def _chosen(wanted: str, left: Sequence[Member], known: _Known) -> Sequence[Member]:
+    percent = re.fullmatch(r"([+-]?[0-9]+(?:\.[0-9]+)?)%", wanted)
+    if percent:
+        return _share(float(percent[1]), wanted, left, known)
+    chosen = left if wanted == REST else [one for one in left if one.fits(wanted)]
+    if not chosen:
+        raise _nobody(wanted, known)
+    return chosen
+
+
+def _share(percent: float, wanted: str, left: Sequence[Member], known: _Known) -> Sequence[Member]:
+    """Return this share of those that are left, rounded up, so that it is at least one."""
+    if not 0 < percent <= 100:
+        raise _wrong(f"stage `{wanted}` is no share", "write a percentage above 0% and up to 100%, such as 10%")
+    if not left:
+        raise _nobody(wanted, known)
+    return left[: math.ceil(round(len(left) * percent / 100, 9))]
+
+
+def _nobody(wanted: str, known: _Known) -> CannotContinue:
+    """Say why a stage has nobody: there is no such member, or an earlier stage has all of them."""
+    names, shown = [one.name for one in known.members], visible(wanted)
+    everyone = wanted == REST or wanted.endswith("%")
+    fitting = {one.name for one in known.members if everyone or one.fits(wanted)}
+    if not fitting:
+        message = f"no {known.word} is meant by stage `{shown}`{did_you_mean(wanted, names)}"
+        return _wrong(message, f"choose among {few(names)}")
+    earlier = [stage.said for stage in known.stages if not fitting.isdisjoint(stage.members)]
+    where = f"stage{'s' if len(earlier) > 1 else ''} {few(earlier)}"
+    return _wrong(f"nothing is left for stage `{shown}`: {where} {_has(earlier)} all of that already", "leave one out")
+
+
+def _has(names: Sequence[str]) -> str:
+    return "have" if len(names) > 1 else "has"
+
+
+def few(names: Iterator[str] | Sequence[str]) -> str:
+    """Return the first names, and how many more there are."""
+    shown = [f"`{visible(name)}`" for name in names]
+    more = f" … ({len(shown) - FEW:_} more)" if len(shown) > FEW else ""
+    return ", ".join(shown[:FEW]) + more
+
+
+def shared_out(stages: Sequence[Stage], word: str) -> str:
+    """Return `3 stages: canary (1 environment), 10% (2 environments), rest (7 environments)`."""
+    each = ", ".join(f"{visible(stage.said)} ({counted(len(stage.members), word)})" for stage in stages)
+    return f"{counted(len(stages), 'stage')}: {each}"
+
+
+def _wrong(message: str, fix: str) -> CannotContinue:
+    return CannotContinue.because(
+        "XX927", "stages", f"--stages: {message}{'' if message.endswith('?') else '.'} Nothing was applied.", fix=fix
+    )

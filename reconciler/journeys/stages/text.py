@@ -1,0 +1,83 @@
+"""What a run over several environments, topologies or targets says in the end: one line, and one for each stage."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from reconciler.journeys.stages.divide import Stage, few
+from reconciler.model.units import show_duration
+from reconciler.report.words.values import counted
+from reconciler.report.words.visible import visible
+
+NOT_BEGUN = "not begun"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """How far the stages got."""
+
+    stages: Sequence[Stage]
+    passed: int
+    """How many of them are done, and passed."""
+    why: tuple[str, ...] = ()
+    """Why the next one was not done, or did not pass."""
+
+    @property
+    def failed(self) -> Stage | None:
+        """The stage that did not pass; None where all did."""
+        return self.stages[self.passed] if self.why else None
+
+
+def summary(outcomes: Mapping[str, str], word: str) -> str:
+    """Return `3 environments: 2 applied, 1 refused`, with what most of them have first."""
+    counts = Counter(outcomes.values())
+    return f"{counted(len(outcomes), word)}: {', '.join(f'{count:_} {outcome}' for outcome, count in counts.most_common())}"
+
+
+def course_text(course: Course) -> Iterator[str]:
+    """Yield a line for each stage: whether it is done, and if not, why not."""
+    for number, stage in enumerate(course.stages):
+        yield f"{_name(number, stage)}: {_fate(number, stage, course)}"
+
+
+def reason(course: Course) -> str:
+    """Return the same in one sentence, for a message."""
+    told = [
+        f"stage {number + 1} (`{visible(stage.said)}`) {_fate(number, stage, course)}"
+        for number, stage in enumerate(course.stages)
+    ]
+    return "; ".join(told)
+
+
+def title(number: int, stage: Stage, of: int) -> str:
+    """Return `Stage 1 of 3, canary: dev`."""
+    return f"Stage {number + 1} of {of}, {visible(stage.said)}: {names(stage)}"
+
+
+def passed(number: int, stage: Stage, word: str) -> str:
+    """Return the line about a stage that passed."""
+    many = len(stage.members) > 1
+    whom = f"{'all ' if many else ''}{counted(len(stage.members), word)} {'plan' if many else 'plans'} empty"
+    stayed = (
+        f" and stayed without drift for {show_duration(round(stage.stay * 1e9))}" if stage.stay else ", without drift"
+    )
+    return f"Stage {number + 1} passed: {whom}{stayed}.\n"
+
+
+def names(stage: Stage) -> str:
+    """Return the first members of a stage."""
+    return few(stage.members).replace("`", "")
+
+
+def _name(number: int, stage: Stage) -> str:
+    return f"Stage {number + 1}, {visible(stage.said)}"
+
+
+def _fate(number: int, stage: Stage, course: Course) -> str:
+    if number < course.passed:
+        return "done"
+    if number > course.passed:
+        return f"not begun ({names(stage)})"
+    return f"not passed, because {'; '.join(course.why)}"

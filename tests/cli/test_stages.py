@@ -1,0 +1,215 @@
+"""`apply --stages canary:5m,10%,rest`: a stage begins when the one before was applied, plans empty, and stayed without
+drift for its time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+
+from tests.cli.running import PATIENCE, Ran, Shell, command, environment
+from tests.support.accounts import Account
+
+TEXT = """\
+reconciler: 1
+topology: orders
+environments: {canary: {context: canary}, eu: {context: eu}, us: {context: us}}
+streams:
+  ORDERS: {subjects: [orders.>], max_age: 7d}
+"""
+STAGES = ("apply", "topology.yaml", "--yes", "--stages")
+
+
+class Places(dict[str, Account]):
+    """An account and a context for each environment, and a shell whose contexts they are."""
+
+    def __init__(self, shell: Shell, new_account: Callable[..., Account]) -> None:
+        super().__init__({name: new_account() for name in ("canary", "eu", "us")})
+        self.shell = shell
+        shell.write(TEXT)
+        self.home = {"XDG_CONFIG_HOME": str(shell.folder / "config")}
+        folder = shell.folder / "config" / "nats" / "context"
+        folder.mkdir(parents=True)
+        for name, account in self.items():
+            said = {"url": account.url, "user": account.user, "password": account.password}
+            (folder / f"{name}.json").write_text(json.dumps(said), encoding="utf-8")
+
+    def __call__(self, *arguments: str) -> Ran:
+        return self.shell(*arguments, **self.home)
+
+    def do(self, name: str, verb: str, said: dict[str, Any] | None = None) -> dict[str, Any]:
+        """What somebody does by hand in one of the accounts."""
+
+        async def done() -> dict[str, Any]:
+            client = await self[name].connect()
+            try:
+                answer = await client.request(f"$JS.API.{verb}", json.dumps(said or {}).encode(), timeout=10)
+                found: dict[str, Any] = json.loads(answer.data)
+                return found
+            finally:
+                await client.close()
+
+        return asyncio.run(done())
+
+    @property
+    def with_orders(self) -> list[str]:
+        return [name for name in self if "config" in self.do(name, "STREAM.INFO.ORDERS")]
+
+
+@pytest.fixture
+def places(shell: Shell, new_account: Callable[..., Account]) -> Places:
+    return Places(shell, new_account)
+
+
+@contextmanager
+def running(places: Places, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], IO[str], Path]]:
+    """A command whose output is read line by line, while it runs."""
+    errors = places.shell.folder / "errors"
+    with errors.open("w") as err, subprocess.Popen(
+        command(*arguments), cwd=places.shell.folder, env=environment(places.shell.folder, **places.home),
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=err, text=True,
+    ) as begun:  # fmt: skip
+        assert begun.stdout is not None
+        try:
+            yield begun, begun.stdout, errors
+        finally:
+            begun.kill()
+
+
+def until(lines: IO[str], word: str) -> str:
+    """What it says up to a line with this word."""
+    said = ""
+    for line in lines:
+        said += line
+        if word in line:
+            return said
+    raise AssertionError(f"never said {word}: {said}")
+
+
+def test_stage_by_stage_every_environment_is_applied_and_the_canary_first(places: Places) -> None:
+    ran = places(*STAGES, "canary,50%,rest")
+    assert (ran.code, ran.err) == (0, ""), ran
+    told = re.findall(
+        r"^(Stage \d of 3, .*|orders in \w+: Applied|Stage \d passed|3 env.*)$", ran.out.replace(" 1 step", "\n"), re.M
+    )
+    assert told == [
+        "Stage 1 of 3, canary: canary", "orders in canary: Applied",
+        "Stage 2 of 3, 50%: eu", "orders in eu: Applied",
+        "Stage 3 of 3, rest: us", "orders in us: Applied", "3 environments: 3 applied",
+    ]  # fmt: skip
+    assert ran.out.index("orders in us →") < ran.out.index("Stage 1 of 3"), "all plans are shown before the first stage"
+    assert places.with_orders == ["canary", "eu", "us"]
+    again = places(*STAGES, "canary:1h,rest:1h")
+    assert (again.code, again.out.splitlines()[-1]) == (0, "3 environments: 3 unchanged")
+
+
+def test_one_refusal_anywhere_keeps_the_first_stage_from_being_begun(places: Places) -> None:
+    places.do("us", "STREAM.CREATE.ORDERS", {"name": "ORDERS", "subjects": ["orders.>"], "storage": "memory"})
+    ran = places(*STAGES, "canary,rest")
+    assert ran.code == 4, ran
+    assert ran.out.splitlines()[-1] == "3 environments: 2 not begun, 1 refused"
+    assert "Nothing was applied, because not everything can be." in ran.err
+    assert places.with_orders == ["us"]
+
+
+def test_an_environment_that_does_not_answer_keeps_the_first_stage_from_being_begun(places: Places) -> None:
+    places.shell.write(TEXT.replace("us: {context: us}", "us: {server: 'nats://127.0.0.1:1'}"))
+    ran = places(*STAGES, "canary,rest")
+    assert (ran.code, "us: Cannot reach nats://127.0.0.1:1" in " ".join(ran.err.split())) == (1, True), ran
+    assert ran.out.splitlines()[-1] == "3 environments: 2 not begun, 1 failed"
+    places.shell.write(TEXT)
+    assert places.with_orders == []
+
+
+def test_drift_within_the_time_of_a_stage_stops_before_the_next(places: Places) -> None:
+    with running(places, *STAGES, "canary:30m,eu,rest") as (begun, lines, _):
+        until(lines, "orders in canary: Applied")
+        config = places.do("canary", "STREAM.INFO.ORDERS")["config"]
+        places.do("canary", "STREAM.UPDATE.ORDERS", {**config, "max_age": 86_400_000_000_000})
+        said = lines.read().splitlines()
+        assert begun.wait(PATIENCE) == 1
+    assert said[-4:] == [
+        "Stage 1, canary: not passed, because canary drifted: `stream/ORDERS`",
+        "Stage 2, eu: not begun (eu)",
+        "Stage 3, rest: not begun (us)",
+        "3 environments: 2 not begun, 1 applied",
+    ]
+    assert places.with_orders == ["canary"]
+
+
+def test_what_drifts_is_said_as_drift(places: Places) -> None:
+    """What an apply would put back does not plan empty either: what somebody did comes first."""
+    with running(places, *STAGES, "canary:30m,rest") as (_, lines, _):
+        until(lines, "orders in canary: Applied")
+        places.do("canary", "STREAM.DELETE.ORDERS")
+        assert "not passed, because canary drifted: `stream/ORDERS`" in until(lines, "Stage 1, canary")
+
+
+def test_a_stage_that_is_not_applied_stops_before_the_next(places: Places) -> None:
+    """Somebody creates the stream by hand after its plan was shown: what was agreed to is not what would be done now."""
+    with running(places, *STAGES, "canary:2s,eu,rest", "--report", "json=r.json") as (begun, lines, errors):
+        until(lines, "Stage 1 of 3")
+        places.do("eu", "STREAM.CREATE.ORDERS", {"name": "ORDERS", "subjects": ["orders.>"], "max_age": 10**12})
+        said = lines.read().splitlines()
+        assert begun.wait(PATIENCE) == 1
+    assert said[-4:] == [
+        "Stage 1, canary: done",
+        "Stage 2, eu: not passed, because eu: failed",
+        "Stage 3, rest: not begun (us)",
+        "3 environments: 1 applied, 1 failed, 1 not begun",
+    ]
+    assert "eu: the plan is no longer the one that was shown before the first stage" in " ".join(
+        errors.read_text().split()
+    )
+    assert places.do("eu", "STREAM.INFO.ORDERS")["config"]["max_age"] == 10**12
+    last = json.loads((places.shell.folder / "r.json").read_text())["reports"][-1]["diagnostics"][0]
+    assert (last["code"], "stage 1 (`canary`) done; stage 2 (`eu`) not passed" in last["message"]) == ("XX928", True)
+
+
+def test_ctrl_c_while_a_stage_stays_begins_no_other_and_says_so(places: Places) -> None:
+    with running(places, *STAGES, "canary:30m,rest") as (begun, lines, errors):
+        until(lines, "orders in canary: Applied")
+        begun.send_signal(signal.SIGINT)
+        said = lines.read().splitlines()
+        assert begun.wait(PATIENCE) == 130
+    assert said[-3:] == [
+        "Stage 1, canary: not passed, because the run was interrupted", "Stage 2, rest: not begun (eu, us)",
+        "3 environments: 2 not begun, 1 applied",
+    ]  # fmt: skip
+    assert "Traceback" not in errors.read_text()
+    assert places.with_orders == ["canary"]
+
+
+@pytest.mark.parametrize(
+    ("said", "code", "why"),
+    [
+        (("canry,rest",), 1, "no environment is meant by stage `canry`; did you mean `canary`?"),
+        (("canary",), 1, "no stage has `eu`, `us`"),
+        (("canary,rest", "--environment", "eu"), 64, "--environment eu is one"),
+        (("canary,rest", "--only", "stream/ORDERS"), 64, "--only works on one"),
+        (("canary,rest", "--backup", "b"), 64, "--backup works on one"),
+    ],
+)
+def test_wrong_stages_are_told_before_any_server_is_asked(
+    shell: Shell, said: tuple[str, ...], code: int, why: str
+) -> None:
+    shell.write(re.sub(r"\{context: \w+\}", "{server: 'nats://127.0.0.1:1'}", TEXT))
+    ran = shell(*STAGES, *said)
+    text = " ".join(ran.err.split())
+    assert (ran.code, why in text, "Cannot reach" in text) == (code, True, False), ran
+
+
+def test_tools_get_one_document_of_all_stages(places: Places) -> None:
+    ran = places(*STAGES, "canary,rest", "--format", "json")
+    told = json.loads(ran.out)["reports"]
+    assert [(one["environment"], one["exit_code"], len(one["done"])) for one in told] == [
+        ("canary", 0, 1), ("eu", 0, 1), ("us", 0, 1),
+    ], ran  # fmt: skip

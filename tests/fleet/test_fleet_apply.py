@@ -1,0 +1,154 @@
+"""`fleet apply`: every target as its plan was shown, several at a time, and stage by stage."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reconciler.cli.run import run
+from tests.support.accounts import Account
+from tests.support.doors import meeting
+
+SHOP = """\
+reconciler: 1
+topology: shop
+parameters: {keep: {type: duration}}
+streams:
+  ORDERS: {subjects: [orders.>], max_age: "${keep}"}
+"""
+Fleet = Callable[..., Path]
+
+
+class Shops(dict[str, Account]):
+    """An account for each target of a fleet, whose file they are."""
+
+    def __init__(self, folder: Path, fleet: Fleet, new_account: Callable[..., Account]) -> None:
+        super().__init__({name: new_account() for name in ("eu", "us", "ap")})
+        (folder / "shop.yaml").write_text(SHOP, encoding="utf-8")
+        self.folder, self.fleet = folder, fleet
+        self.file = self.written()
+
+    def written(self, **more: dict[str, Any]) -> Path:
+        targets: dict[str, dict[str, Any]] = {
+            name: {**self._login(account, keep=f"{number + 1}d"), "labels": {"tier": "gold"}}
+            for number, (name, account) in enumerate(self.items())
+        }
+        targets["us"]["labels"] = {"tier": "canary"}
+        for name, said in more.items():
+            targets[name] = {**targets.get(name, {}), **said}
+        return self.fleet(defaults={"topology": "shop.yaml", "values": {"of_others": "x"}}, **targets)
+
+    def _login(self, account: Account, **values: str) -> dict[str, Any]:
+        secret = self.folder / f"{account.user}.password"
+        secret.write_text(account.password, encoding="utf-8")
+        return {"server": account.url, "user": account.user, "password": f"file://{secret}", "values": values}
+
+    def do(self, name: str, verb: str, said: dict[str, Any] | None = None) -> dict[str, Any]:
+        async def done() -> dict[str, Any]:
+            client = await self[name].connect()
+            try:
+                answer = await client.request(f"$JS.API.{verb}", json.dumps(said or {}).encode(), timeout=10)
+                found: dict[str, Any] = json.loads(answer.data)
+                return found
+            finally:
+                await client.close()
+
+        return asyncio.run(done())
+
+    @property
+    def days(self) -> dict[str, int]:
+        """How many days each target keeps its orders, where it has any."""
+        found = {name: self.do(name, "STREAM.INFO.ORDERS").get("config") for name in self}
+        return {name: config["max_age"] // 86_400_000_000_000 for name, config in found.items() if config}
+
+
+@pytest.fixture
+def shops(tmp_path: Path, fleet: Fleet, new_account: Callable[..., Account]) -> Shops:
+    return Shops(tmp_path, fleet, new_account)
+
+
+Said = pytest.CaptureFixture[str]
+
+
+def apply(shops: Shops, said: Said, *arguments: str, file: Path | None = None) -> tuple[int, str, str]:
+    code = run(("fleet", "apply", str(file or shops.file), "--yes", *arguments))
+    captured = said.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_every_target_is_applied_with_its_own_values(shops: Shops, capsys: Said) -> None:
+    code, out, err = apply(shops, capsys)
+    assert (code, err) == (0, ""), out
+    assert out.count("+ stream/ORDERS  created  on eu, us, ap") == 1, "equal changes are shown once"
+    assert [f"{name}: Applied 1 step (1 create)" in out for name in shops] == [True] * 3
+    assert out.endswith("\n3 targets: 3 applied\n")
+    assert shops.days == {"eu": 1, "us": 2, "ap": 3}
+    assert apply(shops, capsys)[1].endswith("\n3 targets: 3 unchanged\n")
+
+
+def test_stages_are_named_by_target_label_or_share(shops: Shops, capsys: Said) -> None:
+    code, out, _ = apply(shops, capsys, "--stages", "tier=canary,50%,rest")
+    assert code == 0
+    assert [line for line in out.splitlines() if line.startswith("Stage")] == [
+        "Stage 1 of 3, tier=canary: us", "Stage 1 passed: 1 target plans empty, without drift.",
+        "Stage 2 of 3, 50%: eu", "Stage 2 passed: 1 target plans empty, without drift.",
+        "Stage 3 of 3, rest: ap", "Stage 3 passed: 1 target plans empty, without drift.",
+    ]  # fmt: skip
+    code, _, err = apply(shops, capsys, "--stages", "tier=canaries,rest")
+    assert (code, "no target is meant by stage `tier=canaries`" in " ".join(err.split())) == (1, True)
+
+
+def test_one_refusal_anywhere_keeps_the_first_stage_from_being_begun(shops: Shops, capsys: Said) -> None:
+    shops.do("ap", "STREAM.CREATE.ORDERS", {"name": "ORDERS", "subjects": ["orders.>"], "storage": "memory"})
+    code, out, _ = apply(shops, capsys, "--stages", "us,rest")
+    assert (code, out.splitlines()[-1]) == (4, "3 targets: 2 not begun, 1 refused")
+    assert [*shops.days] == ["ap"]
+
+
+def test_without_stages_what_one_target_lacks_keeps_no_other_from_being_applied(shops: Shops, capsys: Said) -> None:
+    file = shops.written(gone={"server": "nats://127.0.0.1:1", "values": {"keep": "7d"}})
+    shops.do("ap", "STREAM.CREATE.ORDERS", {"name": "ORDERS", "subjects": ["orders.>"], "storage": "memory"})
+    code, out, _ = apply(shops, capsys, file=file)
+    assert (code, out.splitlines()[-1]) == (1, "4 targets: 2 applied, 1 refused, 1 failed")
+    assert {name: days for name, days in shops.days.items() if name != "ap"} == {"eu": 1, "us": 2}
+    (row,) = [line for line in out.splitlines() if line.startswith("gone")]
+    assert row.split()[:4] == ["gone", "Cannot", "reach", "nats://127.0.0.1:1:"]
+
+
+def test_targets_are_worked_on_at_the_same_time(shops: Shops, capsys: Said) -> None:
+    """No door opens before somebody waits at each of the three."""
+    with meeting(shops["eu"].server.port, 3) as urls:
+        file = shops.written(**{name: {"server": url} for name, url in zip(shops, urls, strict=True)})
+        code, out, _ = apply(shops, capsys, "--parallel", "3", file=file)
+    assert (code, out.splitlines()[-1]) == (0, "3 targets: 3 applied")
+
+
+def test_a_target_that_hangs_is_given_up_at_its_deadline_and_nothing_is_begun(shops: Shops, capsys: Said) -> None:
+    with meeting(shops["eu"].server.port, 2) as (never, _):
+        file = shops.written(eu={"server": never, "deadline": "300ms"})
+        code, out, _ = apply(shops, capsys, "--stages", "us,rest", file=file)
+    assert (code, "eu was not read within 0.3 s" in " ".join(out.split())) == (1, True), out
+    assert shops.days == {}
+
+
+def test_tools_get_one_document_that_names_the_targets(shops: Shops, capsys: Said) -> None:
+    told = json.loads(apply(shops, capsys, "--format", "json", "--stages", "us,rest")[1])["reports"]
+    assert [(one["target"], one["exit_code"], len(one["done"])) for one in told] == [
+        ("eu", 0, 1),
+        ("us", 0, 1),
+        ("ap", 0, 1),
+    ]
+
+
+def test_part_of_a_fleet_is_applied_and_never_without_being_asked(shops: Shops, capsys: Said) -> None:
+    assert run(("fleet", "apply", str(shops.file))) == 64
+    assert "There is no terminal to ask on" in " ".join(capsys.readouterr().err.split())
+    assert apply(shops, capsys, "--target", "tier=gold", "--only", "stream/*")[1].endswith("\n2 targets: 2 applied\n")
+    assert [*shops.days] == ["eu", "ap"]
+    seen = shops.fleet(seen={"server": shops["eu"].url})
+    assert apply(shops, capsys, file=seen)[0] == 64

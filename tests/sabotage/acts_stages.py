@@ -1,0 +1,149 @@
+"""Many applied at once, and in stages: everybody once, never more than was shown, and nothing after what went wrong."""
+
+from __future__ import annotations
+
+from tests.sabotage.act import Act
+
+DIVIDE = "reconciler/journeys/stages/divide.py"
+PASSING = "reconciler/journeys/stages/passing.py"
+STAGED = "reconciler/cli/account/staged.py"
+SEVERAL = "reconciler/cli/shared/several.py"
+STAGES = "tests/cli/test_stages.py"
+AT_ONCE = "tests/cli/test_at_once.py"
+
+ACTS = (
+    Act(
+        name="an environment that no stage names is silently left out",
+        file=DIVIDE,
+        before="    if left:\n        names",
+        after="    if left and not stages:\n        names",
+        seen_by=("tests/stages/test_divide.py",),
+        is_quick=True,
+    ),
+    Act(
+        name="an environment is in two stages",
+        file=DIVIDE,
+        before="left = [one for one in left if one not in chosen]",
+        after="left = [one for one in left if one not in chosen[1:]]",
+        seen_by=("tests/stages/test_divide.py",),
+    ),
+    Act(
+        name="a stage may be 0% of those that are left",
+        file=DIVIDE,
+        before="    if not 0 < percent <= 100:",
+        after="    if not 0 <= percent <= 100:",
+        seen_by=("tests/stages/test_divide.py",),
+    ),
+    Act(
+        name="the next stage begins though somebody drifted",
+        file=PASSING,
+        before="        elif one.drifted:",
+        after="        elif one.drifted and not one.member:",
+        seen_by=("tests/stages/test_passing.py",),
+    ),
+    Act(
+        name="the next stage begins though somebody does not plan empty",
+        file=PASSING,
+        before="        elif one.pending:",
+        after="        elif one.pending and not one.member:",
+        seen_by=("tests/stages/test_passing.py",),
+    ),
+    Act(
+        name="a stage is not looked at for its time",
+        file=PASSING,
+        before="return None if left <= 0 else",
+        after="return None if left <= stay else",
+        seen_by=("tests/stages/test_passing.py",),
+    ),
+    Act(
+        name="nobody looks when the time of a stage is over",
+        file=PASSING,
+        before="        so_far = clock() - began\n            if",
+        after="        so_far = clock() - began + SELDOM\n            if",
+        seen_by=("tests/stages/test_passing.py",),
+    ),
+    Act(
+        name="drift that a look finds is not held against a stage",
+        file=PASSING,
+        before="drifted = tuple(item.address for item in drift.drifted)",
+        after="drifted = tuple(item.address for item in drift.drifted[:0])",
+        seen_by=(f"{STAGES}::test_what_drifts_is_said_as_drift",),
+    ),
+    Act(
+        name="a stage begins though something is refused in a later one",
+        file=STAGED,
+        before="or (self.stages and self._is_stopped(plans))",
+        after="or (self.stages == [] and self._is_stopped(plans))",
+        seen_by=(f"{STAGES}::test_one_refusal_anywhere_keeps_the_first_stage_from_being_begun",),
+    ),
+    Act(
+        name="a stage does what was not shown before the first one",
+        file="reconciler/cli/account/applying.py",
+        before="            as_shown(manner.agreed.get(plan.topology), plan)",
+        after="            as_shown(plan, plan)",
+        seen_by=(f"{STAGES}::test_a_stage_that_is_not_applied_stops_before_the_next",),
+    ),
+    Act(
+        name="a change may harm more than was shown before the first stage",
+        file="reconciler/journeys/stages/agreed.py",
+        before="(not is_new and _written(now)",
+        after="(_written(now)",
+        seen_by=("tests/stages/test_agreed.py",),
+    ),
+    Act(
+        name="the next stage begins though the one before failed",
+        file=STAGED,
+        before="                if course.why:\n",
+        after="                if course.why and self.stages is None:\n",
+        seen_by=(f"{STAGES}::test_a_stage_that_is_not_applied_stops_before_the_next",),
+    ),
+    Act(
+        name="stages that stop before the last end with 0",
+        file=STAGED,
+        before="*([exits.FAILED] if course.why",
+        after="*([exits.FINE] if course.why",
+        seen_by=(f"{STAGES}::test_drift_within_the_time_of_a_stage_stops_before_the_next",),
+    ),
+    Act(
+        name="environments are read one after the other",
+        file=SEVERAL,
+        before="asyncio.Semaphore(self._at_once)",
+        after="asyncio.Semaphore(1)",
+        seen_by=(f"{AT_ONCE}::test_environments_are_read_at_the_same_time[plan]",),
+    ),
+    Act(
+        name="more environments are read at a time than --parallel says",
+        file=SEVERAL,
+        before="asyncio.Semaphore(self._at_once)",
+        after="asyncio.Semaphore(64)",
+        seen_by=(f"{AT_ONCE}::test_no_more_are_read_at_a_time_than_asked_for",),
+    ),
+    Act(
+        name="environments at one place are worked on at the same time",
+        file=SEVERAL,
+        before="groups.setdefault(numbered[1].unit.place if",
+        after="groups.setdefault(numbered[0] if",
+        seen_by=(f"{AT_ONCE}::test_environments_at_one_place_wait_for_one_another",),
+    ),
+    Act(
+        name="environments are told in the order in which they were done",
+        file="reconciler/cli/shared/turns.py",
+        before="if held is None or held.is_its_turn:",
+        after="if held is None or not held.is_done:",
+        seen_by=(f"{AT_ONCE}::test_what_is_done_earlier_is_told_in_the_order_of_the_environments",),
+    ),
+    Act(
+        name="an environment is begun after another one failed",
+        file=SEVERAL,
+        before="        if self.is_over:\n            return\n        try:",
+        after="        try:",
+        seen_by=(f"{AT_ONCE}::test_once_one_has_failed_none_is_begun_that_was_not_begun",),
+    ),
+    Act(
+        name="a target of a fleet is applied without the values that are its own",
+        file="reconciler/cli/fleet/apply.py",
+        before="given = tuple(target.values.items())",
+        after='given = tuple((name, "9d") for name in target.values)',
+        seen_by=("tests/fleet/test_fleet_apply.py::test_every_target_is_applied_with_its_own_values",),
+    ),
+)
