@@ -117,6 +117,16 @@ def test_a_policy_that_cannot_tell_is_violated() -> None:
         assert said[0].blocks
 
 
+def test_a_condition_that_takes_too_long_is_violated() -> None:
+    many = Resource(address=STREAM.address, config={"subjects": [f"s{number}" for number in range(1_000)]})
+    change = Change(address=many.address, action=Action.CREATE, desired=many)
+    endless = "resource.subjects.exists(a, resource.subjects.exists(b, resource.subjects.exists(c, a + b == c)))"
+    said = Policies([policy(endless)], REGISTRY).judged(change, view(many), EVERYTHING)
+    assert [one.message.partition(": ")[0] for one in said] == [
+        "cannot tell whether ACME101 is kept (iteration budget exceeded)"
+    ]
+
+
 def test_many_conditions_are_judged_as_each_is_alone() -> None:
     many = [policy(f"resource.num_replicas == {number}", code=f"ACME{100 + number}") for number in range(60)]
     change = Change(address=STREAM.address, action=Action.CREATE, desired=STREAM)

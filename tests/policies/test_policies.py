@@ -155,6 +155,10 @@ def test_policies_come_from_another_repository_at_a_fixed_commit(run: Run, shell
     there = FILES.replace("{from: rules.yaml}", f"{{from: .., revision: {revision}, path: rules.yaml}}")
     ran = run("validate", shell.write(there + GOLD, "t/t.yaml"))
     assert (ran.code, "ACME101 stream/GOLD: gold has three replicas" in ran.text) == (1, True), ran
+    later = git(shell, "rev-parse", "HEAD")
+    for asked, message in ((later, "later on, gold has three replicas"), (revision, "ORDERS: gold has three replicas")):
+        ran = run("validate", shell.write(there.replace(revision, asked) + GOLD, "t/t.yaml"))
+        assert message.replace("ORDERS: ", "GOLD: ") in ran.text
     absent = "a" * 40
     ran = run("validate", shell.write(there.replace(revision, absent) + GOLD, "t/t.yaml"))
     assert (ran.code, "t/t.yaml:3:19 error XX528: policies of" in ran.text, "cannot be fetched" in ran.text) == (

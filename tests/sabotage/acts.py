@@ -7,6 +7,7 @@ from tests.sabotage import (
     acts_fleet,
     acts_judging,
     acts_kinds,
+    acts_policies,
     acts_power,
     acts_proofs,
     acts_stages,
@@ -15,6 +16,6 @@ from tests.sabotage import (
 
 ACTS = (
     *acts_judging.ACTS, *acts_applying.ACTS, *acts_telling.ACTS, *acts_kinds.ACTS, *acts_fleet.ACTS, *acts_power.ACTS,
-    *acts_proofs.ACTS, *acts_stages.ACTS,
+    *acts_proofs.ACTS, *acts_stages.ACTS, *acts_policies.ACTS,
 )  # fmt: skip
 SAMPLE = tuple(act for act in ACTS if act.is_quick)

@@ -1,0 +1,88 @@
+"""What policies promise, broken."""
+
+from __future__ import annotations
+
+from tests.sabotage.act import Act
+
+CONDITIONS, EVERYWHERE = ("tests/policies/test_conditions.py",), ("tests/policies/test_policies.py",)
+
+ACTS = (
+    Act(
+        name="policies are not judged beside the rules",
+        file="reconciler/engine/judging.py",
+        before="            verdicts += view.policies.judged(final, view, needing)",
+        after="            view.policies.judged(final, view, needing)",
+        seen_by=EVERYWHERE,
+    ),
+    Act(
+        name="a policy that cannot tell is taken for one that is kept",
+        file="reconciler/policies/policies.py",
+        before="    if is_known and said is False:",
+        after="    if not is_known or said is False:",
+        seen_by=CONDITIONS,
+    ),
+    Act(
+        name="a violation of one policy hides behind a failure of another",
+        file="reconciler/policies/policies.py",
+        before="    except RuntimeError:  # such as: too many iterations\n        return False",
+        after="    except RuntimeError:  # such as: too many iterations\n        return True",
+        seen_by=CONDITIONS,
+    ),
+    Act(
+        name="a waiver of a policy needs no end",
+        file="reconciler/model/resource.py",
+        before="        if until is None and len(",
+        after="        if False and len(",
+        seen_by=EVERYWHERE,
+    ),
+    Act(
+        name="an option of the command line waives a policy",
+        file="reconciler/engine/decide.py",
+        before=" and fnmatchcase(verdict.address, pattern) and not is_policy(code)",
+        after=" and fnmatchcase(verdict.address, pattern)",
+        seen_by=EVERYWHERE,
+    ),
+    Act(
+        name="labels are not remembered",
+        file="reconciler/engine/decide.py",
+        before="        labels=change.desired.terms.labels,\n",
+        after="",
+        seen_by=EVERYWHERE,
+    ),
+    Act(
+        name="conditions about changes are judged where no change is known",
+        file="reconciler/policies/policies.py",
+        before="isinstance(one, Program) and one.needs() <= known",
+        after="isinstance(one, Program)",
+        seen_by=CONDITIONS,
+    ),
+    Act(
+        name="a validation without an account knows no waivers",
+        file="reconciler/journeys/plan/validate.py",
+        before="if not _is_waived(one, view.changes[address], view)",
+        after="if True",
+        seen_by=EVERYWHERE,
+    ),
+    Act(
+        name="policies of another commit are read",
+        file="reconciler/documents/find/fetched.py",
+        before="    return GitTree.at(revision, cache)",
+        after='    return GitTree.at("FETCH_HEAD", cache)',
+        seen_by=EVERYWHERE,
+    ),
+    Act(
+        name="a note about many is repeated for each",
+        file="reconciler/documents/read/filling.py",
+        before='        if note and note not in said.split("; "):',
+        after="        if note:",
+        seen_by=("tests/documents/test_for_each.py",),
+    ),
+    Act(
+        name="a cancelled read leaves questions behind",
+        file="reconciler/server/read/gathered.py",
+        before="        return await asyncio.gather(*map(counted, questions))",
+        after="        made = [ask(one) for one in questions]\n\n        async def awaited(one: Awaitable[T]) -> T:\n"
+        "            return await one\n\n        return await asyncio.gather(*map(awaited, made))",
+        seen_by=("tests/server/test_gathered.py",),
+    ),
+)
