@@ -36,7 +36,19 @@ HUGE = 100_000
 """Characters that a server takes as metadata, and not as a description."""
 NAMES = {**TRICKS, "quote": "\"'`$(id)"}
 OFFLINE = frozenset(
-    {"validate", "fmt", "render", "explain", "schema", "completion", "permissions", "review", "import", "fleet"}
+    {
+        "validate",
+        "fmt",
+        "render",
+        "explain",
+        "schema",
+        "completion",
+        "permissions",
+        "review",
+        "import",
+        "fleet",
+        "policy",
+    }
 )
 """Take no login."""
 NOT_HERE = frozenset({"dev", "demo", "schema", "completion", "explain", "rehearse"})
@@ -48,7 +60,7 @@ LOOKING: dict[str, tuple[str, ...]] = {
     "history": (), "unlock": (),
     "export": (), "upgrade-check": ("--server-version", "2.14"), "groups": ("list",), "apply": ("t.yaml", "--yes"),
     "permissions": ("apply", "t.yaml"), "review": ("t.yaml", "--base", "HEAD"), "adopt": ("t.yaml", "--yes"),
-    "import": ("t.json",), "fleet": ("plan", "fleet.yaml"), "unpin": (f"{TRICKS['clear']}/x",),
+    "policy": ("test", "rules.yaml"), "import": ("t.json",), "fleet": ("plan", "fleet.yaml"), "unpin": (f"{TRICKS['clear']}/x",),
 }  # fmt: skip
 LAST = ("adopt", "apply")
 """After these there is less to look at."""
@@ -80,6 +92,16 @@ def topology(first: str, more: str = "") -> str:
         for n, name in enumerate(NAMES.values())
     ]
     return HEADER + "streams:\n" + "".join(streams) + GROUP + more
+
+
+def policies() -> Iterator[dict[str, Any]]:
+    """Each answers otherwise than its case says, in the words of a trick."""
+    for number, trick in enumerate(TRICKS.values()):
+        case = {"name": trick, "resource": {"labels": {trick: trick}}, "forbidden": False}
+        yield {
+            "code": f"ACME{number:03}", "name": "one", "on": "stream", "forbid": "resource.description == ''",
+            "message": trick + TEXT, "help": trick, "cases": [case],
+        }  # fmt: skip
 
 
 def theirs(number: int, trick: str) -> dict[str, Any]:
@@ -115,6 +137,7 @@ def hostile(account: Account, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
               "labels": dict.fromkeys(NAMES.values(), TEXT)}  # fmt: skip
     whole = {"reconciler": 1, "fleet": "f", "targets": {"t": target}}
     someone.shell.write(json.dumps(whole), "fleet.yaml")
+    someone.shell.write(json.dumps({"policies": list(policies())}), "rules.yaml")
     return someone
 
 
