@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.journeys.stages.divide import Member, Stage, divide
+from reconciler.journeys.stages.divide import RolloutMember, RolloutStage, divide
 from reconciler.model.diagnostic import CannotContinue
 
-MEMBERS = [Member(name=name) for name in ("dev", "canary", "prod-eu", "prod-us", "prod-ap")]
+MEMBERS = [RolloutMember(name=name) for name in ("dev", "canary", "prod-eu", "prod-us", "prod-ap")]
 NAMES = st.lists(
     st.from_regex(r"[a-z][a-z0-9]{0,6}", fullmatch=True).filter(lambda name: name != "rest"),
     min_size=1,
@@ -18,7 +18,7 @@ NAMES = st.lists(
 )
 
 
-def names(stages: list[Stage]) -> list[tuple[str, ...]]:
+def names(stages: list[RolloutStage]) -> list[tuple[str, ...]]:
     return [stage.members for stage in stages]
 
 
@@ -29,7 +29,7 @@ def test_every_member_is_in_exactly_one_stage_and_the_canary_is_first(
     canary = data.draw(st.sampled_from(found))
     said = ",".join([canary, *(f"{share:.4f}%" for share in shares), "rest"])
     try:
-        stages = divide(said, [Member(name=name) for name in found], "environment")
+        stages = divide(said, [RolloutMember(name=name) for name in found], "environment")
     except CannotContinue as problem:
         assert "nothing is left for stage" in str(problem), "there were fewer members than stages"
         return
@@ -40,7 +40,7 @@ def test_every_member_is_in_exactly_one_stage_and_the_canary_is_first(
 
 @given(st.integers(1, 200), st.integers(1, 100))
 def test_a_share_is_rounded_up_so_that_it_is_at_least_one(many: int, percent: int) -> None:
-    members = [Member(name=f"m{number}") for number in range(many)]
+    members = [RolloutMember(name=f"m{number}") for number in range(many)]
     said = f"{percent}%,rest" if -(-many * percent // 100) < many else f"{percent}%"
     assert len(divide(said, members, "target")[0].members) == -(-many * percent // 100)
 
@@ -58,7 +58,10 @@ def test_a_pattern_takes_those_that_no_earlier_stage_has() -> None:
 
 
 def test_targets_are_named_by_their_labels_too() -> None:
-    members = [Member(name="eu", labels={"tier": "gold", "at": "a:b"}), Member(name="us", labels={"tier": "canary"})]
+    members = [
+        RolloutMember(name="eu", labels={"tier": "gold", "at": "a:b"}),
+        RolloutMember(name="us", labels={"tier": "canary"}),
+    ]
     assert names(divide("tier=canary,tier=g*", members, "target")) == [("us",), ("eu",)]
     (first, _) = divide("at=a:b:90s,rest", members, "target")
     assert (first.members, first.stay) == (("eu",), 90)

@@ -24,8 +24,8 @@ from reconciler.cli.shared.several import (
     AT_ONCE,
     Only,
     Parallel,
-    Run,
     Unit,
+    UnitRun,
     Work,
     environments,
     results,
@@ -95,11 +95,11 @@ def apply_(
         return one
 
     each = units(paths, selection.values, connection, *of_one)
-    run = Run(begin, at_once=parallel if yes else 1, ends=is_failure, hears=together.hears)
+    run = UnitRun(begin, at_once=parallel if yes else 1, ends=is_failure, hears=together.hears)
     return asyncio.run(_through(run, each, of_one, together))
 
 
-async def _through(run: Run[Applied], each: Sequence[Unit], of_one: Sequence[Only], together: Together) -> int:
+async def _through(run: UnitRun[Applied], each: Sequence[Unit], of_one: Sequence[Only], together: Together) -> int:
     """Apply every topology. Once one has failed, none that was not begun is begun: it may depend on the failed one."""
     try:
         parts = await run.over(each, *of_one)

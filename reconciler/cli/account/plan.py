@@ -21,9 +21,9 @@ from reconciler.cli.shared.several import (
     AT_ONCE,
     Only,
     Parallel,
-    Part,
-    Run,
     Unit,
+    UnitResults,
+    UnitRun,
     Work,
     results,
     stopped,
@@ -78,8 +78,8 @@ def plan_(
 
         return one
 
-    parts = list[Part[Made]]()
-    asyncio.run(_all(parts, Run(begin, at_once=parallel), paths, selection, connection, (out, "--out")))
+    parts = list[UnitResults[Made]]()
+    asyncio.run(_all(parts, UnitRun(begin, at_once=parallel), paths, selection, connection, (out, "--out")))
     found = [*results(parts)]
     if out is not None and isinstance(found[0], Made):
         _save(found[0], out, selection.files(paths))
@@ -93,14 +93,14 @@ def plan_(
 
 
 async def _all(
-    into: list[Part[Made]], run: Run[Made], paths: Sequence[Path], selection: Selection, connection: Connection, *of_one: Only
+    into: list[UnitResults[Made]], run: UnitRun[Made], paths: Sequence[Path], selection: Selection, connection: Connection, *of_one: Only
 ) -> None:  # fmt: skip
     """Returns nothing: asyncio writes out a main task's whole result when it restores the signal handlers."""
     of_one = (*of_one, *selection.of_one)
     into += await run.over(units(paths, selection.values, connection, *of_one), *of_one)
 
 
-def _outcome(part: Part[Made]) -> str:
+def _outcome(part: UnitResults[Made]) -> str:
     plans = [one.planned.plan for one in part.results if isinstance(one, Made)]
     if len(plans) < len(part.results) or exits.FAILED in (one.exit_code for one in plans):
         return "failed"

@@ -14,9 +14,9 @@ from reconciler.cli.account.together import Applied, Together, code_of, is_failu
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.reporting import document
 from reconciler.cli.shared.screen import NobodyReads, is_agreed, tell
-from reconciler.cli.shared.several import Part, Run, Unit, Work
+from reconciler.cli.shared.several import Unit, UnitResults, UnitRun, Work
 from reconciler.journeys.drift.look import look
-from reconciler.journeys.stages.divide import Member, Stage, divide, shared_out
+from reconciler.journeys.stages.divide import RolloutMember, RolloutStage, divide, shared_out
 from reconciler.journeys.stages.passing import Seen, seen, stays
 from reconciler.journeys.stages.text import NOT_BEGUN, Course, course_text, passed, reason, summary, title
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
@@ -57,7 +57,7 @@ class Reached:
 DONE = ("applied", "unchanged")
 """The outcomes with which a stage may pass."""
 Reach: TypeAlias = Callable[[Unit, Sequence[Path]], Reached]
-Plans: TypeAlias = Sequence[Part[Made]]
+Plans: TypeAlias = Sequence[UnitResults[Made]]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -83,7 +83,7 @@ class Staged:
         self._together = Together(self.manner)
         self._together.seat(*self.units)
         self._outcomes = dict.fromkeys((one.name for one in self.units), NOT_BEGUN)
-        plans = await Run(self._planning, at_once=self.at_once).over(self.units)
+        plans = await UnitRun(self._planning, at_once=self.at_once).over(self.units)
         if not self._shown(plans, stages):
             return exits.FAILED
         if not any(self._goes(part) for part in plans) or (self.stages and self._is_stopped(plans)):
@@ -93,11 +93,11 @@ class Staged:
         with interruptible_between():
             return await self._carried_out(stages, plans)
 
-    def _divided(self) -> list[Stage]:
-        members = [Member(name=one.name, labels=one.labels) for one in self.units]
+    def _divided(self) -> list[RolloutStage]:
+        members = [RolloutMember(name=one.name, labels=one.labels) for one in self.units]
         if self.stages is not None:
             return divide(self.stages, members, self.word)
-        return [Stage(said="", members=tuple(one.name for one in members))]
+        return [RolloutStage(said="", members=tuple(one.name for one in members))]
 
     def _planning(self) -> Work[Made]:
         before: Made | None = None
@@ -112,7 +112,7 @@ class Staged:
 
         return one
 
-    def _shown(self, plans: Plans, stages: Sequence[Stage]) -> bool:
+    def _shown(self, plans: Plans, stages: Sequence[RolloutStage]) -> bool:
         """Show everything before anything is changed. Tools get only the outcome."""
         told = list[Document]()
         for part in plans:
@@ -135,7 +135,7 @@ class Staged:
             return False
         return True
 
-    def _goes(self, part: Part[Made]) -> bool:
+    def _goes(self, part: UnitResults[Made]) -> bool:
         return any(isinstance(made, Made) and self.manner.goes_ahead(made.planned.plan) for made in part.results)
 
     def _stops(self, made: Made | CannotContinue) -> bool:
@@ -164,7 +164,7 @@ class Staged:
         self._together.say(f"\n{summary(self._outcomes, self.word)}\n")
         return exits.worst(codes)
 
-    def _agreed(self, plans: Plans, stages: Sequence[Stage]) -> bool:
+    def _agreed(self, plans: Plans, stages: Sequence[RolloutStage]) -> bool:
         number = counted(sum(self._goes(part) for part in plans), self.word)
         how = f", in {shared_out(stages, self.word)}" if self.stages is not None else ""
         if is_agreed(f"\nApply this to {number}{how}?"):
@@ -172,7 +172,7 @@ class Staged:
         tell("Nothing was changed.\n")
         return False
 
-    async def _carried_out(self, stages: Sequence[Stage], plans: Plans) -> int:
+    async def _carried_out(self, stages: Sequence[RolloutStage], plans: Plans) -> int:
         course = Course(stages=stages, passed=0)
         try:
             for number, stage in enumerate(stages):
@@ -184,7 +184,7 @@ class Staged:
             self._tell(course)
         return exits.worst([*self._codes, *([exits.FAILED] if course.why and not any(self._codes) else [])])
 
-    async def _stage(self, number: int, stage: Stage, stages: Sequence[Stage], plans: Plans) -> list[str]:
+    async def _stage(self, number: int, stage: RolloutStage, stages: Sequence[RolloutStage], plans: Plans) -> list[str]:
         """Apply a stage, and return why it did not pass."""
         parts = [part for part in plans if part.unit.name in stage.members]
         self._together.say(f"\n{title(number, stage, len(stages))}\n" if self.stages is not None else "\n")
@@ -193,7 +193,7 @@ class Staged:
             self._outcomes[part.unit.name] = "failed"
             self._codes.append(exits.FAILED)
         shown = {part.unit.name: part for part in parts if part not in unplanned}
-        run = Run(lambda: self._applying(shown), at_once=self.at_once, ends=is_failure, hears=self._together.hears)
+        run = UnitRun(lambda: self._applying(shown), at_once=self.at_once, ends=is_failure, hears=self._together.hears)
         for done in await run.over([part.unit for part in shown.values()]):
             self._outcomes[done.unit.name] = outcome_of(done)
             self._codes += [code_of(made) for made in done.results]
@@ -207,7 +207,7 @@ class Staged:
             self._together.say(passed(number, stage, self.word))
         return wrong
 
-    def _applying(self, shown: dict[str, Part[Made]]) -> Work[Applied]:
+    def _applying(self, shown: dict[str, UnitResults[Made]]) -> Work[Applied]:
         async def one(unit: Unit, files: Sequence[Path]) -> Applied:
             plans = [made.planned.plan for made in shown[unit.name].results if isinstance(made, Made)]
             manner = replace(
@@ -232,7 +232,7 @@ class Staged:
             options = RunOptions(only=chosen.only, exclude=chosen.exclude)
             return seen(unit.name, made.planned.plan, look(made.topology, made.planned.snapshot, options).drift)
 
-        found = await Run(lambda: one, at_once=self.at_once).over(units)
+        found = await UnitRun(lambda: one, at_once=self.at_once).over(units)
         return [
             made if isinstance(made, Seen) else Seen(member=part.unit.name, problem=str(made))
             for part in found

@@ -9,7 +9,7 @@ from reconciler.cli.account.applying import Manner
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.reporting import Gathered
 from reconciler.cli.shared.screen import say
-from reconciler.cli.shared.several import Part, Unit
+from reconciler.cli.shared.several import Unit, UnitResults
 from reconciler.journeys.stages.text import NOT_BEGUN
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.codec.json import json_list
@@ -41,7 +41,7 @@ def is_failure(made: Ended) -> bool:
     return code_of(made) in (exits.FAILED, exits.INTERRUPTED)
 
 
-def outcome_of(part: Part[Applied]) -> str:
+def outcome_of(part: UnitResults[Applied]) -> str:
     """Return what became of a unit, in a word or two: the worst of its topologies counts."""
     if not part.results:
         return NOT_BEGUN

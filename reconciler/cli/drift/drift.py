@@ -22,7 +22,17 @@ from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, document, reports
 from reconciler.cli.shared.screen import Progress, paper
-from reconciler.cli.shared.several import AT_ONCE, Parallel, Part, Run, Unit, results, stopped, summed_up, units
+from reconciler.cli.shared.several import (
+    AT_ONCE,
+    Parallel,
+    Unit,
+    UnitResults,
+    UnitRun,
+    results,
+    stopped,
+    summed_up,
+    units,
+)
 from reconciler.cli.shared.value_option import NO_VALUES, Values, values
 from reconciler.journeys.drift.attribute import attributed
 from reconciler.journeys.drift.codec import drift_json
@@ -155,11 +165,11 @@ def drift_(
         return *await _look(files, there.options(), own), own.arguments(files, there)
 
     of_one = ((accept, "--accept"), (metrics, "--metrics"), (part.only, "--only"), (part.exclude, "--exclude"))
-    parts = list[Part[tuple[Looked, float, str]]]()
+    parts = list[UnitResults[tuple[Looked, float, str]]]()
 
     async def all_of_them() -> None:
         parts.extend(
-            await Run(lambda: one, at_once=parallel).over(units(paths, part.values, connection, *of_one), *of_one)
+            await UnitRun(lambda: one, at_once=parallel).over(units(paths, part.values, connection, *of_one), *of_one)
         )
 
     with _down_where_nothing_is_seen(metrics):
@@ -182,7 +192,7 @@ def drift_(
     return exits.worst(codes)
 
 
-def _outcome(part: Part[tuple[Looked, float, str]]) -> str:
+def _outcome(part: UnitResults[tuple[Looked, float, str]]) -> str:
     codes = [exits.FAILED if isinstance(one, CannotContinue) else one[0].drift.exit_code for one in part.results]
     return {exits.FAILED: "failed", exits.DRIFT: "with drift"}.get(exits.worst(codes), "without drift")
 

@@ -53,7 +53,7 @@ Work: TypeAlias = Callable[[Unit, Sequence[Path]], Awaitable[T]]
 
 
 @dataclass(slots=True)
-class Part(Generic[T]):
+class UnitResults(Generic[T]):
     """The results of one unit: one for each topology."""
 
     unit: Unit
@@ -84,7 +84,7 @@ def _place(connection: Connection, values: Values, paths: Sequence[Path]) -> Has
         return values.environment
 
 
-class Run(Generic[T]):
+class UnitRun(Generic[T]):
     """Works on units. `begin` makes the work of one place, which may remember what it did there before. Once a result
     `ends` the run, no other topology is begun. `hears` learns at once of what could not be worked on."""
 
@@ -99,20 +99,20 @@ class Run(Generic[T]):
         self._begin, self._at_once, self._ends, self._hears = begin, at_once, ends, hears
         self.is_over = False
 
-    async def over(self, each: Sequence[Unit], *of_one: Only) -> list[Part[T]]:
+    async def over(self, each: Sequence[Unit], *of_one: Only) -> list[UnitResults[T]]:
         """Return the results of each topology of each unit, in their order. What goes wrong in one unit is no matter of
         the others. Raises what goes wrong where there is only one."""
-        parts = [Part[T](unit) for unit in each]
+        parts = [UnitResults[T](unit) for unit in each]
         if len(parts) == 1 and not parts[0].unit.name:
             await self._topologies(parts[0], self._begin(), of_one)
             return parts
         works = {part.unit.place: self._begin() for part in parts}
-        groups = dict[Hashable, list[tuple[int, Part[T]]]]()
+        groups = dict[Hashable, list[tuple[int, UnitResults[T]]]]()
         for numbered in enumerate(parts):
             groups.setdefault(numbered[1].unit.place if self._at_once > 1 else None, []).append(numbered)
         turns, room = Turns(), asyncio.Semaphore(self._at_once)
 
-        async def through(group: Sequence[tuple[int, Part[T]]]) -> None:
+        async def through(group: Sequence[tuple[int, UnitResults[T]]]) -> None:
             async with room:
                 for number, part in group:
                     with turns.of(number):
@@ -123,7 +123,7 @@ class Run(Generic[T]):
             raise wrong
         return parts
 
-    async def _alone(self, part: Part[T], work: Work[T]) -> None:
+    async def _alone(self, part: UnitResults[T], work: Work[T]) -> None:
         if self.is_over:
             return
         try:
@@ -134,7 +134,7 @@ class Run(Generic[T]):
             self.is_over = True  # what others have begun is brought to its end
             raise
 
-    async def _topologies(self, part: Part[T], work: Work[T], of_one: Sequence[Only]) -> None:
+    async def _topologies(self, part: UnitResults[T], work: Work[T], of_one: Sequence[Only]) -> None:
         """Keep the result of each topology, in order of their dependence; of several environments, each has its own. A
         failure of one is reported beside the results of the others, unless it stops them too: nobody is there to be
         asked."""
@@ -161,7 +161,7 @@ class Run(Generic[T]):
                 made = problem
             self._keep(part, made)
 
-    def _keep(self, part: Part[T], made: T | CannotContinue) -> None:
+    def _keep(self, part: UnitResults[T], made: T | CannotContinue) -> None:
         part.results.append(made)
         if isinstance(made, CannotContinue):
             self._hears(part.unit, made)
@@ -173,16 +173,16 @@ def _of_unit(problem: CannotContinue, unit: Unit) -> CannotContinue:
     return type(problem)(*told, topology=problem.topology)
 
 
-def results(parts: Iterable[Part[T]]) -> Iterator[T | CannotContinue]:
+def results(parts: Iterable[UnitResults[T]]) -> Iterator[T | CannotContinue]:
     """Yield the results of all topologies, in their order."""
     return (made for part in parts for made in part.results)
 
 
-def summed_up(parts: Sequence[Part[T]], outcome: Callable[[Part[T]], str]) -> str:
+def summed_up(parts: Sequence[UnitResults[T]], outcome: Callable[[UnitResults[T]], str]) -> str:
     """Return the last line about several environments, or several topologies of one; nothing about one alone."""
     if len(parts) > 1:
         return summary({part.unit.name: outcome(part) for part in parts}, "environment") + "\n"
-    each = [Part(part.unit, [made]) for part in parts for made in part.results]
+    each = [UnitResults(part.unit, [made]) for part in parts for made in part.results]
     if len(each) < 2:
         return ""
     return summary({str(number): outcome(one) for number, one in enumerate(each)}, "topology") + "\n"

@@ -20,7 +20,7 @@ FEW = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class RolloutMember:
     """What is applied as a whole: an environment, or a target of a fleet."""
 
     name: str
@@ -33,7 +33,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
+class RolloutStage:
     """Members that are applied at once, before any of the next stage."""
 
     said: str
@@ -43,14 +43,14 @@ class Stage:
     """Seconds for which its members must stay as they were applied."""
 
 
-def divide(said: str, members: Sequence[Member], word: str) -> list[Stage]:
+def divide(said: str, members: Sequence[RolloutMember], word: str) -> list[RolloutStage]:
     """Put each member into exactly one stage, in the order of the members. `word` says what they are. Raises
     CannotContinue where a stage names nobody, or where somebody is in no stage."""
-    stages, left = list[Stage](), [*members]
+    stages, left = list[RolloutStage](), [*members]
     for part in said.split(","):
         wanted, stay = _timed(part.strip(), members)
         chosen = _chosen(wanted, left, _Known(stages, members, word))
-        stages.append(Stage(said=wanted, members=tuple(one.name for one in chosen), stay=stay))
+        stages.append(RolloutStage(said=wanted, members=tuple(one.name for one in chosen), stay=stay))
         left = [one for one in left if one not in chosen]
     if left:
         names = few(one.name for one in left)
@@ -60,12 +60,12 @@ def divide(said: str, members: Sequence[Member], word: str) -> list[Stage]:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    stages: Sequence[Stage]
-    members: Sequence[Member]
+    stages: Sequence[RolloutStage]
+    members: Sequence[RolloutMember]
     word: str
 
 
-def _timed(part: str, members: Sequence[Member]) -> tuple[str, float]:
+def _timed(part: str, members: Sequence[RolloutMember]) -> tuple[str, float]:
     """Take `canary:5m` apart. A label may hold a colon of its own."""
     wanted, colon, time = part.rpartition(":")
     if not colon or (not is_time(time) and any(one.fits(part) for one in members)):
@@ -85,7 +85,7 @@ def is_time(text: str) -> bool:
         return False
 
 
-def _chosen(wanted: str, left: Sequence[Member], known: _Known) -> Sequence[Member]:
+def _chosen(wanted: str, left: Sequence[RolloutMember], known: _Known) -> Sequence[RolloutMember]:
     percent = re.fullmatch(r"([+-]?[0-9]+(?:\.[0-9]+)?)%", wanted)
     if percent:
         return _share(float(percent[1]), wanted, left, known)
@@ -95,7 +95,7 @@ def _chosen(wanted: str, left: Sequence[Member], known: _Known) -> Sequence[Memb
     return chosen
 
 
-def _share(percent: float, wanted: str, left: Sequence[Member], known: _Known) -> Sequence[Member]:
+def _share(percent: float, wanted: str, left: Sequence[RolloutMember], known: _Known) -> Sequence[RolloutMember]:
     """Return this share of those that are left, rounded up, so that it is at least one."""
     if not 0 < percent <= 100:
         raise _wrong(f"stage `{wanted}` is no share", "write a percentage above 0% and up to 100%, such as 10%")
@@ -128,7 +128,7 @@ def few(names: Iterator[str] | Sequence[str]) -> str:
     return ", ".join(shown[:FEW]) + more
 
 
-def shared_out(stages: Sequence[Stage], word: str) -> str:
+def shared_out(stages: Sequence[RolloutStage], word: str) -> str:
     """Return `3 stages: canary (1 environment), 10% (2 environments), rest (7 environments)`."""
     each = ", ".join(f"{visible(stage.said)} ({counted(len(stage.members), word)})" for stage in stages)
     return f"{counted(len(stages), 'stage')}: {each}"

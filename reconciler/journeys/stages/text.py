@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from reconciler.journeys.stages.divide import Stage, few
+from reconciler.journeys.stages.divide import RolloutStage, few
 from reconciler.model.units import show_duration
 from reconciler.report.words.values import counted
 from reconciler.report.words.visible import visible
@@ -18,14 +18,14 @@ NOT_BEGUN = "not begun"
 class Course:
     """How far the stages got."""
 
-    stages: Sequence[Stage]
+    stages: Sequence[RolloutStage]
     passed: int
     """How many of them are done, and passed."""
     why: tuple[str, ...] = ()
     """Why the next one was not done, or did not pass."""
 
     @property
-    def failed(self) -> Stage | None:
+    def failed(self) -> RolloutStage | None:
         """The stage that did not pass; None where all did."""
         return self.stages[self.passed] if self.why else None
 
@@ -51,12 +51,12 @@ def reason(course: Course) -> str:
     return "; ".join(told)
 
 
-def title(number: int, stage: Stage, of: int) -> str:
+def title(number: int, stage: RolloutStage, of: int) -> str:
     """Return `Stage 1 of 3, canary: dev`."""
     return f"Stage {number + 1} of {of}, {visible(stage.said)}: {names(stage)}"
 
 
-def passed(number: int, stage: Stage, word: str) -> str:
+def passed(number: int, stage: RolloutStage, word: str) -> str:
     """Return the line about a stage that passed."""
     many = len(stage.members) > 1
     whom = f"{'all ' if many else ''}{counted(len(stage.members), word)} {'plan' if many else 'plans'} empty"
@@ -66,16 +66,16 @@ def passed(number: int, stage: Stage, word: str) -> str:
     return f"Stage {number + 1} passed: {whom}{stayed}.\n"
 
 
-def names(stage: Stage) -> str:
+def names(stage: RolloutStage) -> str:
     """Return the first members of a stage."""
     return few(stage.members).replace("`", "")
 
 
-def _name(number: int, stage: Stage) -> str:
+def _name(number: int, stage: RolloutStage) -> str:
     return f"Stage {number + 1}, {visible(stage.said)}"
 
 
-def _fate(number: int, stage: Stage, course: Course) -> str:
+def _fate(number: int, stage: RolloutStage, course: Course) -> str:
     if number < course.passed:
         return "done"
     if number > course.passed:
