@@ -58,6 +58,7 @@ def _asked(old: Address, new: Address, view: View) -> Renaming:
         mirrors=_named((copy.stream for copy in plain if copy.is_mirror), view),
         sourcing=_named((copy.stream for copy in plain if not copy.is_mirror), view),
         groups=tuple(_called(one.name, view.owner_of(one.kind, *one.names)) for one in divided),
+        is_queue=_retention(old, view) == "workqueue",
         is_fed=any(copy.stream == new.stream for copy in afterwards(view).copiers.get(old.stream, ())),
     )
 
@@ -83,3 +84,9 @@ def _beside(asked: Renaming, view: View) -> str:
 
 
 RULES = (name_is_fixed,)
+
+
+def _retention(address: Address, view: View) -> str:
+    """Of the stream that this belongs to."""
+    stream = view.live.get(Address.of("stream", address.stream))
+    return str(stream.config.get("retention", "limits")) if stream else "limits"
