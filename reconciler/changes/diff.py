@@ -140,6 +140,13 @@ class Change:
         return self.desired.terms if self.desired else no_terms()
 
     @property
+    def labels(self) -> Mapping[str, str]:
+        """What the file says; of what no file declares any more, what was recorded."""
+        if self.desired:
+            return self.desired.terms.labels
+        return self.owned.labels if self.owned else {}
+
+    @property
     def only_renews(self) -> bool:
         """This topology already owns it by this name, and only its record is written again."""
         return self.action is Action.ADOPT and self.owned is not None

@@ -103,7 +103,7 @@ def _hidden(view: View, options: RunOptions) -> set[Address]:
     """What this run leaves out."""
     if options.is_about_all:
         return set()
-    return {a for a, change in view.changes.items() if not options.selects(a, change.terms.labels)}
+    return {a for a, change in view.changes.items() if not options.selects(a, change.labels)}
 
 
 def _consented_at_once(view: View, found: Judged) -> View:
@@ -113,7 +113,7 @@ def _consented_at_once(view: View, found: Judged) -> View:
     judged = (view.changes[address] for address, verdicts in found.items() if verdicts)
     reached = {
         change.address: replace(
-            change, allow=(*change.allow, *consent.reaching(change.address, change.terms.labels, view.allow))
+            change, allow=(*change.allow, *consent.reaching(change.address, change.labels, view.allow))
         )
         for change in judged
     }
@@ -276,7 +276,7 @@ def _allowance_leftovers(
     unjudged: Collection[Address],
 ) -> Iterable[Diagnostic]:
     def is_reached(address: Address) -> bool:
-        return allowed.reaches(address, view.changes[address].terms.labels)
+        return allowed.reaches(address, view.changes[address].labels)
 
     found = [(one, registry.of(address).spec) for address in filter(is_reached, verdicts) for one in verdicts[address]]
     is_judged = not any(map(is_reached, unjudged))
@@ -287,7 +287,7 @@ def idle_patterns(view: View, options: RunOptions) -> Iterable[Diagnostic]:
     """Warnings about selections that match nothing: a misspelt one must not pass for a plan with nothing to do."""
     for option, patterns in (("--only", options.only), ("--exclude", options.exclude)):
         for pattern in patterns:
-            if not any(selects(pattern, a, change.terms.labels) for a, change in view.changes.items()):
+            if not any(selects(pattern, a, change.labels) for a, change in view.changes.items()):
                 yield Diagnostic(
                     severity=Severity.WARNING, code="XX907", name="selects-nothing",
                     message=f"{option} {pattern} matches nothing that this topology declares or owns",

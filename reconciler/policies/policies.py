@@ -145,9 +145,7 @@ def _told(one: PlacedPolicy, path: str, message: str) -> Diagnostic:
 def _compiled(placed: PlacedPolicy, kind: Kind, registry: Registry) -> Program | Misread:
     condition, known = placed.policy.forbid, variables(kind, registry)
     if asked := asked_for(condition, known):
-        return Misread(
-            f"`has({asked})` is not needed: a field that is not set has the server's default, or is empty", 0, 0
-        )
+        return Misread(f"`has({asked})` is not needed: a field that is not set has the server's default, or is empty")
     mentions = mentioned(condition, known)
     try:
         expression = _environment(mentions).compile(condition)
@@ -238,8 +236,8 @@ def _fix(policy: Policy, change: Change) -> str | None:
 
 def _ended(code: str, subject: Subject) -> str:
     """Says when the latest waiver of this ended."""
-    change, labels = subject.change, subject.change.terms.labels
-    waivers = (*change.terms.allow, *consent.reaching(change.address, labels, subject.view.allow))
+    change = subject.change
+    waivers = (*change.terms.allow, *consent.reaching(change.address, change.labels, subject.view.allow))
     over = [one.until for one in waivers if one.code == code and one.until and consent.is_over(one, subject.today)]
     return f"; its waiver ended on {max(over)}" if over else ""
 
@@ -274,5 +272,6 @@ def _shown(value: Any, name: str, kind: Any) -> str:
         info = getattr(kind, "fields", {}).get(name.rsplit(".", maxsplit=1)[-1])
         return show_number(value, info.unit if info and value >= 0 else "text")
     if isinstance(value, list):
-        return f"{len(value)} entries" if len(value) > SHOWN else f"[{', '.join(map(str, value))}]"
+        is_short = len(value) <= SHOWN and all(isinstance(one, str) for one in value)
+        return f"[{', '.join(value)}]" if is_short else f"{len(value)} entries"
     return str(value) or "empty"

@@ -74,7 +74,7 @@ def variables(kind: Kind, registry: Registry) -> Mapping[str, Variable]:
         "resource.kind": Variable(TEXT, lambda one: one.change.address.kind),
         "resource.address": Variable(TEXT, lambda one: str(one.change.address)),
         "resource.name": Variable(TEXT, lambda one: one.change.address.name),
-        "resource.labels": Variable(TABLE, _labels),
+        "resource.labels": Variable(TABLE, lambda one: one.change.labels),
         "resource.protect": Variable(FLAG, lambda one: one.resource.terms.protect),
         "resource.allow": Variable(ITEMS, _consents),
     }
@@ -125,18 +125,12 @@ def _entry(table: Variable, key: str) -> Variable:
     return Variable(TEXT, lambda one: table.read(one).get(key, ""), table.needs)
 
 
-def _labels(one: Subject) -> Mapping[str, str]:
-    if one.change.desired:
-        return one.change.desired.terms.labels
-    return one.change.owned.labels if one.change.owned else {}
-
-
 def _consents(one: Subject) -> list[dict[str, Json]]:
     """Every consent to this resource, with empty texts where it says nothing."""
     change = one.change
     if not change.terms.allow and not one.view.allow:
         return []
-    given = (*change.terms.allow, *reaching(change.address, _labels(one), one.view.allow))
+    given = (*change.terms.allow, *reaching(change.address, change.labels, one.view.allow))
     return [{"code": each.code, "reason": each.reason, "until": str(each.until or "")} for each in given]
 
 

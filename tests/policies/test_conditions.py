@@ -196,5 +196,13 @@ def test_the_starter_pack_answers_its_cases() -> None:
     assert found.cases > 2 * found.policies
 
 
+def test_a_message_names_the_values_that_decided_as_a_file_has_them() -> None:
+    one = Resource(address=STREAM.address, config={"max_age": 3_600_000_000_000, "subjects": ["a", "b"]})
+    change = Change(address=one.address, action=Action.CREATE, desired=one)
+    condition = "resource.max_age < duration('2h') && resource.subjects.size() > 1 && resource.sources.size() == 0"
+    (said,) = Policies([policy(condition)], REGISTRY).judged(change, view(one), EVERYTHING)
+    assert said.message == "it is so (max_age is 1h, subjects is [a, b], sources is [])"
+
+
 def test_texts_and_comments_mention_nothing() -> None:
     assert told("resource.name == 'resource.colour' // resource.colour", "stream") == []

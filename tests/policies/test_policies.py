@@ -97,6 +97,19 @@ def test_what_is_deleted_is_judged_by_the_labels_that_the_ledger_remembers(run: 
     assert "ACME102 gold-stays, waived (moved)." in ran.text
 
 
+def test_what_the_files_no_longer_declare_is_known_by_the_labels_it_had(run: Run, shell: Shell) -> None:
+    file = shell.write(FILES + WAIVED + PLAIN)
+    assert run("apply", file, "--yes").code == 0
+    shell.write(f"{FILES}  NEW: {{subjects: [new], description: new, labels: {{tier: gold}}}}\n" + (
+        "removed: [{address: stream/GOLD, reason: old}, {address: stream/PLAIN, reason: old}]\n"
+        "allow: [{code: ACME101, on: tier=gold, reason: soon, until: 2999-12-31},"
+        " {code: ACME102, on: tier=gold, reason: moved, until: 2999-12-31}]\n"
+    ))  # fmt: skip
+    ran = run("plan", file, "--only", "tier=gold")
+    assert (ran.code, "stream/GOLD" in ran.text, "stream/PLAIN" in ran.text) == (0, True, False), ran
+    assert "ACME102 gold-stays, waived (moved)." in ran.text
+
+
 def test_files_are_judged_without_an_account_as_far_as_they_tell(run: Run, shell: Shell) -> None:
     file = shell.write(FILES + GOLD)
     ran = run("validate", file)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
-import tempfile
 from pathlib import Path
 
 from reconciler.documents.find.git_tree import GitTree
@@ -13,6 +12,10 @@ from reconciler.documents.read.complain import complain
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
 from reconciler.model.waits import waiting
 
+OF_A_HOOK = frozenset({
+    "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE",
+})  # fmt: skip
+"""With these, git answers for the repository whose hook this runs in; the rest may say how to log in."""
 PATIENCE = 120.0
 """Seconds for a repository to be fetched."""
 
@@ -37,12 +40,11 @@ def _has(cache: Path, revision: str) -> bool:
 def _fetch(repository: str, revision: str, cache: Path) -> None:
     try:
         cache.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=cache, prefix=".home-"):  # which shows that it can be written
-            begun = _git(cache, "init", "--quiet")
     except OSError as error:
         raise CannotContinue(
             _problem(f"the cache {cache} cannot be written: {(error.strerror or '').lower()}")
         ) from None
+    begun = _git(cache, "init", "--quiet")
     # The commit itself, without history; a server that gives no single commits gives everything.
     for what in (("--depth=1", "--", repository, revision), ("--", repository, "+refs/heads/*:refs/policies/*")):
         begun = _git(cache, "-c", "protocol.ext.allow=never", "fetch", "--quiet", "--no-tags", *what)
@@ -54,7 +56,7 @@ def _fetch(repository: str, revision: str, cache: Path) -> None:
 
 
 def _git(folder: Path, *command: str) -> subprocess.CompletedProcess[bytes]:
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_DIR")}
+    environment = {key: value for key, value in os.environ.items() if key not in OF_A_HOOK}
     environment |= {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     try:
         with waiting(f"for git {command[0]}", PATIENCE):

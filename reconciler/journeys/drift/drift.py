@@ -299,7 +299,7 @@ AT_REST = (Action.KEEP, Action.ADOPT)
 def drift(topology: Topology, view: View, options: RunOptions) -> Drift:
     """Compare everything declared or owned here, as far as the run's selection reaches."""
     look = _Look(view)
-    chosen = {a: c for a, c in view.changes.items() if options.selects(a, c.terms.labels)}
+    chosen = {a: c for a, c in view.changes.items() if options.selects(a, c.labels)}
     items = [item for address in sorted(chosen) if (item := look.item(chosen[address]))]
     rules = Rules(topology.ignore_drift, options.day)
     judged = [_overlooked(item, rules) for item in items]

@@ -149,7 +149,7 @@ def _is_waived(verdict: Verdict, change: Change, view: View) -> bool:
     """Of the rules, only policies are waived by the files alone; others depend on what is live."""
     if not is_policy(verdict.code):
         return False
-    waivers = (*change.terms.allow, *reaching(change.address, change.terms.labels, view.allow))
+    waivers = (*change.terms.allow, *reaching(change.address, change.labels, view.allow))
     return given(verdict, waivers, view.today, type(change.terms)) is not None
 
 
