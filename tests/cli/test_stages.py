@@ -3,7 +3,6 @@ drift for its time."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import signal
@@ -11,7 +10,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import pytest
 
@@ -45,23 +44,9 @@ class Places(dict[str, Account]):
     def __call__(self, *arguments: str) -> Ran:
         return self.shell(*arguments, **self.home)
 
-    def do(self, name: str, verb: str, said: dict[str, Any] | None = None) -> dict[str, Any]:
-        """What somebody does by hand in one of the accounts."""
-
-        async def done() -> dict[str, Any]:
-            client = await self[name].connect()
-            try:
-                answer = await client.request(f"$JS.API.{verb}", json.dumps(said or {}).encode(), timeout=10)
-                found: dict[str, Any] = json.loads(answer.data)
-                return found
-            finally:
-                await client.close()
-
-        return asyncio.run(done())
-
     @property
     def with_orders(self) -> list[str]:
-        return [name for name in self if "config" in self.do(name, "STREAM.INFO.ORDERS")]
+        return [name for name in self if "config" in self[name].ask("STREAM.INFO.ORDERS")]
 
 
 @pytest.fixture
@@ -112,7 +97,7 @@ def test_stage_by_stage_every_environment_is_applied_and_the_canary_first(places
 
 
 def test_one_refusal_anywhere_keeps_the_first_stage_from_being_begun(places: Places) -> None:
-    places.do("us", "STREAM.CREATE.ORDERS", {"name": "ORDERS", "subjects": ["orders.>"], "storage": "memory"})
+    places["us"].ask("STREAM.CREATE.ORDERS", {"name": "ORDERS", "subjects": ["orders.>"], "storage": "memory"})
     ran = places(*STAGES, "canary,rest")
     assert ran.code == 4, ran
     assert ran.out.splitlines()[-1] == "3 environments: 2 not begun, 1 refused"
@@ -132,8 +117,8 @@ def test_an_environment_that_does_not_answer_keeps_the_first_stage_from_being_be
 def test_drift_within_the_time_of_a_stage_stops_before_the_next(places: Places) -> None:
     with running(places, *STAGES, "canary:30m,eu,rest") as (begun, lines, _):
         until(lines, "orders in canary: Applied")
-        config = places.do("canary", "STREAM.INFO.ORDERS")["config"]
-        places.do("canary", "STREAM.UPDATE.ORDERS", {**config, "max_age": 86_400_000_000_000})
+        config = places["canary"].ask("STREAM.INFO.ORDERS")["config"]
+        places["canary"].ask("STREAM.UPDATE.ORDERS", {**config, "max_age": 86_400_000_000_000})
         said = lines.read().splitlines()
         assert begun.wait(PATIENCE) == 1
     assert said[-4:] == [
@@ -149,7 +134,7 @@ def test_what_drifts_is_said_as_drift(places: Places) -> None:
     """What an apply would put back does not plan empty either: what somebody did comes first."""
     with running(places, *STAGES, "canary:30m,rest") as (_, lines, _):
         until(lines, "orders in canary: Applied")
-        places.do("canary", "STREAM.DELETE.ORDERS")
+        places["canary"].ask("STREAM.DELETE.ORDERS")
         assert "not passed, because canary drifted: `stream/ORDERS`" in until(lines, "Stage 1, canary")
 
 
@@ -157,7 +142,7 @@ def test_a_stage_that_is_not_applied_stops_before_the_next(places: Places) -> No
     """Somebody creates the stream by hand after its plan was shown: what was agreed to is not what would be done now."""
     with running(places, *STAGES, "canary:2s,eu,rest", "--report", "json=r.json") as (begun, lines, errors):
         until(lines, "Stage 1 of 3")
-        places.do("eu", "STREAM.CREATE.ORDERS", {"name": "ORDERS", "subjects": ["orders.>"], "max_age": 10**12})
+        places["eu"].ask("STREAM.CREATE.ORDERS", {"name": "ORDERS", "subjects": ["orders.>"], "max_age": 10**12})
         said = lines.read().splitlines()
         assert begun.wait(PATIENCE) == 1
     assert said[-4:] == [
@@ -169,7 +154,7 @@ def test_a_stage_that_is_not_applied_stops_before_the_next(places: Places) -> No
     assert "eu: the plan is no longer the one that was shown before the first stage" in " ".join(
         errors.read_text().split()
     )
-    assert places.do("eu", "STREAM.INFO.ORDERS")["config"]["max_age"] == 10**12
+    assert places["eu"].ask("STREAM.INFO.ORDERS")["config"]["max_age"] == 10**12
     last = json.loads((places.shell.folder / "r.json").read_text())["reports"][-1]["diagnostics"][0]
     assert (last["code"], "stage 1 (`canary`) done; stage 2 (`eu`) not passed" in last["message"]) == ("XX928", True)
 

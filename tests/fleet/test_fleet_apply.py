@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -11,16 +10,10 @@ from typing import Any
 import pytest
 
 from reconciler.cli.run import run
+from tests.fleet.test_plan import SHOP
 from tests.support.accounts import Account
 from tests.support.doors import meeting
 
-SHOP = """\
-reconciler: 1
-topology: shop
-parameters: {keep: {type: duration}}
-streams:
-  ORDERS: {subjects: [orders.>], max_age: "${keep}"}
-"""
 Fleet = Callable[..., Path]
 
 
@@ -48,22 +41,10 @@ class Shops(dict[str, Account]):
         secret.write_text(account.password, encoding="utf-8")
         return {"server": account.url, "user": account.user, "password": f"file://{secret}", "values": values}
 
-    def do(self, name: str, verb: str, said: dict[str, Any] | None = None) -> dict[str, Any]:
-        async def done() -> dict[str, Any]:
-            client = await self[name].connect()
-            try:
-                answer = await client.request(f"$JS.API.{verb}", json.dumps(said or {}).encode(), timeout=10)
-                found: dict[str, Any] = json.loads(answer.data)
-                return found
-            finally:
-                await client.close()
-
-        return asyncio.run(done())
-
     @property
     def days(self) -> dict[str, int]:
         """How many days each target keeps its orders, where it has any."""
-        found = {name: self.do(name, "STREAM.INFO.ORDERS").get("config") for name in self}
+        found = {name: self[name].ask("STREAM.INFO.ORDERS").get("config") for name in self}
         return {name: config["max_age"] // 86_400_000_000_000 for name, config in found.items() if config}
 
 
@@ -104,7 +85,7 @@ def test_stages_are_named_by_target_label_or_share(shops: Shops, capsys: Said) -
 
 
 def test_one_refusal_anywhere_keeps_the_first_stage_from_being_begun(shops: Shops, capsys: Said) -> None:
-    shops.do("ap", "STREAM.CREATE.ORDERS", {"name": "ORDERS", "subjects": ["orders.>"], "storage": "memory"})
+    shops["ap"].ask("STREAM.CREATE.ORDERS", {"name": "ORDERS", "subjects": ["orders.>"], "storage": "memory"})
     code, out, _ = apply(shops, capsys, "--stages", "us,rest")
     assert (code, out.splitlines()[-1]) == (4, "3 targets: 2 not begun, 1 refused")
     assert [*shops.days] == ["ap"]
@@ -112,7 +93,7 @@ def test_one_refusal_anywhere_keeps_the_first_stage_from_being_begun(shops: Shop
 
 def test_without_stages_what_one_target_lacks_keeps_no_other_from_being_applied(shops: Shops, capsys: Said) -> None:
     file = shops.written(gone={"server": "nats://127.0.0.1:1", "values": {"keep": "7d"}})
-    shops.do("ap", "STREAM.CREATE.ORDERS", {"name": "ORDERS", "subjects": ["orders.>"], "storage": "memory"})
+    shops["ap"].ask("STREAM.CREATE.ORDERS", {"name": "ORDERS", "subjects": ["orders.>"], "storage": "memory"})
     code, out, _ = apply(shops, capsys, file=file)
     assert (code, out.splitlines()[-1]) == (1, "4 targets: 2 applied, 1 refused, 1 failed")
     assert {name: days for name, days in shops.days.items() if name != "ap"} == {"eu": 1, "us": 2}

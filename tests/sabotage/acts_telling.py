@@ -316,8 +316,8 @@ DRIFT = (
     Act(
         name="drift is blind for one kind",
         file="reconciler/journeys/drift/drift.py",
-        before="if options.selects(a, c.terms.labels)}",
-        after='if options.selects(a, c.terms.labels) and a.kind != "kv_bucket"}',
+        before="if options.selects(a, c.labels)}",
+        after='if options.selects(a, c.labels) and a.kind != "kv_bucket"}',
         seen_by=(
             "tests/faithful/test_faithful.py::test_a_copy_is_the_same_account_and_every_change_by_hand_is_named[2.11]",
         ),

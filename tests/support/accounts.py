@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,6 +64,20 @@ class Account:
 
     async def connect(self, **options: Any) -> Client:
         return await connect(self.url, self.user, self.password, **options)
+
+    def ask(self, endpoint: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """What JetStream answers to a request that somebody makes by hand."""
+
+        async def asked() -> dict[str, Any]:
+            client = await self.connect()
+            try:
+                answer = await client.request(f"$JS.API.{endpoint}", json.dumps(body or {}).encode(), timeout=10)
+                found: dict[str, Any] = json.loads(answer.data)
+                return found
+            finally:
+                await client.close()
+
+        return asyncio.run(asked())
 
     async def connect_system(self, **options: Any) -> Client:
         """As the system account's user."""

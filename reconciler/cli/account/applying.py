@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from weakref import WeakKeyDictionary
-
-import typer
 
 from reconciler.changes.events import REFUSALS, Event, Finished, Started, Waiting
 from reconciler.changes.plan import Plan
 from reconciler.cli.account.backups import backed_up, unused
+from reconciler.cli.account.interruption import interruptible
 from reconciler.cli.account.planning import Made, Selection, making
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.reporting import Reports, carried_out
@@ -244,7 +241,7 @@ async def followed(what: Planned | SavedReview, js: JetStream, *, backup: Path |
     shown, finished = _ProgressLine(len(plan.steps)), None
     stop = asyncio.Event()
     kept = partial(backed_up, folder=backup) if backup else None
-    with _interruptible(stop):
+    with interruptible(stop):
         async for event in run_plan(what, js, stop=stop, tell=_wait, backup=kept):
             shown.follow(event)
             if isinstance(event, Finished):
@@ -255,76 +252,6 @@ async def followed(what: Planned | SavedReview, js: JetStream, *, backup: Path |
 
 def _wait(whom: str) -> None:
     tell(visible(whom) + "\n")
-
-
-class _Interruption:
-    """Ctrl-C, for all that is applied at once: the first ends it in good order, another one at once."""
-
-    def __init__(self) -> None:
-        self.running: dict[asyncio.Event, asyncio.Task[object] | None] = {}
-        self.between: asyncio.Task[object] | None = None
-        """What happens before and after what is applied."""
-        self.came = False
-
-    def __call__(self) -> None:
-        if not self.running and self.between:
-            self.between.cancel()
-        for stop, task in [*self.running.items()]:
-            if (self.came or stop.is_set()) and task:
-                task.cancel()
-            stop.set()
-        if self.running and not self.came:
-            tell("\nInterrupted: waiting for the answers to requests already sent …\n")
-        self.came = True
-
-    def listen(self) -> None:
-        """Take Ctrl-C and SIGTERM, as long as anything is there to be ended."""
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            if self.running or self.between:
-                loop.add_signal_handler(number, self)
-            else:
-                loop.remove_signal_handler(number)
-
-
-_INTERRUPTIONS: WeakKeyDictionary[asyncio.AbstractEventLoop, _Interruption] = WeakKeyDictionary()
-
-
-def _interruption() -> _Interruption:
-    return _INTERRUPTIONS.setdefault(asyncio.get_running_loop(), _Interruption())
-
-
-@contextlib.contextmanager
-def _interruptible(stop: asyncio.Event) -> Iterator[None]:
-    """What begins after a Ctrl-C is to stop before its first step."""
-    here = _interruption()
-    here.running[stop] = asyncio.current_task()
-    if here.came:
-        stop.set()
-    here.listen()
-    try:
-        yield
-    finally:
-        del here.running[stop]
-        here.listen()
-
-
-@contextlib.contextmanager
-def interruptible_between() -> Iterator[None]:
-    """Inside the block, Ctrl-C never ends anything in the middle of a line: where nothing is being applied, it cancels what
-    is waited for. Raises Abort then."""
-    here = _interruption()
-    here.between = asyncio.current_task()
-    here.listen()
-    try:
-        yield
-    except asyncio.CancelledError:
-        if not here.came:
-            raise
-        raise typer.Abort from None
-    finally:
-        here.between = None
-        here.listen()
 
 
 class _ProgressLine:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
-from reconciler.cli.account.applying import ApplyRun, Manner, interruptible_between
+from reconciler.cli.account.applying import ApplyRun, Manner
+from reconciler.cli.account.interruption import interruptible_between
 from reconciler.cli.account.planning import Made, Selection, making
 from reconciler.cli.account.together import Applied, Together, code_of, is_failure, outcome_of
 from reconciler.cli.shared import common, exits

@@ -1,0 +1,83 @@
+"""Ctrl-C while something is applied: it ends in good order, and a second one ends it at once."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Iterator
+from weakref import WeakKeyDictionary
+
+import typer
+
+from reconciler.cli.shared.screen import tell
+
+
+class _Interruption:
+    """Ctrl-C, for all that is applied at once: the first ends it in good order, another one at once."""
+
+    def __init__(self) -> None:
+        self.running: dict[asyncio.Event, asyncio.Task[object] | None] = {}
+        self.between: asyncio.Task[object] | None = None
+        """What happens before and after what is applied."""
+        self.came = False
+
+    def __call__(self) -> None:
+        if not self.running and self.between:
+            self.between.cancel()
+        for stop, task in [*self.running.items()]:
+            if (self.came or stop.is_set()) and task:
+                task.cancel()
+            stop.set()
+        if self.running and not self.came:
+            tell("\nInterrupted: waiting for the answers to requests already sent …\n")
+        self.came = True
+
+    def listen(self) -> None:
+        """Take Ctrl-C and SIGTERM, as long as anything is there to be ended."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if self.running or self.between:
+                loop.add_signal_handler(number, self)
+            else:
+                loop.remove_signal_handler(number)
+
+
+_INTERRUPTIONS: WeakKeyDictionary[asyncio.AbstractEventLoop, _Interruption] = WeakKeyDictionary()
+
+
+def _interruption() -> _Interruption:
+    return _INTERRUPTIONS.setdefault(asyncio.get_running_loop(), _Interruption())
+
+
+@contextlib.contextmanager
+def interruptible(stop: asyncio.Event) -> Iterator[None]:
+    """What begins after a Ctrl-C is to stop before its first step."""
+    here = _interruption()
+    here.running[stop] = asyncio.current_task()
+    if here.came:
+        stop.set()
+    here.listen()
+    try:
+        yield
+    finally:
+        del here.running[stop]
+        here.listen()
+
+
+@contextlib.contextmanager
+def interruptible_between() -> Iterator[None]:
+    """Inside the block, Ctrl-C never ends anything in the middle of a line: where nothing is being applied, it cancels what
+    is waited for. Raises Abort then."""
+    here = _interruption()
+    here.between = asyncio.current_task()
+    here.listen()
+    try:
+        yield
+    except asyncio.CancelledError:
+        if not here.came:
+            raise
+        raise typer.Abort from None
+    finally:
+        here.between = None
+        here.listen()
