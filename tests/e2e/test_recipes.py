@@ -5,17 +5,21 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from nats.aio.msg import Msg
+from nats.errors import NoRespondersError
 
 from reconciler.changes.events import Finished
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.plan.plan import plan
 from reconciler.model.run_options import RunOptions
 from reconciler.server.wire.api import JetStream
-from tests.support.accounts import Account
+from tests.faults.wire import Request, wire
+from tests.support.accounts import Account, connect
 from tests.support.jetstream import done, talk
 from tests.support.topologies import TODAY, read
 from tests.support.versions import on_every_version
@@ -30,11 +34,11 @@ class Pipeline:
         self.processed: Counter[str] = Counter()
         self.steps = 0
 
-    async def applied(self, text: str) -> None:
+    async def applied(self, text: str, by: JetStream | None = None) -> None:
         self.steps += 1
         made = await plan(read(self.folder / str(self.steps), text), self.js, RunOptions(today=TODAY))
         assert not made.plan.blocked, made.plan.blocked
-        (finished,) = [event async for event in apply(made, self.js) if isinstance(event, Finished)]
+        (finished,) = [event async for event in apply(made, by or self.js) if isinstance(event, Finished)]
         assert finished.is_success, finished.went_wrong
 
     async def publish(self, subject: str, number: int) -> None:
@@ -72,6 +76,24 @@ class Pipeline:
 
     def each_once(self) -> bool:
         return self.processed == Counter(self.published)
+
+
+async def while_applying(account: Account, line: Pipeline, text: str, subjects: Sequence[str]) -> None:
+    """Applies, and publishes to each subject after every write that the server has answered."""
+
+    async def published(request: Request) -> None:
+        if request.is_write:
+            for subject in subjects:
+                with suppress(NoRespondersError):  # between two streams nobody stores it, and the publisher is told
+                    await line.publish(subject, 1)
+
+    async with wire(lambda: account.server.port) as between:
+        between.answered_by = published
+        nc = await connect(f"nats://127.0.0.1:{between.port}", account.user, account.password)
+        through = await JetStream.open(nc)
+        await line.applied(text, by=through)
+        await through.close()
+        await nc.close()
 
 
 C = "consumers: {c: {ack_policy: explicit%s}}"
@@ -170,6 +192,52 @@ def test_a_consumer_moves_to_another_stream_and_each_message_is_processed_once(
         await line.process("S", "c")
         assert await line.unprocessed("S", "c") == 0
         await line.process("T", "c")
+        return line.each_once()
+
+    assert talk(account, work)
+
+
+@on_every_version
+@pytest.mark.parametrize("there", ["T: {subjects: [t]}", ""], ids=["to a stream", "to a new one"])
+def test_a_consumer_moves_with_its_subject_and_misses_nothing_that_is_published_meanwhile(
+    account: Account, tmp_path: Path, there: str
+) -> None:
+    async def work(js: JetStream) -> bool:
+        line = Pipeline(js, tmp_path)
+        old = f"S: {{subjects: %s, {C % ''}}}"
+        await line.applied(f"streams: {{{old % '[s, m]'}, {there}}}")
+        await line.publish("m", 5)
+        new = f"T: {{subjects: [m, t], {C % ', deliver_policy: new'}}}"
+        await while_applying(account, line, f"streams: {{{old % '[s]'}, {new}}}", ["m"])
+        await line.publish("m", 5)
+        await line.process("S", "c")
+        await line.process("T", "c")
+        assert len(line.published) > 10
+        return line.each_once()
+
+    assert talk(account, work)
+
+
+@on_every_version
+@pytest.mark.parametrize("retention", ["limits", "interest", "workqueue"])
+def test_a_consumer_takes_more_subjects_with_its_stream_and_misses_nothing_that_is_published_meanwhile(
+    account: Account, tmp_path: Path, retention: str
+) -> None:
+    async def work(js: JetStream) -> bool:
+        line, c = Pipeline(js, tmp_path), "{ack_policy: explicit, filter_subjects: %s}"
+        text = f"streams: {{S: {{subjects: %s, retention: {retention}, consumers: {{c: {c}}}}}}}"
+        consent = (
+            "\nallow: [{on: consumer/S/c, code: XX311, to: [s, m], reason: it starts over}]"
+            if retention == "workqueue"
+            else ""
+        )
+        await line.applied(text % ("[s]", "[s]"))
+        await line.publish("s", 5)
+        await line.process("S", "c")
+        await while_applying(account, line, text % ("[s, m]", "[s, m]") + consent, ["m", "s"])
+        await line.publish("m", 5)
+        await line.process("S", "c")
+        assert len(line.published) > 10
         return line.each_once()
 
     assert talk(account, work)

@@ -95,3 +95,42 @@ def test_a_consumer_that_is_refused_does_not_keep_its_stream_from_being_made(tmp
     plan = scene(tmp_path, text).plan()
     assert {change.address for change in plan.changes if change.is_blocked} == {"consumer/S/b"}
     assert [step.call.value for step in plan.steps] == ["stream.create", "consumer.create", "stream.update"]
+
+
+LATE = """
+streams:
+  S: {subjects: [o], consumers: {c: {ack_policy: explicit}}}
+  T: {subjects: [p], consumers: {c: {ack_policy: explicit, deliver_policy: new}}}
+"""
+
+
+def test_a_consumer_that_starts_with_new_messages_is_there_before_its_stream_takes_subjects(tmp_path: Path) -> None:
+    for policy in ("new", "last", "last_per_subject"):
+        text = LATE.replace("deliver_policy: new", f"deliver_policy: {policy}, filter_subjects: [p]")
+        live = "streams: {S: {subjects: [o, p], consumers: {c: {ack_policy: explicit}}}, T: {subjects: [q]}}"
+        found = steps(tmp_path / policy, text, live)
+        reader, given, taken = order(found, "consumer.create T c", "stream.update S o", "stream.update T p")
+        assert reader < given < taken or given < reader < taken, found
+
+
+def test_a_new_stream_takes_what_another_gives_up_when_its_reader_of_new_messages_is_there(tmp_path: Path) -> None:
+    found = steps(tmp_path, LATE, "streams: {S: {subjects: [o, p], consumers: {c: {ack_policy: explicit}}}}")
+    made, reader, given, taken = order(
+        found, "stream.create T", "consumer.create T c", "stream.update S o", "stream.update T p"
+    )
+    assert made < reader < given < taken, found
+
+
+def test_a_reader_of_new_messages_needs_no_second_step_where_nobody_published(tmp_path: Path) -> None:
+    found = steps(tmp_path, LATE, "streams: {S: {subjects: [o], consumers: {c: {ack_policy: explicit}}}}")
+    assert found == ["stream.create T p", "consumer.create T c"]
+
+
+def test_a_consumer_takes_more_subjects_before_its_stream_does(tmp_path: Path) -> None:
+    """It passes what is stored behind it before its filters change."""
+    text = (
+        "streams: {S: {subjects: %s, retention: interest, consumers: {c: {ack_policy: explicit, filter_subjects: %s}}}}"
+    )
+    for retention in ("interest", "limits"):
+        found = steps(tmp_path / retention, text % ("[o, p]", "[o, p]"), text % ("[o]", "[o]"), retention)
+        assert found == ["consumer.update S c", "stream.update S o p"], retention

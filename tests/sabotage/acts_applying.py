@@ -7,28 +7,46 @@ from tests.sabotage.act import Act
 STEPS = (
     Act(
         name="a stream takes another subject before its new consumer exists",
-        file="reconciler/kinds/order/interest_handovers.py",
-        before="        elif change.action is Action.CREATE and _meet(wanted(change), gained):",
-        after="        elif change.action is Action.REPLACE and _meet(wanted(change), gained):",
+        file="reconciler/kinds/order/reader_handovers.py",
+        before="        elif change.action.writes and _meet(gained(change), taken) and (drops or _misses(change, view)):",
+        after="        elif change.action is Action.UPDATE and _meet(gained(change), taken) and (drops or _misses(change, view)):",
         seen_by=("tests/kinds/test_order_on_interest.py",),
     ),
     Act(
+        name="a stream takes another subject before a consumer takes it too",
+        file="reconciler/kinds/order/reader_handovers.py",
+        before="        elif change.action.writes and _meet(gained(change), taken) and (drops or _misses(change, view)):",
+        after="        elif change.action is Action.CREATE and _meet(gained(change), taken) and (drops or _misses(change, view)):",
+        seen_by=(
+            "tests/e2e/test_recipes.py::test_a_consumer_takes_more_subjects_with_its_stream_and_misses_nothing_that_is_published_meanwhile",
+        ),
+    ),
+    Act(
+        name="a stream takes another's subjects before its consumer of new messages exists",
+        file="reconciler/kinds/order/reader_handovers.py",
+        before='    return change.becomes("deliver_policy") in ("new", "last", "last_per_subject")',
+        after="    return False",
+        seen_by=(
+            "tests/e2e/test_recipes.py::test_a_consumer_moves_with_its_subject_and_misses_nothing_that_is_published_meanwhile",
+        ),
+    ),
+    Act(
         name="a stream gives its subjects up before the new one is ready to take them",
-        file="reconciler/kinds/order/interest_handovers.py",
+        file="reconciler/kinds/order/reader_handovers.py",
         before="            yield from (Tie(change.address, giver, gives=INTEREST, weak=True) for giver in givers)",
         after="            yield from ()",
         seen_by=("tests/kinds/test_order_on_interest.py",),
     ),
     Act(
         name="a new interest stream takes its subjects before anybody wants them",
-        file="reconciler/kinds/order/interest_handovers.py",
+        file="reconciler/kinds/order/reader_handovers.py",
         before="            yield Tie(change.address, above.address, gives=INTEREST, weak=True)",
         after="            pass",
         seen_by=("tests/kinds/test_order_on_interest.py",),
     ),
     Act(
         name="a consumer of an interest stream goes before the stream passes its subject on",
-        file="reconciler/kinds/order/interest_handovers.py",
+        file="reconciler/kinds/order/reader_handovers.py",
         before='            yield Tie(above.address, change.address, gives="subjects")',
         after='            yield Tie(above.address, change.address, gives="subjects", weak=True)',
         seen_by=("tests/kinds/test_order_on_interest.py",),

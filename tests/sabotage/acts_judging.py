@@ -852,7 +852,7 @@ QUANTITIES = (
     ),
     Act(
         name="an interest stream takes a subject before its new consumer is there",
-        file="reconciler/kinds/order/interest_handovers.py",
+        file="reconciler/kinds/order/reader_handovers.py",
         before="            yield Tie(change.address, above.address, gives=INTEREST)\n        elif",
         after="            continue\n        elif",
         seen_by=("tests/kinds/test_order_on_interest.py",),

@@ -13,14 +13,14 @@ from reconciler.changes.stages import Opening, Tie
 from reconciler.changes.view import View
 from reconciler.kinds.across import filter_handovers, replicas
 from reconciler.kinds.order import account_room as room
-from reconciler.kinds.order import consumer_room, copy_handovers, interest_handovers, retention, subject_handovers
+from reconciler.kinds.order import consumer_room, copy_handovers, reader_handovers, retention, subject_handovers
 from reconciler.model.resource import Json
 
 HANDOVERS = (
     subject_handovers,
     copy_handovers,
     filter_handovers,
-    interest_handovers,
+    reader_handovers,
     retention,
     consumer_room,
     room,

@@ -1,7 +1,9 @@
-"""Who wants the messages of an interest stream, which drops what no consumer wants.
+"""Who reads what is published while subjects move: a consumer that comes too late misses it.
 
-A consumer takes subjects over before another gives them up; consumers that exchange subjects both have them for a
-moment. A stream gives subjects up before its consumers do, and a new stream takes its subjects when it has its consumers.
+A consumer that starts with new messages never gets those that were stored before it existed. One that takes more
+subjects has passed those that were stored behind it. An interest stream drops what no consumer wants. So a stream takes
+subjects when their readers are there, and gives them up before its consumers do. On an interest stream, a consumer takes
+subjects over before another gives them up; consumers that exchange subjects both have them for a moment.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from reconciler.kinds.consumer_checks.around import changes_of
 from reconciler.kinds.fields.known import OVERLAPPING_FILTERS
 from reconciler.kinds.order import subject_handovers
 from reconciler.kinds.order.subject_handovers import after, before, parked
-from reconciler.kinds.subjects.filters import held, let_go, wanted, written
+from reconciler.kinds.subjects.filters import gained, held, is_work_queue, let_go, wanted, written
 from reconciler.kinds.subjects.passing import passed_on
 from reconciler.kinds.subjects.subjects import collide, is_subset
 from reconciler.model.resource import Address
@@ -39,23 +41,37 @@ def ties(view: View) -> Iterator[Tie]:
         givers.setdefault(tie.then, []).append(tie.first)
     for stream, consumers in changes_of(view).items():
         above = view.changes.get(Address.of("stream", stream))
-        if above and above.action in (Action.CREATE, Action.UPDATE) and is_interest(consumers[0], view):
+        if above and above.action in (Action.CREATE, Action.UPDATE):
             yield from _under(above, consumers, givers.get(above.address, ()), view)
 
 
 def _under(above: Change, consumers: Sequence[Change], givers: Iterable[Address], view: View) -> Iterator[Tie]:
-    """The stream passes subjects on before its consumers give them up, and takes none before its new consumers exist;
-    until then, those that give them to it keep them."""
-    lost, gained = passed_on(above.address.name, view), after(above, view) - before(above)
+    """The stream passes subjects on before its consumers give them up, and takes none before their readers exist; until
+    then, those that give them to it keep them."""
+    lost, taken = passed_on(above.address.name, view), after(above, view) - before(above)
+    drops = is_interest(consumers[0], view)
     for change in consumers:
         if above.action is Action.CREATE and change.action is Action.CREATE:
-            yield Tie(above.address, above.address, gives=EXISTENCE)
-            yield Tie(change.address, above.address, gives=INTEREST, weak=True)
-            yield from (Tie(change.address, giver, gives=INTEREST, weak=True) for giver in givers)
-        elif change.action is Action.CREATE and _meet(wanted(change), gained):
+            if drops or (givers and _starts_with_new(change)):
+                yield Tie(above.address, above.address, gives=EXISTENCE)
+                yield Tie(change.address, above.address, gives=INTEREST, weak=True)
+                yield from (Tie(change.address, giver, gives=INTEREST, weak=True) for giver in givers)
+        elif change.action.writes and _meet(gained(change), taken) and (drops or _misses(change, view)):
             yield Tie(change.address, above.address, gives=INTEREST)
-        elif change.action.writes and _meet(let_go(change), lost):
+        elif drops and change.action.writes and _meet(let_go(change), lost):
             yield Tie(above.address, change.address, gives="subjects")
+
+
+def _misses(change: Change, view: View) -> bool:
+    """Does it never get what is stored before the change is made? A consumer of a work queue that takes more starts over."""
+    if change.action is Action.CREATE:
+        return _starts_with_new(change)
+    return not is_work_queue(change.address.stream, view)
+
+
+def _starts_with_new(change: Change) -> bool:
+    """Where it starts depends on when it is created."""
+    return change.becomes("deliver_policy") in ("new", "last", "last_per_subject")
 
 
 def _meet(filters: Iterable[str], subjects: Collection[str]) -> bool:
@@ -64,7 +80,7 @@ def _meet(filters: Iterable[str], subjects: Collection[str]) -> bool:
 
 def _without_subjects(change: Change, view: View) -> Opening | None:
     """Created on a subject that nobody publishes to."""
-    if change.address.kind != "stream" or change.becomes("retention") != "interest" or not after(change, view):
+    if change.address.kind != "stream" or not after(change, view):
         return None
     stays = parked(change.address, view)
     return Opening(fields={"subjects": stays}, cost=(0, 0)) if stays else None
