@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from reconciler.changes.amount import exactly
+from reconciler.changes.verdict import Verdict
+from reconciler.journeys.plan.plan import plan
 from reconciler.kinds.fields.times import before
+from reconciler.model.run_options import RunOptions
 from reconciler.server.wire.api import JetStream
 from tests.quantities.losing import applied, planned, publish, settled, state, take, times
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_consumer, make_stream, talk
+from tests.support.topologies import read
 from tests.support.versions import on_every_version
 
 SUBJECTS = ("s.a", "s.b", "s.a", "s.a", "s.c", "s.b", "s.a", "s.a")
@@ -170,3 +177,34 @@ async def filled_queue(js: JetStream) -> None:
     async with asyncio.timeout(60):
         while not done(await js.request("STREAM.INFO.S-g"))["sources"][0]["lag"]:  # noqa: ASYNC110 - nothing announces it
             await asyncio.sleep(0.05)
+
+
+LIMITS = {"max_msgs": 10, "max_bytes": 500, "max_msgs_per_subject": 5}
+
+
+@on_every_version
+@pytest.mark.parametrize("lowered", list(combinations(LIMITS, 2)), ids=" and ".join)
+@pytest.mark.parametrize("storage", ["file", "memory"])
+def test_several_limits_together_delete_no_more_than_the_plan_said(
+    account: Account, tmp_path: Path, lowered: tuple[str, ...], storage: str
+) -> None:
+    """The oldest go first. What is left is on one subject then, which the other limit trims again."""
+
+    async def work(js: JetStream) -> tuple[list[Verdict], int]:
+        before = {"subjects": ["s.>"], "storage": storage, "max_msgs_per_subject": 100}
+        after = before | {one: LIMITS[one] for one in lowered}
+        await make_stream(js, "S", **before)
+        await publish(js, *(["s.a"] * 30 + ["s.b"] * 40 + ["s.a"] * 10))
+        await make_consumer(js, "S", "c")
+        found = await plan(read(tmp_path, json.dumps({"streams": {"S": after}})), js, RunOptions())
+        done(await js.request("STREAM.UPDATE.S", {"name": "S", **after}))
+        verdicts = [one for change in found.plan.changes for one in change.verdicts if one.code == "ST301"]
+        return verdicts, 80 - await settled(js, "S")
+
+    verdicts, gone = talk(account, work)
+    assert len(verdicts) == 2
+    for said in verdicts:
+        bounds = said.bounds.get("messages", exactly(said.quantities["messages"]))
+        assert bounds.least <= gone <= bounds.most, said.message
+        assert bounds.least <= said.quantities["unprocessed"] and gone <= said.quantities["unprocessed"], said.message
+        assert f"; with {lowered[verdicts.index(said) - 1]}, " in said.message, said.message

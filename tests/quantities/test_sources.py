@@ -117,7 +117,7 @@ SHRINKING = {
     "behind a start, counted": ("allow_direct: true, max_msgs: 4", {**EVERYTHING, "opt_start_seq": 8}, 3, exactly(3)),
     "behind a start, in bounds": ("max_msgs: 4", {**EVERYTHING, "opt_start_seq": 3}, 4, Amount(0, 4)),
     "fewer for each subject": ("max_msgs_per_subject: 2", A, 2, exactly(2)),
-    "two limits": ("max_msgs: 4, max_msgs_per_subject: 4", EVERYTHING, 4, Amount(2, 4)),
+    "two limits": ("max_msgs: 4, max_msgs_per_subject: 4", EVERYTHING, 4, exactly(4)),
 }  # fmt: skip
 """What the file lowers of the origin, the source, how many come and what is said of that."""
 

@@ -3,7 +3,7 @@ processed it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from reconciler.changes.amount import Amount
 from reconciler.changes.diff import Action, Change
@@ -13,7 +13,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.effects import readers, surplus
 from reconciler.kinds.effects.readers import Unread
 from reconciler.kinds.effects.surplus import Loss, OwnName, as_named, is_lowered
-from reconciler.kinds.fields.words import consent_to
+from reconciler.kinds.fields.words import amount, consent_to
 from reconciler.model.fields import Unit
 from reconciler.model.wire.questions import Question
 
@@ -36,19 +36,19 @@ def limit_lowered(family: str, own: OwnName = as_named, counts: readers.Counts =
         return list(_findings(change, view))
 
     def _findings(change: Change, view: View) -> Iterator[Finding]:
-        for field, loss_of in surplus.LOSSES.items():
-            path = own(field)
-            if is_lowered(change, path) and (loss := loss_of(change, path, surplus.state_of(change), view)):
-                late = _unread(change, loss, view, counts)
-                yield Finding(
-                    outcome=Outcome.NEEDS_CONSENT,
-                    path=path,
-                    to=surplus.becomes(change, path),
-                    message=loss.words + late.words,
-                    quantities=_quantities(loss, late),
-                    affects=late.affects,
-                    fix=f"consent here if that is meant: {consent_to(f'{family}301', surplus.becomes(change, path), _unit(change, path))}",
-                )
+        losses = _losses(change, view, own)
+        whole = surplus.altogether([*losses.values()], surplus.state_of(change))
+        for path, loss in losses.items():
+            late, others = _unread(change, whole, view, counts), [other for other in losses if other != path]
+            yield Finding(
+                outcome=Outcome.NEEDS_CONSENT,
+                path=path,
+                to=surplus.becomes(change, path),
+                message=loss.words + _altogether(whole, others) + late.words,
+                quantities=_quantities(whole, late),
+                affects=late.affects,
+                fix=f"consent here if that is meant: {consent_to(f'{family}301', surplus.becomes(change, path), _unit(change, path))}",
+            )
 
     harms = rule(f"{family}301", "limit-lowered", on=(Action.UPDATE,), needs=("live", "facts"), reaction=Reaction.HARMS)
     return harms(judge)
@@ -57,10 +57,20 @@ def limit_lowered(family: str, own: OwnName = as_named, counts: readers.Counts =
 def questions(change: Change, view: View, own: OwnName = as_named) -> Iterator[Question]:
     """What must be asked about the lowered limits of a stream and about its readers."""
     yield from surplus.questions(change, view, own)
-    for field, loss_of in surplus.LOSSES.items():
-        path = own(field)
-        if is_lowered(change, path) and (loss := loss_of(change, path, surplus.state_of(change), view)) and loss.going:
+    for loss in _losses(change, view, own).values():
+        if loss.going:
             yield from readers.questions(surplus.stream_of(change), loss.going, view)
+
+
+def _losses(change: Change, view: View, own: OwnName) -> dict[str, Loss]:
+    """What each lowered limit deletes by itself, by the kind's name of the limit."""
+    lowered = {own(field): loss_of for field, loss_of in surplus.LOSSES.items() if is_lowered(change, own(field))}
+    found = {path: loss_of(change, path, surplus.state_of(change), view) for path, loss_of in lowered.items()}
+    return {path: loss for path, loss in found.items() if loss}
+
+
+def _altogether(whole: Loss, others: Sequence[str]) -> str:
+    return f"; with {' and '.join(others)}, {amount(whole.going.messages)} altogether" if others and whole.going else ""
 
 
 def _unread(change: Change, loss: Loss, view: View, counts: readers.Counts) -> Unread:
@@ -77,10 +87,10 @@ def _unread(change: Change, loss: Loss, view: View, counts: readers.Counts) -> U
     )
 
 
-def _quantities(loss: Loss, late: Unread) -> dict[str, Amount]:
-    """The quantities that an `upto` may bound."""
-    lost = {"messages": loss.going.messages} if loss.going else {}
-    return {**loss.more, **lost, **({"unprocessed": late.furthest} if late.furthest.most else {})}
+def _quantities(whole: Loss, late: Unread) -> dict[str, Amount]:
+    """The quantities that an `upto` may bound: of messages, what goes altogether."""
+    lost = {"messages": whole.going.messages} if whole.going else {}
+    return {**whole.more, **lost, **({"unprocessed": late.furthest} if late.furthest.most else {})}
 
 
 def _unit(change: Change, path: str) -> Unit:

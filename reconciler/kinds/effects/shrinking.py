@@ -9,8 +9,7 @@ from functools import lru_cache
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.view import View
-from reconciler.kinds.effects.readers import Going
-from reconciler.kinds.effects.surplus import LOSSES, Loss, is_lowered, state_of, stream_of
+from reconciler.kinds.effects.surplus import LOSSES, Loss, altogether, is_lowered, state_of, stream_of
 from reconciler.kinds.subjects.subjects import matches
 
 UNCOUNTED = Loss(words="")
@@ -20,7 +19,7 @@ def going(stream: str, view: View) -> Loss | None:
     """What a stream loses, if anything."""
     change = _changes(view).get(stream)
     losses = list(_losses(change, view)) if change else []
-    return _together(losses) if len(losses) > 1 else next(iter(losses), None)
+    return altogether(losses, state_of(change)) if change and losses else None
 
 
 def gone(loss: Loss, subjects: Sequence[str], everything: int, others: int) -> Amount:
@@ -43,18 +42,6 @@ def _losses(change: Change, view: View) -> Iterator[Loss]:
     for field, loss_of in LOSSES.items():
         if is_lowered(change, own(field)) and (loss := loss_of(change, own(field), state, view)):
             yield loss
-
-
-def _together(losses: Sequence[Loss]) -> Loss:
-    """One limit may delete what another would delete too: between the most that one of them deletes, and all that they
-    delete."""
-    each = [one.going.messages if one.going and one.is_prompt else None for one in losses]
-    counted = [one for one in each if one]
-    if len(counted) < len(each):
-        return UNCOUNTED
-    return Loss(
-        words="", going=Going(messages=Amount(max(one.least for one in counted), sum(one.most for one in counted)))
-    )
 
 
 @lru_cache(maxsize=4)
