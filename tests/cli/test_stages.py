@@ -3,6 +3,7 @@ drift for its time."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import signal
@@ -15,6 +16,7 @@ from typing import IO
 import pytest
 
 from tests.cli.running import PATIENCE, Ran, Shell, command, environment
+from tests.faults.wire import Goes, Moment, Point, Request, Side, wire
 from tests.support.accounts import Account
 
 TEXT = """\
@@ -38,11 +40,22 @@ class Places(dict[str, Account]):
         folder = shell.folder / "config" / "nats" / "context"
         folder.mkdir(parents=True)
         for name, account in self.items():
-            said = {"url": account.url, "user": account.user, "password": account.password}
-            (folder / f"{name}.json").write_text(json.dumps(said), encoding="utf-8")
+            self.tell(name, account.url)
+
+    def tell(self, name: str, url: str) -> None:
+        """Where an environment is."""
+        said = {"url": url, "user": self[name].user, "password": self[name].password}
+        path = self.shell.folder / "config" / "nats" / "context" / f"{name}.json"
+        path.write_text(json.dumps(said), encoding="utf-8")
 
     def __call__(self, *arguments: str) -> Ran:
         return self.shell(*arguments, **self.home)
+
+    @property
+    def totals(self) -> list[int]:
+        """How many streams each holds, but for our own."""
+        listed = [account.ask("STREAM.LIST") for account in self.values()]
+        return [one["total"] - bool(one["total"]) for one in listed]
 
     @property
     def with_orders(self) -> list[str]:
@@ -171,6 +184,49 @@ def test_ctrl_c_while_a_stage_stays_begins_no_other_and_says_so(places: Places) 
     ]  # fmt: skip
     assert "Traceback" not in errors.read_text()
     assert places.with_orders == ["canary"]
+
+
+MANY = 300
+"""Streams, so that no environment is done while another has begun."""
+
+
+@pytest.mark.parametrize("how", [("--environment", "*", "--parallel", "3"), ("--stages", "canary,rest")], ids=" ".join)
+def test_ctrl_c_while_several_are_applied_says_of_each_what_was_done_and_the_next_apply_finishes(
+    places: Places, how: tuple[str, ...]
+) -> None:
+    streams = "".join(f"  S{number:04}: {{subjects: [s.{number}]}}\n" for number in range(MANY))
+    places.shell.write(TEXT + streams)
+    cut = "canary" if "--parallel" in how else "eu"
+
+    async def interrupted() -> tuple[int, str, str]:
+        async with wire(
+            lambda: places[cut].server.port, Point(Request("$JS.API.STREAM.CREATE.S0020", 1), Side.REPLY)
+        ) as w:
+            places.tell(cut, f"nats://127.0.0.1:{w.port}")
+            begun = await asyncio.create_subprocess_exec(
+                *command("apply", "topology.yaml", "--yes", *how), cwd=places.shell.folder,
+                env=environment(places.shell.folder, **places.home),
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            )  # fmt: skip
+
+            async def press(_moment: Moment) -> Goes:
+                begun.send_signal(signal.SIGINT)
+                return Goes.ON
+
+            w.act = press
+            out, err = await asyncio.wait_for(begun.communicate(), PATIENCE)
+            assert w.was_reached
+        places.tell(cut, places[cut].url)
+        return begun.returncode or 0, out.decode(), err.decode()
+
+    code, out, err = asyncio.run(interrupted())
+    assert (code, "Traceback" in out + err) == (130, False), out + err
+    said = [int(number.replace("_", "")) for number in re.findall(r"(?:Interrupted after|Applied) ([\d_]+)", out)]
+    assert "In doubt" in out or sorted(said) == sorted(filter(None, places.totals)), out
+    assert "interrupted" in out.splitlines()[-1]
+    again = places("apply", "topology.yaml", "--yes", *how)
+    assert again.code == 0, again
+    assert places.totals == [MANY + 1] * 3
 
 
 @pytest.mark.parametrize(
