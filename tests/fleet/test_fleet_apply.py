@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from reconciler.cli.run import run
+from reconciler.cli.shared import exits
 from tests.fleet.test_plan import SHOP
 from tests.support.accounts import Account
 from tests.support.doors import meeting
@@ -133,3 +135,28 @@ def test_part_of_a_fleet_is_applied_and_never_without_being_asked(shops: Shops, 
     assert [*shops.days] == ["eu", "ap"]
     seen = shops.fleet(seen={"server": shops["eu"].url})
     assert apply(shops, capsys, file=seen)[0] == 64
+
+
+def test_a_report_tells_of_every_target(shops: Shops, capsys: Said) -> None:
+    report = shops.folder / "r.json"
+    assert apply(shops, capsys, "--stages", "us,rest", "--report", f"json={report}")[0] == 0
+    told = json.loads(report.read_text(encoding="utf-8"))["reports"]
+    assert [one["target"] for one in told] == ["eu", "us", "ap"]
+    assert all(one["done"] for one in told), told
+
+
+def test_what_a_plan_of_the_fleet_says_to_do_next_applies_all_of_it(shops: Shops, capsys: Said) -> None:
+    assert run(("fleet", "plan", str(shops.file), "--target", "tier=gold", "--only", "stream/*")) == 0
+    said = " ".join(capsys.readouterr().out.split()).partition("Next: reconciler ")[2].partition(";")[0]
+    assert run((*shlex.split(said), "--yes")) == 0
+    assert [*shops.days] == ["eu", "ap"]
+
+
+def test_partial_stages_leave_out_what_is_refused_and_go_no_further(shops: Shops, capsys: Said) -> None:
+    refused = SHOP + "  BAD: {subjects: [bad], num_replicas: 3}\n"
+    (shops.folder / "shop.yaml").write_text(refused, encoding="utf-8")
+    assert apply(shops, capsys, "--stages", "us,rest")[0] == exits.REFUSED
+    assert shops.days == {}
+    code, out, _ = apply(shops, capsys, "--stages", "us,rest", "--partial")
+    assert (code, [*shops.days]) == (exits.REFUSED, ["us"]), out
+    assert out.endswith("3 targets: 2 not begun, 1 partly applied\n"), out

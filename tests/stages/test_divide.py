@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unicodedata import category
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -100,3 +102,16 @@ def test_wrong_stages_are_errors_that_say_what_to_write(said: str, why: str) -> 
     assert found.message.endswith("Nothing was applied.")
     assert found.code == "XX927"
     assert found.fix
+
+
+@given(
+    st.text(max_size=40)
+    | st.lists(st.sampled_from(["rest", "10%", "\x1b[2J", "\u202e", "*", ":5m", ","]), max_size=4).map(",".join)
+)
+def test_whatever_is_written_divides_everybody_or_is_told_without_moving_a_cursor(said: str) -> None:
+    try:
+        stages = divide(said, MEMBERS, "environment")
+    except CannotContinue as problem:
+        assert not {category(char) for char in str(problem)} & {"Cc", "Cf", "Zl", "Zp"}, repr(str(problem))
+        return
+    assert sorted(name for stage in stages for name in stage.members) == sorted(one.name for one in MEMBERS)

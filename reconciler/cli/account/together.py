@@ -50,6 +50,8 @@ def outcome_of(part: UnitResults[Applied]) -> str:
     names = {exits.INTERRUPTED: "interrupted", exits.FAILED: "failed", exits.REFUSED: "refused"}
     if isinstance(worst, Applied) and worst.outcome == "not confirmed":
         return worst.outcome
+    if code_of(worst) == exits.REFUSED and "applied" in said:
+        return "partly applied"
     return names.get(code_of(worst)) or ("applied" if "applied" in said else "unchanged")
 
 

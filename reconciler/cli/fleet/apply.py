@@ -19,7 +19,7 @@ from reconciler.cli.fleet.options import Which, which
 from reconciler.cli.fleet.plan import arguments_of
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.option_groups import takes
-from reconciler.cli.shared.reporting import Reports
+from reconciler.cli.shared.reporting import Reports, reports
 from reconciler.cli.shared.screen import paper
 from reconciler.cli.shared.several import AT_ONCE, Unit
 from reconciler.cli.shared.value_option import Values
@@ -36,8 +36,10 @@ app = common.app()
 
 @app.command(epilog=exits.named(exits.REFUSED))
 @takes(which)
+@takes(reports)
 def apply(
     which: Which,
+    reports: Reports,
     only: common.Only = None,
     exclude: common.Exclude = None,
     allow: common.Allow = None,
@@ -70,7 +72,7 @@ def apply(
             "--yes to apply without being asked."
         )
     look = paper(no_color=no_color)
-    manner = Manner(yes=yes, partial=partial, format=format_, paper=look, reports=Reports())
+    manner = Manner(yes=yes, partial=partial, format=format_, paper=look, reports=reports)
     selection = Selection(only=tuple(only or ()), exclude=tuple(exclude or ()), allow=tuple(allow or ()), take_over=())
     common.consents(allow)
     staged = Staged(

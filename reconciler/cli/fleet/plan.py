@@ -7,7 +7,7 @@ import asyncio
 import shlex
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from reconciler.fleet.accounts.targets import Fleet, FleetTarget
 
 app = common.app()
+Asked: TypeAlias = Sequence[tuple[str, str]]
+"""Options and their values."""
 
 
 @app.command(epilog=exits.named(exits.PENDING, exits.REFUSED))
@@ -60,7 +62,9 @@ def plan(
         saying.clear()
     name, seconds, look = chosen.name, time.monotonic() - began, paper(no_color=no_color)
     asked = [("--only", only), ("--exclude", exclude), ("--allow", allow)]
-    following = tuple(_following(chosen, made, [(option, one) for option, said in asked for one in said or ()]))
+    following = tuple(
+        _following(which.arguments(), chosen, made, [(option, one) for option, said in asked for one in said or ()])
+    )
     say(
         reports, format_,
         document_of("plan", name, lambda: plans_report(name, made, seconds, following), lambda: plans_json(name, made), look),
@@ -68,16 +72,21 @@ def plan(
     return _code(made, pending=exit_code)
 
 
-def _following(fleet: Fleet, made: Iterable[TargetPlan], asked: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Say how to apply one target: each by itself, by somebody who looks. `asked` holds the selection and the
-    consents."""
+def _following(which: str, fleet: Fleet, made: Sequence[TargetPlan], asked: Asked) -> Iterator[str]:
+    """Say how to apply them all, and one by itself. `asked` holds the selection and the consents."""
     ready = {one.target for one in made if one.plan and one.plan.exit_code == exits.FINE and not one.plan.is_empty}
     first = next((one for one in fleet.targets if one.name in ready), None)
-    if first:
-        yield f"Each is applied by itself, for example {first.name}: `reconciler apply {arguments_of(first, asked)}`{_secret(first)}"
+    if first is None:
+        return
+    alone = f"`reconciler apply {arguments_of(first, asked)}`{_secret(first)}"
+    if len(ready) == 1:
+        yield f"Next: {alone}"
+    else:
+        options = shlex.join(part for pair in asked for part in pair)
+        yield f"Next: `reconciler fleet apply {' '.join(filter(None, [which, options]))}`; one by itself, for example {first.name}: {alone}"
 
 
-def arguments_of(target: FleetTarget, asked: Sequence[tuple[str, str]]) -> str:
+def arguments_of(target: FleetTarget, asked: Asked) -> str:
     """Return what a command about this target alone takes. Never a password or a token: they belong in NATS_PASSWORD and
     NATS_TOKEN, which `_secret` mentions."""
     said = target.settings
