@@ -37,6 +37,8 @@ def limit_lowered(family: str, own: OwnName = as_named, counts: readers.Counts =
 
     def _findings(change: Change, view: View) -> Iterator[Finding]:
         losses = _losses(change, view, own)
+        if not losses:
+            return
         whole = surplus.altogether([*losses.values()], surplus.state_of(change))
         for path, loss in losses.items():
             late, others = _unread(change, whole, view, counts), [other for other in losses if other != path]
