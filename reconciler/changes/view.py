@@ -81,6 +81,8 @@ class View:
     diagnostics: tuple[Diagnostic, ...] = ()
     """What was found on the way: records that cannot be understood, and entries that name nothing and look like a
     typo."""
+    refusals: tuple[tuple[Address, Verdict], ...] = ()
+    """What entries of `removed` and `forget` match and may not."""
     kinds: Mapping[str, AboutKind] = field(default_factory=dict)
     policies: HouseRules | None = None
     """The topology's policies."""

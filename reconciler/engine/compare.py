@@ -10,7 +10,7 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.kind import Context, Kind, Raw, Registry, as_found
 from reconciler.changes.rebase import rebase
 from reconciler.changes.view import View
-from reconciler.engine import identity, moves, unfinished
+from reconciler.engine import bulk, identity, moves, unfinished
 from reconciler.engine import take_over as handover
 from reconciler.engine.misnamed import KnownNames, misnamed
 from reconciler.memory.remembered import Memory
@@ -97,6 +97,9 @@ def compare(
     topology: Topology, snapshot: Snapshot, memory: Memory, registry: Registry, options: RunOptions = NO_OPTIONS
 ) -> View:
     """Pairs desired, live and owned resources, and decides what happens to each address."""
+    owners = handover.owners(topology, options.day)
+    matches = bulk.matched(topology, memory.records, owners, registry, options.day)
+    topology = bulk.expanded(topology, matches, options.day)
     ledger = handover.taken_over(topology, memory.records, options)
     going = (*(one.address for one in topology.removed), *(one.address for one in topology.forget))
     known = [*ledger, *(address for address in going if registry.holds(address))]
@@ -124,6 +127,7 @@ def compare(
     there = KnownNames(
         live=live.keys(), ledger=ledger, begun=begun.keys(), snapshot=snapshot, ledger_known=memory.is_known
     )
+    unmatched = [one.entry for one in matches if not one.addresses]
     return View(
         topology=topology.name,
         environment=topology.environment,
@@ -136,9 +140,10 @@ def compare(
         ledger=ledger,
         unmanaged=tuple(sorted(a for a in live if a not in desired and a not in ours)),
         guards=topology.guards,
+        refusals=tuple(bulk.refusals(matches, options.day)),
         allow=topology.allow,
         given_up=dict(options.given_up),
-        diagnostics=(*memory.problems, *misnamed(topology, there, registry, options.day)),
+        diagnostics=(*memory.problems, *misnamed(topology, there, registry, options.day, unmatched)),
         kinds=registry.by_name,
         policies=Policies(topology.policies, registry) if topology.policies else None,
         today=options.day,

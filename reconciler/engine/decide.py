@@ -60,6 +60,7 @@ def decide(
     for address, refusal in (
         *guards.refusals(tallies, view, registry),
         *guards.unowned_losses(view, verdicts),
+        *view.refusals,
     ):
         verdicts[address] = (*verdicts.get(address, ()), refusal)
     blocked = hidden | {a for a, found in verdicts.items() if any(v.blocks for v in found)}

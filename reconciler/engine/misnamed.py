@@ -17,8 +17,9 @@ from reconciler.changes.kind import Registry
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.model.records import BUCKET, Owned, decode_key
 from reconciler.model.resource import Address
+from reconciler.model.selection import is_label, likely
 from reconciler.model.spelling import likeness, meant
-from reconciler.model.topology import Topology
+from reconciler.model.topology import BulkEntry, Topology
 from reconciler.model.wire.snapshot import Snapshot
 
 
@@ -42,11 +43,59 @@ class KnownNames:
     ledger_known: bool
 
 
-def misnamed(topology: Topology, known: KnownNames, registry: Registry, today: date) -> Iterator[Diagnostic]:
-    """One for each entry that names nothing and resembles something; an error if that is this topology's own."""
+def misnamed(
+    topology: Topology, known: KnownNames, registry: Registry, today: date, unmatched: Sequence[BulkEntry] = ()
+) -> Iterator[Diagnostic]:
+    """One for each entry that names nothing and resembles something; an error if that is this topology's own.
+    `unmatched` are entries about many that match nothing."""
     named = list(_named(topology, today))
     yield from _resembling(named, topology, known, registry) if named else ()
+    yield from _matching_nothing([one for one in unmatched if not one.is_over(today)], topology, known)
     yield from _owners(topology, known, today)
+
+
+def _matching_nothing(entries: Sequence[BulkEntry], topology: Topology, known: KnownNames) -> Iterator[Diagnostic]:
+    """The mark of a removed or forgotten record shows that the work of a pattern is done. A mark has no labels, so that
+    a label may always be one whose work is done."""
+    if not entries:
+        return
+    marks = {decode_key(key) for key in known.snapshot.entries.get(BUCKET, {})} - {None}
+    gone = [address for address in marks if address and address not in known.ledger]
+    declared = {one.address: one.spec.labels for one in topology.resources}
+    spoken_for = {*declared, *let_go(topology)}
+    free = {one: known.ledger.get(one) for one in sorted(known.live) if one not in spoken_for}
+    ours = {one: owned.labels for one, owned in free.items() if owned and owned.topology == topology.name}
+    strange = [one for one, owned in free.items() if owned is None]
+    for entry in entries:
+        said = f"`{entry.key}` names `{entry.on}`"
+        if not known.ledger_known:
+            message = f"{said}, and nobody can tell what that matches, because bucket {BUCKET} could not be read"
+            yield _bulk(entry, message, "plan and apply as a user who may use that bucket")
+        elif any(entry.reaches(one, {}) for one in gone):
+            continue
+        elif near := likely(entry.on, ours.keys(), ours.values()):
+            message = (
+                f"{said}, which matches nothing that this topology owns and no longer declares; did you mean `{near}`?"
+            )
+            severity = Severity.WARNING if is_label(entry.on) else Severity.ERROR
+            yield _bulk(entry, message, f"write {near}, or remove the entry", severity)
+        elif is_label(entry.on):
+            continue
+        elif alike := [str(one) for one in strange if entry.reaches(one, {})]:
+            more = f" and {len(alike) - 1:_} more" if alike[1:] else ""
+            message = f"{said}, which matches nothing that this topology owns: {alike[0]}{more} may be another's"
+            yield _bulk(
+                entry, message, "declare what is meant as it is and apply once to adopt it; or remove the entry"
+            )
+        elif there := next((one for one, labels in declared.items() if entry.reaches(one, labels)), None):
+            message = f"{said}, which matches only what the files declare, such as {there}, and leaves that alone"
+            yield _bulk(entry, message, "take out of the files what is to go, or remove the entry")
+
+
+def _bulk(entry: BulkEntry, message: str, fix: str, severity: Severity = Severity.WARNING) -> Diagnostic:
+    return Diagnostic(
+        severity=severity, code="XX916", name="names-nothing", message=message, span=entry.where("on"), fix=fix
+    )  # fmt: skip
 
 
 def _resembling(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from datetime import date
 
 from reconciler.changes.diff import Action, Change
 from reconciler.model.diagnostic import Diagnostic, Severity
@@ -26,14 +27,12 @@ def taken_over(topology: Topology, ledger: Ledger, options: RunOptions) -> dict[
     take_over, today = options.take_over, options.day
     wanted = {one.address for one in topology.resources if not one.external}
     wanted |= {one.address for one in topology.removed} | {one.origin for one in topology.moved}
-    renamed = {
-        one.origin.name for one in topology.moved if one.is_of_topology and not (one.until and today > one.until)
-    }
+    renamed = owners(topology, today)
     found = dict(ledger)
     for address, giver in options.given_up:
         if address in found and found[address].topology == giver:
             del found[address]
-    if not (take_over or renamed):
+    if not take_over and renamed == {topology.name}:
         return found
     for address, owned in [*found.items()]:
         owner = _taken_from(owned, topology.name, take_over) if address in wanted else None
@@ -42,6 +41,12 @@ def taken_over(topology: Topology, ledger: Ledger, options: RunOptions) -> dict[
         elif owned.topology in renamed - {topology.name}:
             found[address] = replace(owned, topology=topology.name, taken_from=owned.topology)
     return found
+
+
+def owners(topology: Topology, today: date) -> set[str]:
+    """The topology's own name, and those that it had before."""
+    moved = (one for one in topology.moved if one.is_of_topology and not (one.until and today > one.until))
+    return {topology.name, *(one.origin.name for one in moved)}
 
 
 def _taken_from(owned: Owned, topology: str, take_over: Collection[str]) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -55,6 +55,35 @@ class Removal(Spec):
     """The last day on which this deletes anything. Left out: it never ends."""
 
 
+MATCHES, HOW_TO_MATCH = "[/=]", "an address, for example stream/TENANT-*, or a label, for example team=orders"
+MatchesText = Annotated[str, text_like(MATCHES, HOW_TO_MATCH)]
+"""A pattern of addresses, or a label, as it is written."""
+
+
+class BulkRemoval(Spec):
+    """Deletions that one entry writes down: of everything that a pattern or a label matches."""
+
+    on: MatchesText
+    """What to delete: a pattern of addresses, for example `stream/TENANT-7*`, or a label, for example `tenant=t7`. It
+    matches what this topology owns and its files no longer declare, and nothing else."""
+    upto: int = Field(ge=1)
+    """How many objects the entry may match. If it matches more, nothing that it matches is deleted."""
+    reason: str = Field(min_length=1)
+    """Why, in words that a reviewer can judge."""
+    until: date | None = None
+    """The last day on which this deletes anything. Left out: it never ends."""
+
+
+class BulkForget(Spec):
+    """Objects that one entry gives up: everything that a pattern or a label matches."""
+
+    on: MatchesText
+    """What to give up: a pattern of addresses, for example `stream/TENANT-7*`, or a label, for example `tenant=t7`. It
+    matches what this topology owns and its files no longer declare, and nothing else."""
+    upto: int = Field(ge=1)
+    """How many objects the entry may match. If it matches more, nothing that it matches is given up."""
+
+
 class Guard(Spec):
     """More of one kind may go at once than usual, written down so that a reviewer sees it."""
 
@@ -101,6 +130,31 @@ class Forgotten:
 
     address: Address
     where: Where = nowhere
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BulkEntry:
+    """An entry of `removed:` or `forget:` that is about many, with its place."""
+
+    key: Literal["removed", "forget"]
+    """The list that it stands in."""
+    on: str
+    """What it matches: a pattern of addresses, or a label."""
+    upto: Position
+    """How many objects it may match."""
+    reason: str | None = None
+    """Why, as the file says it."""
+    until: date | None = None
+    """The last day on which it counts."""
+    where: Annotated[Where, UNWRITTEN] = nowhere
+
+    def reaches(self, address: Address, labels: Mapping[str, str]) -> bool:
+        """Does the entry match a resource of this address, with these labels?"""
+        return selects(self.on, address, labels)
+
+    def is_over(self, today: date) -> bool:
+        """Its last day has passed."""
+        return self.until is not None and today > self.until
 
 
 class Ignored(Spec):
@@ -173,9 +227,7 @@ class Guarded:
 class Allowance(Consent):
     """Permission for one harmful change of many resources, written down once."""
 
-    on: Annotated[
-        str, text_like("[/=]", "an address, for example stream/TENANT-*, or a label, for example team=orders")
-    ]
+    on: MatchesText
     """Of which resources: a pattern of addresses, for example `stream/TENANT-*`, or a label, for example
     `team=orders`."""
 
@@ -209,6 +261,8 @@ class Topology:
     resources: tuple[Declared, ...] = ()
     removed: tuple[Removed, ...] = ()
     forget: tuple[Forgotten, ...] = ()
+    bulk: tuple[BulkEntry, ...] = ()
+    """Entries that are about many: those of `removed`, then those of `forget`."""
     moved: tuple[Moved, ...] = ()
     guards: tuple[Guarded, ...] = ()
     allow: tuple[Allowed, ...] = ()

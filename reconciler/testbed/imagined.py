@@ -25,6 +25,7 @@ from reconciler.memory.remembered import Memory
 from reconciler.model.records import BUCKET, encode_key, encode_owned
 from reconciler.model.resource import Address, Config
 from reconciler.model.run_options import NO_OPTIONS
+from reconciler.model.selection import is_label
 from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Entry, Snapshot, Target
 from reconciler.model.wire.steps import Bind, Call, Step
@@ -251,8 +252,16 @@ def account(topologies: Iterable[Topology], target: Target, outside: Mapping[str
     for topology in topologies:
         plan = _unjudged(topology, snapshot)
         snapshot = remember(carry_out(snapshot, plan.steps), plan.records)
-        snapshot = remember(snapshot, dict.fromkeys(let_go(topology) - revisions(snapshot).keys()))
+        done = {*let_go(topology), *_matched(topology)}
+        snapshot = remember(snapshot, dict.fromkeys(done - revisions(snapshot).keys()))
     return snapshot
+
+
+def _matched(topology: Topology) -> Iterator[Address]:
+    """For each pattern of an entry about many, an address that it matches: the entry has done its work."""
+    for one in topology.bulk:
+        if not is_label(one.on) and one.reaches(example := Address.parse(one.on), {}):
+            yield example
 
 
 def _unjudged(topology: Topology, snapshot: Snapshot) -> Plan:

@@ -166,7 +166,8 @@ def test_removals_and_forgotten_addresses_are_checked(folder: Folder) -> None:
         "6:3 XX504 removed[2] is `stream/A`; write a mapping (`key: value`)",
         "7:10 XX502 forget[0] `consumer/x` does not fit its kind; write consumer/STREAM/NAME",
         "7:22 XX502 forget[1] `stream` is not an address; write kind/name, for example stream/ORDERS",
-        "7:30 XX504 forget[2] is a mapping; write a single value",
+        "7:30 XX503 forget[2]: missing key `on`",
+        "7:30 XX503 forget[2]: missing key `upto`",
     ]
 
 
@@ -175,11 +176,51 @@ def test_wildcards_are_no_addresses(folder: Folder) -> None:
         "removed: [{address: stream/*, reason: old}, {address: consumer/A/>, reason: old}]\n"
         "forget: ['consumer/*']\nmoved: [{from: consumer/A/old*, to: consumer/A/b, reason: r}]\n"
     )
-    way_out = "names many objects; write an entry for each of them"
+    many, each = "names many objects; write", "an entry for each of them"
     stream, consumer = "stream/NAME without `*` or `>`", "consumer/STREAM/NAME without `*` or `>`"
     assert folder.problems(text) == [
-        f"3:21 XX502 removed[0].address `stream/*` {way_out}, {stream}",
-        f"3:55 XX502 removed[1].address `consumer/A/>` {way_out}, {consumer}",
-        f"4:10 XX502 forget[0] `consumer/*` {way_out}, {consumer}",
-        f"5:16 XX502 moved[0].from `consumer/A/old*` {way_out}, {consumer}",
+        f"3:21 XX502 removed[0].address `stream/*` {many} `{{on: stream/*, upto: NUMBER, reason: …}}`, or {each}, {stream}",
+        f"3:55 XX502 removed[1].address `consumer/A/>` {many} `{{on: consumer/A/*, upto: NUMBER, reason: …}}`, or {each}, {consumer}",
+        f"4:10 XX502 forget[0] `consumer/*` {many} `{{on: consumer/*, upto: NUMBER}}`, or {each}, {consumer}",
+        f"5:16 XX502 moved[0].from `consumer/A/old*` {many} {each}, {consumer}",
+    ]
+
+
+def test_what_is_written_in_place_of_a_wildcard_is_right(folder: Folder) -> None:
+    text = HEAD + "removed: [{on: stream/*, upto: 4, reason: …}, {on: consumer/A/*, upto: 1_000, reason: …}]\n"
+    assert folder.topology(text + "forget: [{on: consumer/*, upto: 1}]\n").bulk[1].upto == 1_000
+
+
+def test_entries_about_many_are_checked(folder: Folder) -> None:
+    text = HEAD + (
+        "removed:\n- {on: stream/OLD_*, reason: r}\n- {on: stream/OLD_*, upto: 0, reason: r}\n- {on: stream/OLD_*, upto: 4}\n"
+        "- {on: strem/OLD_*, upto: 4, reason: r}\n- {on: '*', upto: 4, reason: r}\n- {on: =t17, upto: 4, reason: r}\n"
+        "- {address: stream/OLD, on: stream/OLD_*, upto: 4, reason: r}\n- {address: stream/OLD, upto: 1, reason: r}\n"
+        "- {on: stream/, upto: 4, reason: r}\n- {on: [stream/A], upto: many, reason: r}\n- {on: a=b, upto: -1, reason: ''}\n"
+        "forget:\n- {on: stream/OLD_*}\n- {on: stream, upto: 3}\n- {address: stream/OLD}\n- {on: stream/*, upto: 3, until: 2026-01-01}\n"
+    )
+    known = "`stream`, `consumer`, `kv_bucket`, `static_group` or `elastic_group`"
+    neither = "is neither an address nor a label; write an address, for example stream/TENANT-*, or a label, for example team=orders"
+    both = "has `address`, which names one object, beside `on` or `upto`, which are about many; keep one"
+    assert folder.problems(text) == [
+        "4:3 XX503 removed[0]: missing key `upto`",
+        "5:28 XX502 removed[1].upto `0` is too small; write at least 1",
+        "6:3 XX503 removed[2]: missing key `reason`",
+        f"7:8 XX502 removed[3].on `strem/OLD_*` begins with no known kind; write {known}; did you mean `stream`?",
+        f"8:8 XX502 removed[4].on `*` {neither}",
+        "9:8 XX502 removed[5].on `=t17` is a label without a name; write an address, for example stream/TENANT-*, or a label, "
+        "for example team=orders",
+        f"10:4 XX505 removed[6] {both}",
+        f"11:4 XX505 removed[7] {both}",
+        f"12:8 XX502 removed[8].on `stream/` {neither}",
+        "13:8 XX504 removed[9].on is a list; write a single value",
+        "13:26 XX502 removed[9].upto `many` is text; write a number without quotes",
+        "14:19 XX502 removed[10].upto `-1` is too small; write at least 1",
+        "14:31 XX502 removed[10].reason is empty",
+        "16:3 XX503 forget[0]: missing key `upto`",
+        f"17:8 XX502 forget[1].on `stream` {neither}",
+        "18:3 XX503 forget[2]: missing key `on`",
+        "18:3 XX503 forget[2]: missing key `upto`",
+        "18:4 XX501 forget[2]: unknown key `address`",
+        "19:27 XX501 forget[3]: unknown key `until`",
     ]

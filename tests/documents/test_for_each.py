@@ -102,6 +102,18 @@ def test_a_whole_tenant_is_removed_by_its_keys(folder: Folder) -> None:
     assert [str(one.address) for one in found.topology.removed] == ["stream/ORDERS_x", "stream/ORDERS_y"]
 
 
+def test_an_entry_about_many_stands_for_one_of_each_tenant(folder: Folder) -> None:
+    found = loaded(folder, """removed:
+  - {for_each: {x: {objects: 3}, y: {objects: 5}}, on: "tenant=${each.key}", upto: "${each.value.objects}", reason: they left}
+forget:
+  - {for_each: [v, w], on: "*/ORDERS_${each.key}*", upto: 2}
+""")  # fmt: skip
+    assert found.topology is not None, found.diagnostics
+    assert [(one.key, one.on, one.upto) for one in found.topology.bulk] == [
+        ("removed", "tenant=x", 3), ("removed", "tenant=y", 5), ("forget", "*/ORDERS_v*", 2), ("forget", "*/ORDERS_w*", 2),
+    ]  # fmt: skip
+
+
 def test_no_key_is_no_resource(folder: Folder) -> None:
     assert addresses(loaded(folder, "streams:\n  A_${each.key}: {for_each: []}\n")) == []
 

@@ -33,8 +33,12 @@ OF = {"small": (REGISTRY, document_order(REGISTRY)), "real": (REAL, ORDER)}
 BESIDE: dict[str, Any] = {
     "expect": {"min_server": "2.12", "cluster": "eu"},
     "guards": [{"upto": 7, "reason": "it's the trial", "kind": "stream"}],
-    "removed": [{"reason": "# old", "address": "stream/OLD"}, {"address": "stream/OLDER", "reason": "x"}],
-    "forget": ["stream/GONE"],
+    "removed": [
+        {"reason": "# old", "address": "stream/OLD"},
+        {"address": "stream/OLDER", "reason": "x"},
+        {"reason": "they left", "upto": 4, "on": "*/T17*"},
+    ],
+    "forget": ["stream/GONE", {"upto": 2, "on": "tenant=t18"}],
     "ignore_drift": [{"path": "placement", "reason": "moves: often", "address": "stream/*"}],
 }
 
@@ -55,6 +59,12 @@ CASES = {
     "comments above a key that comes to stand beside a dash": (
         HEAD + "removed:\n  - reason: x\n    # of what\n    address: stream/A\n",
         HEAD + "removed:\n  # of what\n  - address: stream/A\n    reason: x\n",
+    ),
+    "what an entry is about stands first": (
+        HEAD + "removed:\n  - {until: 2030-01-01, reason: r, upto: 4, on: team=a}\n  - {reason: r, until: 2030-01-01, address: stream/A}\n"
+        "forget:\n  - {upto: 4, for_each: [a], on: team=a}\n",
+        HEAD + "removed:\n  - {on: team=a, upto: 4, reason: r, until: 2030-01-01}\n  - {address: stream/A, reason: r, until: 2030-01-01}\n"
+        "forget:\n  - {for_each: [a], on: team=a, upto: 4}\n",
     ),
     "blank lines": (
         f"\n\n{HEAD}\n\n\nstreams:\n\n  A: {{}}\n\n\n  B: {{}}\n  \n\n", f"{HEAD}\nstreams:\n  A: {{}}\n\n  B: {{}}\n",

@@ -26,6 +26,9 @@ GOOD = [
     HEAD + "streams: {A: {placement: , mirror: , metadata: }}\n",
     STREAM + "    consumers: {c: {ack_wait: 30s}}\n    groups: {g: {type: elastic, max_members: 2}}\n",
     HEAD + "removed: [{address: stream/OLD, reason: moved, until: 2026-12-31}]\nforget: [consumer/A/b]\n",
+    HEAD + "removed: [{on: 'stream/OLD_*', upto: 4, reason: r}]\nforget: [consumer/A/b, {on: team=a, upto: 1}]\n",
+    HEAD
+    + 'parameters: {a: {}, most: {type: number, default: 2}}\nforget: ["${a}", {on: "team=${a}", upto: "${most}"}]\n',
     STREAM + "    allow: [{code: ST101, to: memory, reason: cache, upto: {messages: 1000}}]\n",
 ]
 BAD = [
@@ -40,6 +43,9 @@ BAD = [
     HEAD + "streams: {A: {groups: {g: {type: static, partitioning_filters: []}}}}\n",
     HEAD + "streams: {a/b: {}}\n",
     HEAD + "forget: [strem/A]\n",
+    HEAD + "forget: [{on: team=a}]\n",
+    HEAD + "removed: [{on: 'stream/OLD_*', reason: r}]\n",
+    HEAD + "removed: [{on: 'stream/OLD_*', address: stream/OLD_1, upto: 1, reason: r}]\n",
     "reconciler: 2\ntopology: t\n",
 ]
 
@@ -57,7 +63,7 @@ def test_the_schema_is_a_schema(registry: Any) -> None:
 
 @pytest.mark.parametrize("text", GOOD)
 def test_what_loads_is_good_in_an_editor(folder: Folder, text: str) -> None:
-    folder.topology(text)
+    folder.topology(text.replace("{a: {}", "{a: {default: stream/A}"))
     assert [error.message for error in IN_EDITORS.iter_errors(plain(text))] == []
 
 

@@ -119,13 +119,16 @@ streams:
   ORDERS: {subjects: [orders.>]}
 removed:
   - {address: stream/OLD, reason: "moved to ORDERS in May", until: 2027-12-31}
+  - {on: tenant=t17, upto: 4, reason: "their contract ended"}
 """,
     "forget": """
 reconciler: 1
 topology: orders
 streams:
   ORDERS: {subjects: [orders.>]}
-forget: [stream/AUDIT, consumer/ORDERS/temp]
+forget:
+  - stream/AUDIT
+  - {on: "consumer/ORDERS/temp-*", upto: 3}
 """,
     "ignore_drift": """
 reconciler: 1

@@ -94,7 +94,7 @@ TOP_ITEMS = {
     "ignore_drift": "Ignored",
 }
 """Keys at the top whose values have keys of their own, with the definition of these."""
-BELOW = ("Consent", "PolicySource", "PolicyCase")
+BELOW = ("Consent", "PolicySource", "PolicyCase", "BulkRemoval", "BulkForget")
 """What the page shows below the keys at the top."""
 SECTIONS = {kind.place.section: kind for kind in REGISTRY.kinds if kind.place.within is None}
 
@@ -107,6 +107,8 @@ def _index(schema: Schema) -> str:
         "Consent": "[mapping](#consent)",
         "PolicySource": "[mapping](#where-policies-are)",
         "PolicyCase": "[mapping](#cases-of-a-policy)",
+        "BulkRemoval": "[mapping](#entries-about-many)",
+        "BulkForget": "[mapping](#entries-about-many)",
     }
     top = keys_of(schema)
     terms = [Key.of(name, definitions["stream"]["properties"][name]) for name in TERMS]
@@ -135,6 +137,17 @@ def _index(schema: Schema) -> str:
         ["An entry of `allow` beside a resource. At the top of a file it also says `on`, of which resources."],
         _details(keys_of(definitions["Consent"]), mappings),
         ["[What consent is, and when it is asked for](../../concepts/consent.md)"],
+        ["## Entries about many"],
+        [
+            "An entry of `removed` or `forget` that says `on` is about every object that a pattern or a label matches.",
+            "In a pattern, `*` stands for any letters, also for `/`, `?` for one letter, and `[ab]` for one of these.",
+            "An entry matches what this topology owns, by its records, and its files no longer declare. It never matches what is",
+            "declared, or what somebody else owns. Labels are those of the last apply. An entry that names one object goes first.",
+            "[How a tenant leaves](../../guides/many-alike.md#a-tenant-leaves)",
+        ],
+        _details(keys_of(definitions["BulkRemoval"]), mappings),
+        ["An entry of `forget` about many has these keys."],
+        _details(keys_of(definitions["BulkForget"]), mappings),
         ["## Where policies are"],
         ["An entry of `policies` that names others has these keys."],
         _details(keys_of(definitions["PolicySource"]), mappings),

@@ -187,9 +187,9 @@ class Scene:
     def options(self) -> RunOptions:
         return RunOptions(today=TODAY, origin=Origin(repository=self.source))
 
-    def view(self) -> View:
+    def view(self, options: RunOptions | None = None) -> View:
         memory = Memory(records=self.ledger, is_known=self.ledger_known)
-        found = compare(self.desired, self.snapshot, memory, self.registry, self.options)
+        found = compare(self.desired, self.snapshot, memory, self.registry, options or self.options)
         return replace(found, facts=self.facts)
 
     def plan(

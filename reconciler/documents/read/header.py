@@ -3,7 +3,7 @@ what to forget."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import NamedTuple, TypeVar
 
@@ -20,12 +20,17 @@ from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.entries import LONGEST, is_topology
 from reconciler.model.policy import PlacedPolicy, PlacedSource, Policy, PolicySource
 from reconciler.model.resource import Address, Json, Spec
+from reconciler.model.selection import is_label
 from reconciler.model.topology import (
     ADDRESS,
     HOW_TO_ADDRESS,
+    HOW_TO_MATCH,
     TOPOLOGY,
     Allowance,
     Allowed,
+    BulkEntry,
+    BulkForget,
+    BulkRemoval,
     Expect,
     Forgotten,
     Guard,
@@ -38,6 +43,7 @@ from reconciler.model.topology import (
     Removed,
 )
 from reconciler.model.units import WRITTEN
+from reconciler.model.written import quoted
 
 FORMAT = 1
 KEYS: tuple[str, ...] = (
@@ -74,6 +80,7 @@ class Header:
     said: dict[str, _SaidOnce] = field(default_factory=dict)
     removed: list[Removed] = field(default_factory=list)
     forget: list[Forgotten] = field(default_factory=list)
+    bulk: list[BulkEntry] = field(default_factory=list)
     moved: list[Moved] = field(default_factory=list)
     guards: list[Guarded] = field(default_factory=list)
     allowed: list[Allowed] = field(default_factory=list)
@@ -153,13 +160,44 @@ class Header:
             _ITEMS[key.text](self, item, path)
 
     def _removal(self, item: Node, path: str) -> None:
+        if isinstance(item, Mapping) and item.entries.keys() & {"on", "upto"}:
+            self._bulk_removal(item, path)
+            return
         removal = self._spec(None, item, Removal, path)
         if removal is None or not isinstance(item, Mapping):
             return
         where = Place(first_of(item), item)
-        address = self._address(item.entries["address"][1], f"{path}.address", removal.address)
+        address = self._address(
+            item.entries["address"][1], f"{path}.address", removal.address, "{{on: {on}, upto: NUMBER, reason: …}}"
+        )
         if address:
             self.removed.append(Removed(address=address, reason=removal.reason, until=removal.until, where=where))
+
+    def _bulk_removal(self, item: Mapping, path: str) -> None:
+        if "address" in item.entries:
+            message = (
+                f"{path} has `address`, which names one object, beside `on` or `upto`, which are about many; keep one"
+            )
+            self._complain(NodeProblem(item.entries["address"][0], "505", "duplicate", message))
+            return
+        said = self._spec(None, item, BulkRemoval, path)
+        if said is not None:
+            entry = BulkEntry(key="removed", on=said.on, upto=said.upto, reason=said.reason, until=said.until)
+            self._bulk(entry, item, path)
+
+    def _bulk_forget(self, item: Mapping, path: str) -> None:
+        said = self._spec(None, item, BulkForget, path)
+        if said is not None:
+            self._bulk(BulkEntry(key="forget", on=said.on, upto=said.upto), item, path)
+
+    def _bulk(self, entry: BulkEntry, item: Mapping, path: str) -> None:
+        """Keep an entry whose pattern or label can match something."""
+        if complaint := _unmatchable(entry.on, self.registry):
+            self._complain(
+                NodeProblem(item.entries["on"][1], "502", "wrong-value", f"{path}.on `{entry.on}` {complaint}")
+            )
+        else:
+            self.bulk.append(replace(entry, where=Place(first_of(item), item)))
 
     def _move(self, item: Node, path: str) -> None:
         move = self._spec(None, item, Move, path)
@@ -205,8 +243,11 @@ class Header:
             self.allowed.append(said.allowed(Place(first_of(item), item)))
 
     def _forgotten(self, item: Node, path: str) -> None:
+        if isinstance(item, Mapping):
+            self._bulk_forget(item, path)
+            return
         text = self._plain(None, item, _ADDRESS, path=path)
-        address = self._address(item, path, text) if isinstance(text, str) else None
+        address = self._address(item, path, text, "{{on: {on}, upto: NUMBER}}") if isinstance(text, str) else None
         if address:
             self.forget.append(Forgotten(address=address, where=Place(item, item)))
 
@@ -234,11 +275,12 @@ class Header:
         elif (policy := self._spec(None, item, Policy, path)) is not None:
             self.policies.append(PlacedPolicy(policy=policy, where=Place(first_of(item), item)))
 
-    def _address(self, node: Node, path: str, text: str) -> Address | None:
+    def _address(self, node: Node, path: str, text: str, of_many: str = "") -> Address | None:
+        """Read the address of one object. `of_many` is how an entry about many is written here."""
         complaint = None
         try:
             address = Address.parse(text)
-            complaint = _misfit(address, self.registry)
+            complaint = _misfit(address, self.registry, of_many)
         except ValueError as error:
             complaint = str(error)
         if complaint is None:
@@ -279,7 +321,7 @@ _ITEMS = {
 """Reads one item of a list, by its key."""
 
 
-def _misfit(address: Address, registry: Registry) -> str | None:
+def _misfit(address: Address, registry: Registry, of_many: str) -> str | None:
     """Why this cannot be the address of anything."""
     kinds = registry.by_name
     if address.kind not in kinds:
@@ -290,7 +332,22 @@ def _misfit(address: Address, registry: Registry) -> str | None:
         kind = kinds[kind.place.within]
     one = "/".join((address.kind, *wanted))
     if any(wildcard in str(address) for wildcard in "*>"):
-        return f"`{address}` names many objects; write an entry for each of them, {one} without `*` or `>`"
+        instead = of_many.format(on=quoted(str(address).replace(">", "*"))) if of_many else ""
+        each = f"an entry for each of them, {one} without `*` or `>`"
+        return f"`{address}` names many objects; write {f'`{instead}`, or {each}' if instead else each}"
     if len(wanted) != len(address.names):
         return f"`{address}` does not fit its kind; write {one}"
     return None
+
+
+def _unmatchable(on: str, registry: Registry) -> str | None:
+    """Why this can match nothing."""
+    if is_label(on):
+        return f"is a label without a name; write {HOW_TO_MATCH}" if on.startswith("=") else None
+    kind, *names = on.split("/")
+    if not names or not all((kind, *names)):
+        return f"is neither an address nor a label; write {HOW_TO_MATCH}"
+    kinds = registry.by_name
+    if "*" in kind or any(fnmatchcase(name, kind) for name in kinds):
+        return None
+    return f"begins with no known kind; write {listed(kinds)}{did_you_mean(kind, kinds)}"

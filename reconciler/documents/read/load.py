@@ -254,6 +254,7 @@ class _Loading:
         topology = Topology(
             name=self.header.known_name, expect=self.header.expect, resources=tuple(self.collector.clear()),
             removed=tuple(self.header.removed), forget=tuple(self.header.forget),
+            bulk=tuple(sorted(self.header.bulk, key=lambda one: one.key != "removed")),
             moved=tuple(self.header.moved), guards=tuple(self.header.guards),
             allow=tuple(self.header.allowed), ignore_drift=tuple(self.header.ignored),
             policies=tuple(one for one in self.header.policies if isinstance(one, PlacedPolicy)),
@@ -301,9 +302,9 @@ class _Loading:
                 yield complain("XX505", "duplicate", message, one.where("to"), address=str(one.address))
 
     def _reaching_nothing(self) -> Iterator[Diagnostic]:
-        """Report consent for objects that are neither declared nor removed here; where something could not be read,
-        that is unknown."""
-        if not self.header.allowed or not self.is_complete or self.collector.unreadable:
+        """Report consent for objects that are neither declared nor removed here. Where something could not be read, or
+        an entry is about many, that is unknown."""
+        if not self.header.allowed or not self.is_complete or self.collector.unreadable or self.header.bulk:
             return
         named = {one.address: one.spec.labels for one in self.collector.resources}
         named |= {one.address: {} for one in self.header.removed}

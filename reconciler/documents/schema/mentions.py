@@ -13,9 +13,13 @@ _NAMES = ("properties", "patternProperties", "$defs")
 _SCHEMAS = ("items", "additionalProperties", "anyOf", "oneOf")
 
 
-def with_mentions(schema: Schema, apart: Collection[str]) -> Schema:
-    """Return the schema, in which all but the definitions `apart` may be parameters."""
+def with_mentions(schema: Schema, apart: Collection[str], second: Collection[str] = ()) -> Schema:
+    """Return the schema, in which all but the definitions `apart` may be parameters. Of those that are the `second` choice
+    somewhere, only what is inside may be: a parameter in their place fits the first choice, and must not fit two."""
     definitions = {name: one if name in apart else _any(one) for name, one in schema["$defs"].items()}
+    for name in second:
+        definitions[name] = {key: one for key, one in definitions[name].items() if key != "pattern"}
+        definitions[name]["type"] = "object"
     properties = {name: _any(one) for name, one in schema["properties"].items()}
     return {**schema, "properties": properties, "$defs": definitions}
 

@@ -23,10 +23,10 @@ from reconciler.documents.schema.polish import polished
 from reconciler.model.fields import FieldInfo
 from reconciler.model.policy import Policy, PolicySource
 from reconciler.model.resource import Spec, model_in
-from reconciler.model.topology import Allowance, Expect, Guard, Ignored, Move, Removal
+from reconciler.model.topology import Allowance, BulkForget, BulkRemoval, Expect, Guard, Ignored, Move, Removal
 
 NO_KINDS = Registry(kinds=())
-LISTED: tuple[type[Spec], ...] = (Allowance, Guard, Move, Removal, Ignored)
+LISTED: tuple[type[Spec], ...] = (Allowance, Guard, Move, Removal, BulkRemoval, BulkForget, Ignored)
 """What the entries of lists at the top are."""
 _NAME = {"type": "string", "pattern": "^[^/]+$"}
 _FORMAT = (
@@ -53,16 +53,17 @@ _GUARDS = """How many resources of a kind one apply may delete or replace, where
 Left out: what `reconciler explain XX108` says."""
 _MOVED = """Objects and topologies that have a new name. Nothing is destroyed where a server can rename.
 Left out: nothing is renamed."""
-_REMOVED = """Objects to delete, each with the reason. Left out: nothing is deleted."""
-_FORGET = """Addresses that this topology gives up, for example `consumer/ORDERS/old`. The objects stay.
-Left out: nothing is given up."""
+_REMOVED = """Objects to delete, each with the reason. An entry names one, or says with `on` which ones and with `upto` how
+many at most. Left out: nothing is deleted."""
+_FORGET = """Addresses that this topology gives up, for example `consumer/ORDERS/old`; or entries that say with `on` which
+objects, and with `upto` how many at most. The objects stay. Left out: nothing is given up."""
 _IGNORED = """Differences between live and applied that `drift` does not report, each with the reason.
 Left out: all drift is reported."""
 
 
 def topology_text(registry: Registry) -> str:
     """Return the text of `schemas/topology.schema.json`."""
-    schema = with_mentions(topology_schema(registry), apart=[Parameter.__name__])
+    schema = with_mentions(topology_schema(registry), apart=[Parameter.__name__], second=["BulkRemoval", "BulkForget"])
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -98,8 +99,8 @@ def topology_schema(registry: Registry) -> Schema:
         "allow": _key(_ALLOW, _list(_ref("Allowance"))),
         "guards": _key(_GUARDS, _list(_ref("Guard"))),
         "moved": _key(_MOVED, _list(_ref("Move"))),
-        "removed": _key(_REMOVED, _list(_ref("Removal"))),
-        "forget": _key(_FORGET, _list(address)),
+        "removed": _key(_REMOVED, _list({"type": "object", "oneOf": [_ref("Removal"), _ref("BulkRemoval")]})),
+        "forget": _key(_FORGET, _list({"type": ["string", "object"], "oneOf": [address, _ref("BulkForget")]})),
         "ignore_drift": _key(_IGNORED, _list(_ref("Ignored"))),
     }
     return {

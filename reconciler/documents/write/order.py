@@ -7,7 +7,8 @@ Names (of streams, labels, metadata …) keep the order that the author gave the
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from functools import reduce
+from operator import or_
 
 from reconciler.changes.kind import Kind, Registry
 from reconciler.documents.read.for_each import FOR_EACH
@@ -15,7 +16,7 @@ from reconciler.documents.read.header import KEYS
 from reconciler.documents.read.overlay import APPEND, NOT_HERE, ONLY_HERE, REMOVE, UNSET
 from reconciler.documents.read.shape import ANYTHING, Shape, shape_of_spec
 from reconciler.model.resource import Json, Spec, Terms
-from reconciler.model.topology import Allowance, Expect, Guard, Ignored, Move, Removal
+from reconciler.model.topology import Allowance, BulkForget, BulkRemoval, Expect, Guard, Ignored, Move, Removal
 
 FIRST = (
     "external", "description", "subjects", "mirror", "sources", "filter_subject", "filter_subjects", "deliver_subject",
@@ -24,8 +25,9 @@ FIRST = (
 LAST = ("members", "member_mappings", *Terms.model_fields)
 HEAD = KEYS[: KEYS.index("policies") + 1]
 """What files begin with; the rest of KEYS stands below what is declared."""
-ENTRIES: Mapping[str, type[Spec]] = {
-    "allow": Allowance, "guards": Guard, "moved": Move, "removed": Removal, "ignore_drift": Ignored,
+ENTRIES: Mapping[str, tuple[type[Spec], ...]] = {
+    "allow": (Allowance,), "guards": (Guard,), "moved": (Move,), "removed": (BulkRemoval, Removal), "forget": (BulkForget,),
+    "ignore_drift": (Ignored,),
 }  # fmt: skip
 """What the items of these lists are."""
 CONSENT = ("code", "to", "on")
@@ -36,9 +38,12 @@ def document_order(registry: Registry) -> Shape:
     """What a topology's file may hold, with the keys of every mapping in their order; free names have none."""
     properties = {key: Shape() for key in HEAD} | _sections(None, registry) | {key: Shape() for key in KEYS}
     properties["expect"] = _nested(shape_of_spec(Expect))
-    for key, spec in ENTRIES.items():
-        entry = _nested(shape_of_spec(spec), CONSENT if spec is Allowance else ())
-        properties[key] = Shape(items=replace(entry, properties={FOR_EACH: Shape(), **entry.properties}))
+    for key, specs in ENTRIES.items():
+        known = reduce(or_, (_nested(shape_of_spec(spec)).properties for spec in specs))
+        entry = {FOR_EACH: Shape()} | {
+            name: known[name] for name in _sorted(known, CONSENT if Allowance in specs else ("address",))
+        }
+        properties[key] = Shape(items=Shape(properties=entry))
     return Shape(properties=properties)
 
 
@@ -73,16 +78,14 @@ def _resource(kinds: Sequence[Kind], registry: Registry) -> Shape:
     return Shape(properties=properties)
 
 
-def _nested(shape: Shape, first: Sequence[str] = (), seen: dict[int, Shape] | None = None) -> Shape:
+def _nested(shape: Shape, seen: dict[int, Shape] | None = None) -> Shape:
     """A part of a spec may hold its like."""
     seen = {} if seen is None else seen
     if id(shape) not in seen:
         made = seen[id(shape)] = Shape()
-        made.properties |= {
-            name: _nested(shape.properties[name], (), seen) for name in _sorted(shape.properties, first)
-        }
-        made.values = shape.values and _nested(shape.values, (), seen)
-        made.items = shape.items and _nested(shape.items, (), seen)
+        made.properties |= {name: _nested(shape.properties[name], seen) for name in _sorted(shape.properties)}
+        made.values = shape.values and _nested(shape.values, seen)
+        made.items = shape.items and _nested(shape.items, seen)
     return seen[id(shape)]
 
 

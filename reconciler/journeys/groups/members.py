@@ -136,7 +136,7 @@ async def _change(
     js: JetStream | None, snapshot: Snapshot, topology: Topology, wished: Declared
 ) -> PlannedChange | None:
     others = tuple(one for one in topology.resources if one.address != wished.address)
-    changed = replace(topology, resources=(*others, wished), removed=(), forget=())
+    changed = replace(topology, resources=(*others, wished), removed=(), forget=(), bulk=())
     plan = (await planned(changed, snapshot, js, RunOptions(only=(str(wished.address),)))).plan
     found = next((one for one in plan.changes if one.address == str(wished.address)), None)
     return replace(found, adopts=False) if found else None  # a real plan decides who comes to own it

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from itertools import takewhile
 
 from reconciler.changes.kind import Kind, Raw, Registry
 from reconciler.kinds import REGISTRY
@@ -18,6 +19,7 @@ from reconciler.kinds.consumer.position import placeholder
 from reconciler.model.permissions import Needs, least
 from reconciler.model.records import BUCKET
 from reconciler.model.resource import Address, Config, Declared, Json
+from reconciler.model.selection import WILDCARDS, is_label
 from reconciler.model.topology import Topology
 from reconciler.model.wire.steps import Call, Step
 from reconciler.server.read.audit_trail import captures
@@ -49,8 +51,12 @@ class _May:
         return getattr(self.spec, name, None)
 
     @property
+    def primary(self) -> Raw:
+        return _wide(self.kind.primary(self.address))
+
+    @property
     def raws(self) -> set[Raw]:
-        return {self.kind.primary(self.address), *self.kind.derived(self.address)}
+        return {self.primary, *map(_wide, self.kind.derived(self.address))}
 
 
 def permissions(
@@ -97,6 +103,29 @@ def _about(topology: Topology, patterns: list[str], registry: Registry) -> Itera
         )  # fmt: skip
     for removed in topology.removed:
         yield _May(address=removed.address, kind=registry.of(removed.address))
+    for entry in topology.bulk:
+        if entry.key == "removed":
+            yield from (_May(address=one, kind=registry.of(one)) for one in _matchable(entry.on, registry))
+
+
+def _matchable(on: str, registry: Registry) -> Iterator[Address]:
+    """Return addresses that cover everything a pattern or label can match, with `*` for names that are unknown. Subjects
+    know no patterns but that."""
+    kind_wanted, *names = ["*"] if is_label(on) else on.split("/")
+    for kind in registry.kinds:
+        if "*" in kind_wanted or fnmatchcase(kind.name, kind_wanted):
+            known = () if "*" in kind_wanted else tuple(takewhile(lambda one: not set(WILDCARDS) & set(one), names))
+            yield Address(kind.name, (*known, *("*" for _ in range(_depth(kind, registry))))[: _depth(kind, registry)])
+
+
+def _depth(kind: Kind, registry: Registry) -> int:
+    """Return how many names an address of this kind has."""
+    return 1 + _depth(registry[kind.place.within], registry) if kind.place.within else 1
+
+
+def _wide(raw: Raw) -> Raw:
+    """Return the object with `*` for a name of which only a part is known: a subject has no such tokens."""
+    return raw if raw.type == "entry" else Raw(raw.type, tuple("*" if "*" in one else one for one in raw.on))
 
 
 def _is_stream(declared: Declared) -> bool:
@@ -114,7 +143,7 @@ def _measured(about: Iterable[_May]) -> list[str]:
     """Streams whose messages a change may cost; for an elastic group, its queue and the source of that."""
     found: list[str] = []
     for one in about:
-        first, queues = one.kind.primary(one.address), [raw for raw in sorted(one.raws) if raw.type == "stream"]
+        first, queues = one.primary, [raw for raw in sorted(one.raws) if raw.type == "stream"]
         if first.type != "entry":
             found.append(first.on[0])
         elif queues and one.spec is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import combinations
@@ -17,7 +17,7 @@ from reconciler.documents.read.values import Filled
 from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, ordered
 from reconciler.model.resource import Address
-from reconciler.model.topology import Topology
+from reconciler.model.topology import BulkEntry, Topology
 
 
 class Several(CannotContinue):
@@ -103,23 +103,29 @@ class _Claims:
     """The addresses that one topology claims or gives up."""
 
     loaded: Loaded
-    declared: frozenset[Address]
+    declared: Mapping[Address, Mapping[str, str]]
+    """With their labels."""
     elsewhere: frozenset[Address]
     """Declared as `external`."""
     given_up: frozenset[Address]
+    bulk: tuple[BulkEntry, ...] = ()
+    """Entries of `forget` that are about many. Only records tell what they match, so what the other declares stands in."""
 
     @classmethod
     def of(cls, loaded: Loaded) -> _Claims:
         if loaded.topology is None:
-            return cls(loaded, frozenset(), frozenset(), frozenset())
+            return cls(loaded, {}, frozenset(), frozenset())
         resources, given_up = loaded.topology.resources, frozenset(one.address for one in loaded.topology.forget)
         elsewhere = frozenset(one.address for one in resources if one.external)
-        declared = frozenset(one.address for one in resources) - elsewhere
-        return cls(loaded, declared, elsewhere - given_up, given_up)
+        declared = {one.address: one.spec.labels for one in resources if not one.external}
+        bulk = tuple(one for one in loaded.topology.bulk if one.key == "forget")
+        return cls(loaded, declared, elsewhere - given_up, given_up, bulk)
 
     def goes_before(self, other: _Claims) -> bool:
         """Does it give up an address that the other declares, or declare one that the other names as `external`?"""
-        return not (self.given_up.isdisjoint(other.declared) and self.declared.isdisjoint(other.elsewhere))
+        if not (self.given_up.isdisjoint(other.declared) and other.elsewhere.isdisjoint(self.declared)):
+            return True
+        return any(entry.reaches(one, labels) for entry in self.bulk for one, labels in other.declared.items())
 
 
 def _claimed_twice(each: Sequence[Loaded]) -> Iterator[Diagnostic]:

@@ -187,6 +187,7 @@ def _beside(pair: Pair) -> Iterator[Diagnostic]:
         before = {one.address: one for one in pair.base.resources}
         after = {one.address: one for one in pair.head.resources}
         yield from _led_elsewhere(pair.base, pair.head)
+        yield from _unseen_matches(pair.base, pair.head)
         yield from _unprotected(before, after)
         yield from _renamed(before, after, {(one.origin, one.address) for one in pair.head.moved})
 
@@ -201,6 +202,20 @@ def _led_elsewhere(base: Topology, head: Topology) -> Iterator[Diagnostic]:
     for name in (one for one in Expect.model_fields if one != "min_server" and before.get(one) != after.get(one)):
         now, then = after.get(name, "any"), before.get(name, "any")
         yield _elsewhere(f"the {name} that is expected is {now}, and until now {then}", head, f"expect.{name}")
+
+
+def _unseen_matches(base: Topology, head: Topology) -> Iterator[Diagnostic]:
+    """New entries about many may match more than the older files declare, since the account remembers older files too."""
+    known = {(one.key, one.on, one.upto) for one in base.bulk}
+    for one in head.bulk:
+        if (one.key, one.on, one.upto) not in known:
+            done = "deletes" if one.key == "removed" else "gives up"
+            yield Diagnostic(
+                severity=Severity.WARNING, code="RV106", name="matches-by-records", span=one.where("on"),
+                message=f"`{one.key}` {done} up to {one.upto:_} objects that `{one.on}` matches: a review sees those that the "
+                "older files declare, and the account may remember more",
+                fix="look at the plan, which names each object",
+            )  # fmt: skip
 
 
 def _elsewhere(message: str, head: Topology, path: str) -> Diagnostic:

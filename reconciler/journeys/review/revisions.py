@@ -192,7 +192,7 @@ def _givers(
             continue
         gone = (_addresses(other) - _addresses(head.get(became[home]) if home in became else None)) & new
         if gone:
-            yield replace(other, resources=_with_parents(other.resources, gone), removed=(), forget=())
+            yield replace(other, resources=_with_parents(other.resources, gone), removed=(), forget=(), bulk=())
 
 
 def _addresses(topology: Topology | None) -> set[Address]:

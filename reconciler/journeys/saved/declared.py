@@ -8,7 +8,17 @@ from typing import Annotated, Any, Self
 from reconciler.changes.kind import Registry
 from reconciler.model.resource import Address, Config, Declared
 from reconciler.model.shape import ALWAYS
-from reconciler.model.topology import Allowed, Expect, Forgotten, Guarded, IgnoreRule, Moved, Removed, Topology
+from reconciler.model.topology import (
+    Allowed,
+    BulkEntry,
+    Expect,
+    Forgotten,
+    Guarded,
+    IgnoreRule,
+    Moved,
+    Removed,
+    Topology,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +31,8 @@ class TopologyHeader:
     """As in the file."""
     forget: Annotated[tuple[Address, ...], ALWAYS] = ()
     """As in the file."""
+    bulk: tuple[BulkEntry, ...] = ()
+    """Entries of `removed` and `forget` that are about many."""
     moved: Annotated[tuple[Moved, ...], ALWAYS] = ()
     """As in the file."""
     guards: Annotated[tuple[Guarded, ...], ALWAYS] = ()
@@ -35,7 +47,8 @@ class TopologyHeader:
         """Return what the topology says besides its resources; `more` is what a larger document holds."""
         return cls(
             expect=topology.expect, removed=topology.removed, forget=tuple(one.address for one in topology.forget),
-            moved=topology.moved, guards=topology.guards, allow=topology.allow, ignore_drift=topology.ignore_drift,
+            bulk=topology.bulk, moved=topology.moved, guards=topology.guards, allow=topology.allow,
+            ignore_drift=topology.ignore_drift,
             **more,
         )  # fmt: skip
 
@@ -43,7 +56,7 @@ class TopologyHeader:
         """Return the topology that says this and has these resources."""
         return Topology(
             name=name, resources=resources, expect=self.expect, removed=self.removed,
-            forget=tuple(Forgotten(address=one) for one in self.forget), moved=self.moved, guards=self.guards,
+            forget=tuple(Forgotten(address=one) for one in self.forget), bulk=self.bulk, moved=self.moved, guards=self.guards,
             allow=self.allow, ignore_drift=self.ignore_drift,
         )  # fmt: skip
 

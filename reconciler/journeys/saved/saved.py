@@ -206,6 +206,7 @@ class Saved:
         topology = self.topology
         days = (
             *(r.until for r in topology.removed),
+            *(b.until for b in topology.bulk),
             *(m.until for m in topology.moved),
             *(g.until for g in topology.guards),
         )

@@ -1,0 +1,109 @@
+"""Entries of `removed:` and `forget:` that are about many: what they match, and whether they may match that many.
+
+They are read as one entry for each object that they match, so everything after this treats an object as if the files
+named it. They match what the records call this topology's own and its files no longer declare, so that a pattern never
+reaches anything that is declared, or that somebody else owns. An entry for that very object goes before them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+from reconciler.changes.kind import Registry
+from reconciler.changes.verdict import Outcome, Verdict
+from reconciler.model.records import Owned
+from reconciler.model.resource import Address
+from reconciler.model.topology import BulkEntry, Forgotten, Removed, Topology
+
+Ledger = Mapping[Address, Owned]
+NAMED = 5
+"""How many of the matched objects a message names; the plan lists them all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matched:
+    """An entry with what it matches."""
+
+    entry: BulkEntry
+    addresses: tuple[Address, ...]
+
+
+def matched(
+    topology: Topology, ledger: Ledger, owners: Collection[str], registry: Registry, today: date
+) -> tuple[Matched, ...]:
+    """What each entry matches that still counts today. `owners` are the names by which records know this topology."""
+    if not topology.bulk:
+        return ()
+    left = sorted(_left(topology, ledger, owners, registry, today))
+    return tuple(
+        Matched(entry=entry, addresses=tuple(one for one in left if entry.reaches(one, ledger[one].labels)))
+        for entry in topology.bulk
+    )
+
+
+def _left(
+    topology: Topology, ledger: Ledger, owners: Collection[str], registry: Registry, today: date
+) -> Iterator[Address]:
+    """What is owned, and neither declared, under whatever name, nor named by an entry of its own."""
+    named = {one.address for one in topology.resources} | {one.address for one in topology.forget}
+    named |= {one.address for one in topology.removed if not (one.until and today > one.until)}
+    named |= {one.origin for one in topology.moved}
+    streams = {registry.of(one.address).stream(one.address) for one in topology.resources} - {None}
+    for address, owned in ledger.items():
+        if owned.topology in owners and address not in named and registry.of(address).stream(address) not in streams:
+            yield address
+
+
+def expanded(topology: Topology, matches: Sequence[Matched], today: date) -> Topology:
+    """The topology with an entry for each object in place of entries about many. The first entry that counts and matches
+    an object says what becomes of it; one that deletes goes before one that gives up, and `refusals` stops it then."""
+    taken: dict[Address, BulkEntry] = {}
+    for one in sorted(matches, key=lambda one: one.entry.is_over(today)):
+        for address in one.addresses:
+            taken.setdefault(address, one.entry)
+    removed = (
+        Removed(address=address, reason=entry.reason or "", until=entry.until, where=entry.where)
+        for address, entry in taken.items()
+        if entry.key == "removed"
+    )
+    forget = (
+        Forgotten(address=address, where=entry.where) for address, entry in taken.items() if entry.key == "forget"
+    )
+    return replace(topology, removed=(*topology.removed, *removed), forget=(*topology.forget, *forget))
+
+
+def refusals(matches: Sequence[Matched], today: date) -> Iterator[tuple[Address, Verdict]]:
+    """One for each object of an entry that matches more than it may, and for each that is to be deleted and given up at
+    once."""
+    counting = [one for one in matches if not one.entry.is_over(today)]
+    for one in counting:
+        if len(one.addresses) > one.entry.upto:
+            yield from ((address, _too_many(address, one)) for address in one.addresses)
+    forgotten = {address: one.entry for one in counting if one.entry.key == "forget" for address in one.addresses}
+    for one in counting:
+        if one.entry.key == "removed":
+            both = (address for address in one.addresses if address in forgotten)
+            yield from ((address, _both(address, one.entry, forgotten[address])) for address in both)
+
+
+def _too_many(address: Address, one: Matched) -> Verdict:
+    entry, number = one.entry, len(one.addresses)
+    names = ", ".join(map(str, one.addresses[:NAMED]))
+    more = f" and {number - NAMED:_} more" if number > NAMED else ""
+    return Verdict(
+        code="XX111", name="more-than-upto", outcome=Outcome.REFUSED, address=str(address), span=entry.where("upto"),
+        message=f"`{entry.on}` in `{entry.key}` matches {number:_} objects, and its `upto` is {entry.upto:_}: {names}{more}",
+        fix=f"write a narrower `on`; if every one of them is meant, write upto: {number}",
+        quantities={"matched": number},
+    )  # fmt: skip
+
+
+def _both(address: Address, removed: BulkEntry, forgotten: BulkEntry) -> Verdict:
+    elsewhere = f" ({place})" if (place := forgotten.where("on")) else ""
+    return Verdict(
+        code="XX112", name="removed-and-forgotten", outcome=Outcome.REFUSED, address=str(address), span=removed.where("on"),
+        message=f"`{removed.on}` in `removed` matches it, and so does `{forgotten.on}` in `forget`{elsewhere}",
+        fix=f"write a narrower `on`, or name it: {{address: {address}, reason: …}} in `removed`, or {address} in `forget`",
+    )  # fmt: skip
