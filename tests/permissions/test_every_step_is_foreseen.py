@@ -19,7 +19,7 @@ from reconciler.memory import remembered
 from reconciler.model.permissions import Granted, Need, covers, lacking
 from reconciler.model.resource import Address
 from reconciler.model.run_options import RunOptions
-from reconciler.model.topology import Moved, Topology
+from reconciler.model.topology import BulkEntry, Moved, Topology
 from reconciler.model.wire.questions import CopiedUpTo, Largest, MessagesFrom, MessagesSince, Oldest, Peers, QueuedFrom
 from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.model.wire.steps import Call, Step
@@ -56,6 +56,27 @@ def test_no_drawn_plan_has_a_step_that_is_not_foreseen(version: Version) -> None
             bare = [s for s in steps_without_consent(wanted, snapshot) if s.address]
             assert not lacking(done(bare), may(wanted, Purpose.APPLY))
     assert calls > {Call.STREAM_CREATE, Call.STREAM_UPDATE, Call.CONSUMER_CREATE, Call.CONSUMER_DELETE}
+
+
+@pytest.mark.parametrize("on", ["{}", "{}*", "*/*", "?*/*"])
+def test_what_a_pattern_deletes_is_foreseen(on: str) -> None:
+    """The same as with an entry for each object."""
+    version, removes = Version(2, 15, 1), 0
+    for case in drawn(60, version):
+        empty = Snapshot(target=Target(version=version, peers=1))
+        exact = topology("drawn", case.then, tuple(case.removed))
+        entries = (BulkEntry(key="removed", on=on.format(one), upto=99, reason="drawn") for one in case.removed)
+        wanted = replace(exact, removed=(), bulk=tuple(entries))
+        first = plan_offline(topology("drawn", case.first), empty)
+        there = apply_offline(first, empty)
+        steps = plan_offline(wanted, there).steps
+        removes += bool(case.removed)
+        assert not lacking(done(steps), may(wanted, Purpose.APPLY, CONSENTED))
+        if "?" not in on and len(case.removed) == len(
+            first.records.keys() - dict.fromkeys(d.address for d in wanted.resources)
+        ):
+            assert [step.id for step in steps] == [step.id for step in plan_offline(exact, there).steps]
+    assert removes
 
 
 def moved(wanted: Topology) -> Topology:

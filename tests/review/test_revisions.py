@@ -72,6 +72,39 @@ def test_a_topology_that_is_gone_deletes_nothing(repository: Repository) -> None
     assert told(reviewed()) == {"orders": ["orphan stream/ORDERS"]}
 
 
+MANY = "OLD_1: {subjects: [o.1], labels: {tenant: a}}, OLD_2: {subjects: [o.2], labels: {tenant: a}}, NEW: {subjects: [new]}"
+NEW = "NEW: {subjects: [new]}"
+
+
+@pytest.mark.parametrize("on", ["stream/OLD_*", "tenant=a"])
+def test_what_an_entry_matches_of_the_older_files_is_shown(repository: Repository, on: str) -> None:
+    repository.commit({"o.yaml": topology(MANY)})
+    repository.write({"o.yaml": topology(NEW, more=f"removed: [{{on: '{on}', upto: 2, reason: r}}]\n")})
+    found = reviewed()
+    assert told(found) == {"orders": ["delete stream/OLD_1", "delete stream/OLD_2", "RV106 None"]}
+    (said,) = found.reviews[0].plan.diagnostics
+    assert said.message == (
+        f"`removed` deletes up to 2 objects that `{on}` matches: a review sees those that the older files declare, and the "
+        "account may remember more"
+    )
+
+
+def test_a_review_refuses_more_than_an_entry_may_match(repository: Repository) -> None:
+    repository.commit({"o.yaml": topology(MANY)})
+    repository.write({"o.yaml": topology(NEW, more="removed: [{on: stream/OLD_*, upto: 1, reason: r}]\n")})
+    (one,) = reviewed().reviews
+    assert one.plan.exit_code == 4
+    assert {verdict.code for change in one.plan.changes for verdict in change.verdicts if verdict.refuses} == {"XX111"}
+
+
+@pytest.mark.parametrize("on", ["stream/OLB_*", "team=orders"])
+def test_an_entry_that_stood_there_before_is_not_told_again(repository: Repository, on: str) -> None:
+    gone = f"removed: [{{on: '{on}', upto: 1, reason: r}}]\n"
+    repository.commit({"o.yaml": topology(MANY, more=gone)})
+    repository.write({"o.yaml": topology(NEW.replace("[new]", "[newer]"), more=gone)})
+    assert told(reviewed()) == {"orders": ["update stream/NEW", "orphan stream/OLD_1", "orphan stream/OLD_2"]}
+
+
 def test_a_file_of_many_that_is_gone(repository: Repository) -> None:
     repository.commit({"t/o.yaml": ORDERS, "t/more.yaml": "kv_buckets: {CONFIG: {}}\n"})
     repository.write({"t/more.yaml": None})

@@ -1,0 +1,124 @@
+"""One entry of `removed` or `forget` for many: what it never reaches, and how many it may."""
+
+from __future__ import annotations
+
+from tests.sabotage.act import Act
+
+ACTS = (
+    Act(
+        name="an entry about many deletes more than its `upto`",
+        file="reconciler/engine/bulk.py",
+        before="        if len(one.addresses) > one.entry.upto:",
+        after="        if len(one.addresses) > 10 * one.entry.upto:",
+        seen_by=("tests/core/test_bulk.py",),
+        is_quick=True,
+    ),
+    Act(
+        name="of an entry that matches too many, some go all the same",
+        file="reconciler/engine/bulk.py",
+        before="one)) for address in one.addresses)",
+        after="one)) for address in one.addresses[one.entry.upto :])",
+        seen_by=("tests/core/test_bulk.py",),
+    ),
+    Act(
+        name="--only lifts `upto`",
+        file="reconciler/engine/decide.py",
+        before="        *view.refusals,",
+        after="        *(one for one in view.refusals if not hidden),",
+        seen_by=("tests/core/test_bulk.py",),
+    ),
+    Act(
+        name="an entry about many deletes what the files declare",
+        file="reconciler/engine/bulk.py",
+        before="    named = {one.address for one in topology.resources} | {",
+        after="    named = {",
+        seen_by=("tests/core/test_bulk.py",),
+        is_quick=True,
+    ),
+    Act(
+        name="an entry about many deletes what the files declare as another kind",
+        file="reconciler/engine/bulk.py",
+        before=" and registry.of(address).stream(address) not in streams:",
+        after=":",
+        seen_by=("tests/core/test_bulk.py",),
+    ),
+    Act(
+        name="an entry about many deletes what another topology owns",
+        file="reconciler/engine/bulk.py",
+        before="        if owned.topology in owners and address",
+        after="        if address",
+        seen_by=("tests/core/test_bulk.py",),
+        is_quick=True,
+    ),
+    Act(
+        name="an entry about many deletes what nobody owns",
+        file="reconciler/engine/compare.py",
+        before="    matches = bulk.matched(topology, memory.records, owners",
+        after="    kept = {a: Owned(topology=topology.name) for a in recognised(snapshot, registry)}\n"
+        "    matches = bulk.matched(topology, {**kept, **memory.records}, owners",
+        seen_by=("tests/core/test_bulk.py",),
+    ),
+    Act(
+        name="what an entry names itself goes by another entry's pattern",
+        file="reconciler/engine/bulk.py",
+        before=" | {one.address for one in topology.forget}",
+        after="",
+        seen_by=("tests/core/test_bulk.py",),
+    ),
+    Act(
+        name="what has another name now is deleted by the pattern of its old one",
+        file="reconciler/engine/bulk.py",
+        before="    named |= {one.origin for one in topology.moved}\n",
+        after="",
+        seen_by=("tests/core/test_bulk.py",),
+    ),
+    Act(
+        name="what is to be deleted and given up at once is deleted",
+        file="reconciler/engine/bulk.py",
+        before='        if one.entry.key == "removed":\n            both',
+        after='        if one.entry.key == "forget":\n            both',
+        seen_by=("tests/core/test_bulk.py",),
+    ),
+    Act(
+        name="`until` of an entry about many is ignored",
+        file="reconciler/model/topology.py",
+        before="        return self.until is not None and today > self.until",
+        after="        return False",
+        seen_by=("tests/core/test_bulk.py",),
+    ),
+    Act(
+        name="a saved plan deletes what its entries match by now",
+        file="reconciler/journeys/saved/plans.py",
+        before="outlook=outlook(saved, now",
+        after="outlook=outlook(replace(saved, plan=now), now",
+        seen_by=("tests/e2e/test_bulk_removal.py",),
+    ),
+    Act(
+        name="a saved plan forgets its entries about many",
+        file="reconciler/journeys/saved/declared.py",
+        before="            bulk=topology.bulk,",
+        after="            bulk=(),",
+        seen_by=("tests/e2e/test_bulk_removal.py",),
+    ),
+    Act(
+        name="a pattern whose work is done is called misspelt",
+        file="reconciler/engine/misnamed.py",
+        before="        elif any(entry.reaches(one, {}) for one in gone):",
+        after="        elif not any(entry.reaches(one, {}) for one in gone) and not free:",
+        seen_by=("tests/core/test_bulk.py",),
+    ),
+    Act(
+        name="a review calls an entry misspelt that stood there before",
+        file="reconciler/testbed/imagined.py",
+        before="        done = {*let_go(topology), *_matched(topology)}",
+        after="        done = let_go(topology)",
+        seen_by=("tests/review/test_revisions.py", "tests/core/test_bulk.py"),
+    ),
+    Act(
+        name="a printed permission names only a part of what a pattern may delete",
+        file="reconciler/journeys/permissions/permissions.py",
+        before='tuple("*" if "*" in one else one for one in raw.on)',
+        after="tuple(raw.on)",
+        seen_by=("tests/permissions/test_every_step_is_foreseen.py", "tests/core/test_bulk.py"),
+    ),
+)
