@@ -101,6 +101,8 @@ def test_what_is_declared_as_another_kind_is_never_deleted(compare: Compare) -> 
     scene = compare("kv_buckets: {C: {}}\n" + removed("stream/*"), live)
     assert deleted(scene) == []
     assert with_(Action.FORGET, scene) == ["stream/KV_C"]
+    beside = compare("kv_buckets: {C: {}}\n" + removed("stream/*", 1), live.replace("}}", "}, OLD: {subjects: [old]}}"))
+    assert (deleted(beside), refused(beside)) == (["stream/OLD"], {})
 
 
 def test_what_another_topology_owns_is_never_matched(compare: Compare) -> None:
@@ -150,7 +152,7 @@ def test_of_more_than_upto_says_none_goes(compare: Compare) -> None:
 
 
 def test_a_selection_makes_no_entry_match_less(compare: Compare) -> None:
-    plan = compare(KEPT + removed("stream/OLD_*", 2), LIVE).plan(only=["stream/OLD_1"])
+    plan = compare(KEPT + removed("stream/OLD_*", 2), LIVE).plan(only=["stream/OLD_2"])
     assert (plan.steps, plan.exit_code) == ((), 4)
 
 
@@ -183,7 +185,7 @@ def test_a_message_names_the_first_of_very_many(compare: Compare) -> None:
 
 def test_an_entry_for_the_very_object_goes_before(compare: Compare) -> None:
     scene = compare(KEPT + removed("stream/OLD_*", 2) + "forget: [stream/OLD_2]\n", LIVE)
-    assert (deleted(scene), with_(Action.FORGET, scene)) == ([OLD[0], OLD[2]], ["stream/OLD_2"])
+    assert (deleted(scene), with_(Action.FORGET, scene), refused(scene)) == ([OLD[0], OLD[2]], ["stream/OLD_2"], {})
     scene = compare(KEPT + "removed: [{address: stream/OLD_2, reason: r}]\n" + forget("stream/OLD_*", 2), LIVE)
     assert (deleted(scene), with_(Action.FORGET, scene)) == (["stream/OLD_2"], [OLD[0], OLD[2]])
 
@@ -202,6 +204,8 @@ def test_what_has_another_name_now_is_not_removed_by_its_old_one(compare: Compar
     moved = "streams: {S: {subjects: [s], consumers: {new: {}}}}\nmoved: [{from: consumer/S/old, to: consumer/S/new, reason: r}]\n"
     scene = compare(moved + removed("consumer/*/*"), live)
     assert deleted(scene) == []
+    renamed = "streams: {NEW: {subjects: [old.2]}}\nmoved: [{from: stream/OLD_2, to: stream/NEW}]\n"
+    assert "stream/OLD_2" not in deleted(compare(renamed + removed("stream/OLD_*"), LIVE))
 
 
 def test_an_entry_ends_with_its_last_day(compare: Compare) -> None:

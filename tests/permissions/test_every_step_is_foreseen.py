@@ -79,6 +79,18 @@ def test_what_a_pattern_deletes_is_foreseen(on: str) -> None:
     assert removes
 
 
+def test_a_pattern_of_buckets_is_all_streams_to_a_subject() -> None:
+    entry = BulkEntry(key="removed", on="kv_bucket/OLD_*", upto=1, reason="r")
+    user = may(Topology(name="t", bulk=(entry,)), Purpose.APPLY)
+    assert user.permits("$JS.API.STREAM.DELETE.KV_OLD_1")
+    exact = may(Topology(name="t", bulk=(replace(entry, on="consumer/S/c*"),)), Purpose.APPLY)
+    assert exact.permits("$JS.API.CONSUMER.DELETE.S.c1")
+    assert not exact.permits("$JS.API.CONSUMER.DELETE.T.c1")
+    assert not exact.permits("$JS.API.STREAM.DELETE.S")
+    given_up = may(Topology(name="t", bulk=(replace(entry, key="forget"),)), Purpose.APPLY)
+    assert not given_up.permits("$JS.API.STREAM.DELETE.KV_OLD_1")
+
+
 def moved(wanted: Topology) -> Topology:
     """The same, with another name for each of its consumers."""
     names = {a: Address.of(a.kind, a.stream, f"{a.name}-anew") for a in (d.address for d in wanted.resources)}
