@@ -228,3 +228,25 @@ def test_names_with_signs_of_patterns_go_too(someone: Someone, name: str) -> Non
     someone.applied(KEPT + odd)
     someone.applied(KEPT + removed("stream/[!K]*", 1))
     assert streams(someone) == ["KEPT"]
+
+
+def test_what_an_interrupted_apply_left_goes_by_the_same_entry(someone: Someone) -> None:
+    someone.applied(KEPT + tenant("t17") + tenant("t18"))
+    path = someone.write(KEPT + removed("*/ORDERS_*", 8))
+    ran = someone.interrupted("$JS.API.STREAM.DELETE.ORDERS_t17-g", "apply", path, "--yes")
+    assert ran.code != 0, ran
+    assert "ORDERS_t17" in streams(someone)
+    assert someone("apply", path, "--yes").code == 0
+    assert (streams(someone), someone.has_nothing_to_do(path)) == (["KEPT"], True)
+
+
+def test_an_overlay_removes_for_its_environment_alone(someone: Someone) -> None:
+    places = "environments: {dev: {}, prod: {}}\n"
+    old = "  OLD_1: {subjects: [o.1]}\n  OLD_2: {subjects: [o.2]}\n"
+    someone.write(HEADER.replace("topology: t", "topology: t-${environment}") + places + KEPT + old)
+    assert someone("apply", "topology.yaml", "--environment", "dev", "--yes").code == 0
+    someone.write(HEADER.replace("topology: t", "topology: t-${environment}") + places + KEPT)
+    someone.shell.write("environment: dev\n" + removed("stream/OLD_*", 2), "dev.yaml")
+    plan = someone("plan", "topology.yaml", "dev.yaml", "--environment", "dev")
+    assert "2 deletes" in plan.out, plan
+    assert "OLD" not in someone("plan", "topology.yaml", "dev.yaml", "--environment", "prod").out
