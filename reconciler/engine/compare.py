@@ -140,7 +140,7 @@ def compare(
         ledger=ledger,
         unmanaged=tuple(sorted(a for a in live if a not in desired and a not in ours)),
         guards=topology.guards,
-        refusals=tuple(bulk.refusals(matches, options.day)),
+        refusals=tuple(one for one in bulk.refusals(matches, options.day) if one[0] in changes),
         allow=topology.allow,
         given_up=dict(options.given_up),
         diagnostics=(*memory.problems, *misnamed(topology, there, registry, options.day, unmatched)),

@@ -134,6 +134,15 @@ def test_another_repository_of_the_same_name_deletes_nothing_by_a_pattern(compar
     assert all("XX102" in codes for codes in refused(scene).values())
 
 
+def test_a_repository_that_was_taken_over_from_is_this_one(compare: Compare) -> None:
+    scene = compare(KEPT + removed("stream/OLD_[23]"), LIVE, owner_source="git@a:orders", source="git@b:orders")
+    changes = scene.view(replace(scene.options, take_over=("git@a:orders",))).changes
+    gone = [change for change in changes.values() if change.action is Action.DELETE]
+    assert [(str(one.address), one.owned and one.owned.taken_from) for one in gone] == [
+        ("stream/OLD_2", "git@a:orders"), ("stream/OLD_3", "git@a:orders"),
+    ]  # fmt: skip
+
+
 def test_as_many_as_upto_says_may_go(compare: Compare) -> None:
     plan = compare(KEPT + removed("stream/OLD_[23]", 2), LIVE).plan()
     assert (plan.exit_code, len(plan.steps)) == (0, 2)

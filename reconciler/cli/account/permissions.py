@@ -51,7 +51,8 @@ def permissions_(
 ) -> int:
     """Print the least permissions of a user who plans, applies or looks for drift, whatever state the account is in.
 
-    They let the user delete or replace only what `removed:`, `allow:` or --allow names. They let `drift` tell who changed
+    They let the user delete or replace only what `removed:`, `allow:` or --allow names; subjects know no patterns, so an entry
+    of `removed:` about many (`on`) lets the user delete every object of the kinds that it can match. They let `drift` tell who changed
     something if these files declare the stream of audit events; for a stream that is declared elsewhere, add
     $JS.API.DIRECT.GET.NAME. No server is asked: of the connection, only --js-domain, --js-api-prefix and --inbox-prefix
     matter, given as options or by the context. Leave out --js-domain for users whose server is itself of the domain.
