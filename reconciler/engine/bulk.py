@@ -19,7 +19,7 @@ from reconciler.model.topology import BulkEntry, Forgotten, Removed, Topology
 
 Ledger = Mapping[Address, Owned]
 NAMED = 5
-"""How many of the matched objects a message names; the plan lists them all."""
+"""How many of the matched objects a message names; the plan lists the rest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

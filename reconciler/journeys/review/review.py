@@ -29,6 +29,7 @@ from reconciler.model.topology import Expect, Topology
 from reconciler.model.wire.questions import Unanswered
 from reconciler.model.wire.snapshot import Scope, Snapshot
 from reconciler.model.wire.version import Version
+from reconciler.report.words.values import counted
 from reconciler.testbed import imagined
 
 NOBODY_ASKED = "no server was asked"
@@ -209,10 +210,10 @@ def _unseen_matches(base: Topology, head: Topology) -> Iterator[Diagnostic]:
     known = {(one.key, one.on, one.upto) for one in base.bulk}
     for one in head.bulk:
         if (one.key, one.on, one.upto) not in known:
-            done = "deletes" if one.key == "removed" else "gives up"
+            done, number = "deletes" if one.key == "removed" else "gives up", counted(one.upto, "object")
             yield Diagnostic(
                 severity=Severity.WARNING, code="RV106", name="matches-by-records", span=one.where("on"),
-                message=f"`{one.key}` {done} up to {one.upto:_} objects that `{one.on}` matches: a review sees those that the "
+                message=f"`{one.key}` {done} up to {number} that `{one.on}` matches: a review sees those that the "
                 "older files declare, and the account may remember more",
                 fix="look at the plan, which names each object",
             )  # fmt: skip
