@@ -89,6 +89,13 @@ def test_what_an_entry_matches_of_the_older_files_is_shown(repository: Repositor
     )
 
 
+def test_of_an_entry_that_has_ended_a_review_says_nothing(repository: Repository) -> None:
+    repository.commit({"o.yaml": topology(MANY)})
+    ended = "removed: [{on: stream/OLD_*, upto: 2, reason: r, until: 2026-02-28}]\n"
+    repository.write({"o.yaml": topology(NEW, more=ended)})
+    assert told(reviewed()) == {"orders": ["orphan stream/OLD_1", "orphan stream/OLD_2"]}
+
+
 def test_a_review_refuses_more_than_an_entry_may_match(repository: Repository) -> None:
     repository.commit({"o.yaml": topology(MANY)})
     repository.write({"o.yaml": topology(NEW, more="removed: [{on: stream/OLD_*, upto: 1, reason: r}]\n")})

@@ -84,7 +84,7 @@ def review(pair: Pair, today: date, server: Version | None = None) -> Review:
     plan, left = looked[-1]
     for older, more in looked[:-1]:
         plan, left = _with_objections(plan, older), {**more, **left}
-    said = (*plan.diagnostics, *_beside(pair))
+    said = (*plan.diagnostics, *_beside(pair, today))
     return Review(
         name=pair.name, plan=replace(plan, diagnostics=said), versions=tuple(asked), unjudged=left, head=pair.head,
         environment=pair.environment,
@@ -182,13 +182,13 @@ def _joined(change: PlannedChange, older: PlannedChange | None) -> PlannedChange
     return replace(change, verdicts=(*change.verdicts, *more)) if more else change
 
 
-def _beside(pair: Pair) -> Iterator[Diagnostic]:
+def _beside(pair: Pair, today: date) -> Iterator[Diagnostic]:
     """What no plan shows, because nothing live would change."""
     if pair.base and pair.head:
         before = {one.address: one for one in pair.base.resources}
         after = {one.address: one for one in pair.head.resources}
         yield from _led_elsewhere(pair.base, pair.head)
-        yield from _unseen_matches(pair.base, pair.head)
+        yield from _unseen_matches(pair.base, pair.head, today)
         yield from _unprotected(before, after)
         yield from _renamed(before, after, {(one.origin, one.address) for one in pair.head.moved})
 
@@ -205,11 +205,11 @@ def _led_elsewhere(base: Topology, head: Topology) -> Iterator[Diagnostic]:
         yield _elsewhere(f"the {name} that is expected is {now}, and until now {then}", head, f"expect.{name}")
 
 
-def _unseen_matches(base: Topology, head: Topology) -> Iterator[Diagnostic]:
+def _unseen_matches(base: Topology, head: Topology, today: date) -> Iterator[Diagnostic]:
     """New entries about many may match more than the older files declare, since the account remembers older files too."""
     known = {(one.key, one.on, one.upto) for one in base.bulk}
     for one in head.bulk:
-        if (one.key, one.on, one.upto) not in known:
+        if (one.key, one.on, one.upto) not in known and not one.is_over(today):
             done, number = "deletes" if one.key == "removed" else "gives up", counted(one.upto, "object")
             yield Diagnostic(
                 severity=Severity.WARNING, code="RV106", name="matches-by-records", span=one.where("on"),
