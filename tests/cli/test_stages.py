@@ -8,7 +8,8 @@ import json
 import re
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from asyncio.subprocess import Process
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -16,7 +17,8 @@ from typing import IO
 import pytest
 
 from tests.cli.running import PATIENCE, Ran, Shell, command, environment
-from tests.faults.wire import Goes, Moment, Point, Request, Side, wire
+from tests.e2e.someone import LASTS, ctrl_c, start
+from tests.faults.wire import Point, Request, Side
 from tests.support.accounts import Account
 
 TEXT = """\
@@ -196,34 +198,20 @@ def test_ctrl_c_while_several_are_applied_says_of_each_what_was_done_and_the_nex
 ) -> None:
     streams = "".join(f"  S{number:04}: {{subjects: [s.{number}]}}\n" for number in range(MANY))
     places.shell.write(TEXT + streams)
+    places.home |= LASTS
     cut = "canary" if "--parallel" in how else "eu"
 
-    async def interrupted() -> tuple[int, str, str]:
-        async with wire(
-            lambda: places[cut].server.port, Point(Request("$JS.API.STREAM.CREATE.S0020", 1), Side.REPLY)
-        ) as w:
-            places.tell(cut, f"nats://127.0.0.1:{w.port}")
-            begun = await asyncio.create_subprocess_exec(
-                *command("apply", "topology.yaml", "--yes", *how), cwd=places.shell.folder,
-                env=environment(places.shell.folder, **places.home),
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            )  # fmt: skip
+    def begin(port: int) -> Awaitable[Process]:
+        places.tell(cut, f"nats://127.0.0.1:{port}")
+        return start(places.shell, "apply", "topology.yaml", "--yes", *how, **places.home)
 
-            async def press(_moment: Moment) -> Goes:
-                begun.send_signal(signal.SIGINT)
-                return Goes.ON
-
-            w.act = press
-            out, err = await asyncio.wait_for(begun.communicate(), PATIENCE)
-            assert w.was_reached
-        places.tell(cut, places[cut].url)
-        return begun.returncode or 0, out.decode(), err.decode()
-
-    code, out, err = asyncio.run(interrupted())
-    assert (code, "Traceback" in out + err) == (130, False), out + err
-    said = [int(number.replace("_", "")) for number in re.findall(r"(?:Interrupted after|Applied) ([\d_]+)", out)]
-    assert "In doubt" in out or sorted(said) == sorted(filter(None, places.totals)), out
-    assert "interrupted" in out.splitlines()[-1]
+    at = Point(Request("$JS.API.STREAM.CREATE.S0020", 1), Side.REPLY)
+    ran = asyncio.run(ctrl_c(places[cut].server.port, at, begin))
+    places.tell(cut, places[cut].url)
+    assert ran.code == 130, ran
+    said = [int(number.replace("_", "")) for number in re.findall(r"(?:Interrupted after|Applied) ([\d_]+)", ran.out)]
+    assert sorted(said) == sorted(filter(None, places.totals)), ran
+    assert "interrupted" in ran.out.splitlines()[-1]
     again = places("apply", "topology.yaml", "--yes", *how)
     assert again.code == 0, again
     assert places.totals == [MANY + 1] * 3

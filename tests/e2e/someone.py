@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from asyncio.subprocess import Process
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -17,6 +18,8 @@ from tests.support.jetstream import Place, talk
 T = TypeVar("T")
 
 HEADER = "reconciler: 1\ntopology: t\n"
+LASTS = {"RECONCILER_LEASE_TTL": "60"}
+"""A lease that is longer than a busy machine takes for an apply of many, or than its server is away."""
 CONTROL = {*range(32), 127, *range(0x80, 0xA0)} - {ord("\n")}
 
 
@@ -64,19 +67,25 @@ class Someone:
         return asyncio.run(self._interrupted(Point(Request(at, nth), Side.REPLY), arguments))
 
     async def _interrupted(self, at: Point, arguments: tuple[str, ...]) -> Ran:
-        port = int(self.login[1].rpartition(":")[2])
-        async with wire(lambda: port, at) as between:
-            through = ("--server", f"nats://127.0.0.1:{between.port}", *self.login[2:])
-            running = await start(self.shell, *arguments, *through)
+        def begin(port: int) -> Awaitable[Process]:
+            return start(self.shell, *arguments, "--server", f"nats://127.0.0.1:{port}", *self.login[2:])
 
-            async def press(_moment: Moment) -> Goes:
-                running.send_signal(signal.SIGINT)
-                return Goes.ON
+        return await ctrl_c(int(self.login[1].rpartition(":")[2]), at, begin)
 
-            between.act = press
-            out, err = await asyncio.wait_for(running.communicate(), PATIENCE)
-            assert between.was_reached
-        return readable(Ran(code=running.returncode or 0, out=out.decode(), err=err.decode()))
+
+async def ctrl_c(port: int, at: Point, begin: Callable[[int], Awaitable[Process]]) -> Ran:
+    """A command, begun with a port in front of the server's, that gets Ctrl-C at this point."""
+    async with wire(lambda: port, at) as between:
+        running = await begin(between.port)
+
+        async def press(_moment: Moment) -> Goes:
+            running.send_signal(signal.SIGINT)
+            return Goes.ON
+
+        between.act = press
+        out, err = await asyncio.wait_for(running.communicate(), PATIENCE)
+        assert between.was_reached
+    return readable(Ran(code=running.returncode or 0, out=out.decode(), err=err.decode()))
 
 
 async def start(shell: Shell, *arguments: str, **env: str) -> asyncio.subprocess.Process:

@@ -11,7 +11,7 @@ import pytest
 from reconciler.server.wire.api import JetStream
 from tests.cli.running import Ran
 from tests.e2e.here import somebody
-from tests.e2e.someone import HEADER, Someone
+from tests.e2e.someone import HEADER, LASTS, Someone
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_stream
 from tests.support.versions import on_every_version
@@ -73,7 +73,7 @@ def deleted(someone: Someone, *names: str) -> None:
 
 def saved_then_applied(someone: Someone, text: str, meanwhile: Callable[[], object]) -> Ran:
     ran = someone.plan(text, "--out", "plan.json")
-    assert ran.code in (0, 4), ran
+    assert ran.code == 0, ran
     meanwhile()
     return someone("apply", "plan.json", "--yes")
 
@@ -110,7 +110,7 @@ def test_given_up_by_a_pattern_they_stay_and_nobody_owns_them(someone: Someone) 
     assert streams(someone) == ["KEPT", "ORDERS_t17", "ORDERS_t17-g"]
     assert someone.has_nothing_to_do("topology.yaml")
     again = someone.plan(KEPT + removed("*/ORDERS_t17*", 4))  # what was given up is no pattern's any more
-    assert (again.code, "Nothing to apply" in again.out or "nothing to do" in again.out) == (0, True), again.out
+    assert (again.code, "nothing to do" in again.out) == (0, True), again.out
 
 
 def test_of_too_many_none_goes(someone: Someone) -> None:
@@ -211,7 +211,9 @@ def test_one_topology_takes_what_another_gives_up_by_a_pattern(someone: Someone)
     assert someone("plan", "a.yaml", "--exit-code").code == 0
 
 
-def test_thousands_go_by_one_entry(someone: Someone) -> None:
+def test_thousands_go_by_one_entry(someone: Someone, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in LASTS.items():
+        monkeypatch.setenv(name, value)
     number = 2_000
     many = "".join(f"  OLD_{n}: {{subjects: [o.{n}], storage: memory}}\n" for n in range(number))
     someone.applied(KEPT + many)

@@ -15,7 +15,7 @@ from nats.aio.client import Client
 
 from reconciler.server.wire.api import JetStream
 from tests.cli.running import PATIENCE, Ran, Shell, command, environment
-from tests.e2e.someone import Someone, readable, start
+from tests.e2e.someone import LASTS, Someone, readable, start
 from tests.support.accounts import connect
 from tests.support.jetstream import done
 from tests.support.servers import NatsServer
@@ -28,8 +28,6 @@ def large(streams: int) -> str:
 
 
 LARGE = large(MANY)
-LASTS = {"RECONCILER_LEASE_TTL": "60"}
-"""Longer than a busy machine takes for one of these, or than its server is away."""
 
 
 async def told_of(nc: Client) -> Callable[[], Awaitable[None]]:

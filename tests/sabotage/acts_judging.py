@@ -7,7 +7,7 @@ from tests.sabotage.act import Act, says
 RULES = (
     Act(
         name="each of several lowered limits counts only what it deletes by itself",
-        file="reconciler/kinds/effects/surplus.py",
+        file="reconciler/kinds/effects/altogether.py",
         before="    most = min(oldest.most + of_subjects.most, stored - staying)",
         after="    most = max(oldest.most, of_subjects.most)",
         seen_by=("tests/quantities/test_limits.py::test_several_limits_together_delete_no_more_than_the_plan_said",),

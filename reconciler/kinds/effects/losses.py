@@ -11,6 +11,7 @@ from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.effects import readers, surplus
+from reconciler.kinds.effects.altogether import altogether
 from reconciler.kinds.effects.readers import Unread
 from reconciler.kinds.effects.surplus import Loss, OwnName, as_named, is_lowered
 from reconciler.kinds.fields.words import amount, consent_to
@@ -39,14 +40,14 @@ def limit_lowered(family: str, own: OwnName = as_named, counts: readers.Counts =
         losses = _losses(change, view, own)
         if not losses:
             return
-        whole = surplus.altogether([*losses.values()], surplus.state_of(change))
+        whole = altogether([*losses.values()], surplus.state_of(change))
         for path, loss in losses.items():
             late, others = _unread(change, whole, view, counts), [other for other in losses if other != path]
             yield Finding(
                 outcome=Outcome.NEEDS_CONSENT,
                 path=path,
                 to=surplus.becomes(change, path),
-                message=loss.words + _altogether(whole, others) + late.words,
+                message=loss.words + _with(others, whole) + late.words,
                 quantities=_quantities(whole, late),
                 affects=late.affects,
                 fix=f"consent here if that is meant: {consent_to(f'{family}301', surplus.becomes(change, path), _unit(change, path))}",
@@ -71,7 +72,7 @@ def _losses(change: Change, view: View, own: OwnName) -> dict[str, Loss]:
     return {path: loss for path, loss in found.items() if loss}
 
 
-def _altogether(whole: Loss, others: Sequence[str]) -> str:
+def _with(others: Sequence[str], whole: Loss) -> str:
     return f"; with {' and '.join(others)}, {amount(whole.going.messages)} altogether" if others and whole.going else ""
 
 

@@ -9,7 +9,8 @@ from functools import lru_cache
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.view import View
-from reconciler.kinds.effects.surplus import LOSSES, Loss, altogether, is_lowered, state_of, stream_of
+from reconciler.kinds.effects.altogether import altogether
+from reconciler.kinds.effects.surplus import LOSSES, Loss, is_lowered, state_of, stream_of
 from reconciler.kinds.subjects.subjects import matches
 
 UNCOUNTED = Loss(words="")
