@@ -168,6 +168,125 @@ def test_what_no_file_can_say_keeps_nothing_else_from_being_written(owner: Owner
     ]
 
 
+OTHERS = {"app": "theirs", "io.kept": "theirs"}
+BARE = """streams:
+  S:
+    subjects: [s.*]
+    max_age: 7d
+    consumers:
+      west: {ack_policy: explicit}
+kv_buckets:
+  CONFIG: {history: 5}
+object_stores:
+  FILES: {ttl: 7d}
+"""
+
+
+def lines(made: Accepted) -> list[str]:
+    """What it says it wrote, without the places."""
+    said = accepted_text(made.written, made.left.drift, Paper(), arguments="").split("\n\n")[0].splitlines()
+    return [line.split("  ", 1)[1] for line in said if made.written]
+
+
+def test_metadata_keys_of_others_are_not_written(owner: Owner) -> None:
+    """Drift never lists them, whatever else of the object it lists."""
+    owner.apply(BARE)
+    owner.meddle(
+        ("alice", updating("S", max_age=3 * DAY, metadata=OTHERS)), ("alice", consumer("west", max_ack_pending=5, metadata=OTHERS)),
+        ("alice", updating("KV_CONFIG", max_msgs_per_subject=7, metadata=OTHERS)),
+        ("alice", updating("OBJ_FILES", max_age=3 * DAY, metadata=OTHERS)),
+    )  # fmt: skip
+    made, text = accepted(owner, BARE)
+    wanted = BARE.replace("7d", "3d").replace("history: 5", "history: 7")
+    assert text == wanted.replace("{ack_policy: explicit}", "{ack_policy: explicit, max_ack_pending: 5}")
+    assert lines(made) == [
+        "consumer/S/west  max_ack_pending  1_000 (default) → 5", "kv_bucket/CONFIG  history  5 → 7",
+        "object_store/FILES  ttl  7d → 3d", "stream/S  max_age  7d → 3d",
+    ]  # fmt: skip
+    assert made.left.drift.items == ()
+
+
+def test_of_metadata_only_the_keys_are_written_that_are_ours(owner: Owner) -> None:
+    text = "streams:\n  S: {metadata: {team: a, kept: b}}\n"
+    owner.apply(text)
+    owner.meddle(("alice", updating("S", metadata={"team": "z", "kept": "b", **OTHERS})))
+    made, written = accepted(owner, text)
+    assert written == "streams:\n  S: {metadata: {team: z, kept: b}}\n"
+    assert lines(made) == ["stream/S  metadata.team  a → z"]
+
+
+def test_what_is_left_unmanaged_inside_a_field_stays_out_of_the_file(owner: Owner) -> None:
+    text = "streams:\n  S:\n    unmanaged: [consumer_limits.inactive_threshold]\n    consumer_limits: {max_ack_pending: 500}\n"
+    owner.apply(text)
+    limits = {"inactive_threshold": 3_600_000_000_000, "max_ack_pending": 50}
+    owner.meddle(("alice", updating("S", consumer_limits=limits)))
+    made, written = accepted(owner, text)
+    assert written == text.replace("500", "50")
+    assert lines(made) == ["stream/S  consumer_limits.max_ack_pending  500 → 50"]
+    assert made.left.drift.items == ()
+
+
+def test_a_field_that_no_file_can_express_keeps_no_other_of_its_object_from_being_written(owner: Owner) -> None:
+    text = "object_stores:\n  FILES: {ttl: 7d}\n"
+    owner.apply(text)
+    owner.meddle(("alice", updating("OBJ_FILES", max_msgs=5, max_age=3 * DAY)))
+    made, written = accepted(owner, text)
+    assert written == text.replace("7d", "3d")
+    assert lines(made) == ["object_store/FILES  ttl  7d → 3d"]
+    assert [one.message for one in made.refused] == [
+        "max_msgs was not written into the file: no file can express max_msgs of object stores"
+    ]
+    assert [[one.path for one in item.fields] for item in made.left.drift.drifted] == [["max_msgs"]]
+
+
+def test_a_field_whose_lines_are_shared_keeps_no_other_of_its_object_from_being_written(owner: Owner) -> None:
+    text = (
+        "parameters: {age: {type: text, default: 7d}}\n"
+        'streams:\n  S: {subjects: [s.*], max_age: "${age}", max_msgs: 5}\n'
+    )
+    owner.apply(text)
+    owner.meddle(("alice", updating("S", max_age=3 * DAY, max_msgs=7)))
+    made, written = accepted(owner, text)
+    assert written == text.replace("max_msgs: 5", "max_msgs: 7")
+    assert lines(made) == ["stream/S  max_msgs  5 → 7"]
+    assert [one.message.split(":")[0] for one in made.refused] == ["max_age was not written into the file"]
+
+
+def test_what_waits_inside_a_field_keeps_nothing_beside_it_from_being_written(owner: Owner) -> None:
+    text = "streams:\n  S: {max_msgs: 5, consumer_limits: {inactive_threshold: 2h, max_ack_pending: 5}}\n"
+    owner.apply(text)
+    limits = {"inactive_threshold": 7_200_000_000_000, "max_ack_pending": 50}
+    owner.meddle(("alice", updating("S", max_msgs=7, consumer_limits=limits)))
+    now = text.replace("2h", "1h")
+    made, written = accepted(owner, text, now)
+    assert written == now.replace("max_ack_pending: 5", "max_ack_pending: 50").replace("max_msgs: 5", "max_msgs: 7")
+    assert (made.refused, made.left.drift.drifted) == ((), ())
+
+
+def test_an_entry_of_a_list_that_waits_keeps_only_its_list_from_being_written(owner: Owner) -> None:
+    text = "streams:\n  A: {}\n  B: {}\n  S: {max_msgs: 5, sources: [{name: A, filter_subject: A}, {name: B, filter_subject: B}]}\n"
+    owner.apply(text)
+    sources = [{"name": "A", "filter_subject": "A.x"}, {"name": "B", "filter_subject": "B"}]
+    owner.meddle(("alice", updating("S", max_msgs=7, sources=sources)))
+    now = text.replace("filter_subject: B", "filter_subject: B.x")
+    made, written = accepted(owner, text, now)
+    assert written == now.replace("max_msgs: 5", "max_msgs: 7")
+    assert [one.message.split(":")[0] for one in made.refused] == ["sources was not written into the file"]
+
+
+def test_a_value_with_which_no_file_can_be_read_keeps_nothing_else_from_being_written(owner: Owner) -> None:
+    """The server takes a number with a sign, and files do not."""
+    text = "streams:\n  S:\n    max_msgs: 5\n    consumers:\n      west: {ack_policy: explicit, max_ack_pending: 500}\n"
+    owner.apply(text)
+    owner.meddle(
+        ("alice", consumer("west", sample_freq="+50", max_ack_pending=5)), ("alice", updating("S", max_msgs=8))
+    )  # fmt: skip
+    made, written = accepted(owner, text)
+    assert written == text.replace("500", "5").replace("max_msgs: 5\n", "max_msgs: 8\n")
+    assert [one.message.split(":")[0] for one in made.refused] == ["sample_freq was not written into the file"]
+    assert lines(made) == ["consumer/S/west  max_ack_pending  500 → 5", "stream/S  max_msgs  5 → 8"]
+
+
 def test_what_an_anchor_shares_is_left_to_a_person(owner: Owner) -> None:
     text = "streams:\n  S: &all {max_age: 7d}\n  T: *all\n"
     owner.apply(text)
@@ -211,4 +330,5 @@ def test_what_followed_from_an_accepted_value_is_written_too(owner: Owner) -> No
     owner.meddle(("alice", promoted))
     made, text = accepted(owner, MIRRORED)
     assert "mirror_direct: true" in text, text
+    assert "stream/M  mirror_direct  true (from allow_direct of O) → true" in lines(made)
     assert made.left.drift.items == ()

@@ -874,9 +874,41 @@ QUANTITIES = (
     Act(
         name="what followed from a value that is accepted is not written",
         file="reconciler/journeys/drift/accept.py",
-        before="    values |= _no_longer_following(values, change.desired, change.live, kind, found)",
-        after="    _no_longer_following(values, change.desired, change.live, kind, found)",
+        before="        made += self._each(item, no_longer_following(values, item, self.found))",
+        after="        no_longer_following(values, item, self.found)",
         seen_by=("tests/drift/test_accept.py",),
+    ),
+    Act(
+        name="`drift --accept` writes what others keep in the metadata of an object",
+        file="reconciler/journeys/drift/live_values.py",
+        before="        and was.config.get(name) != will.config.get(name) != live.config.get(name) == desired.config.get(name)",
+        after="        and will.config.get(name) != live.config.get(name) == desired.config.get(name)",
+        seen_by=("tests/drift/test_accept.py::test_metadata_keys_of_others_are_not_written",),
+    ),
+    Act(
+        name="`drift --accept` writes what a field holds besides what drifted",
+        file="reconciler/journeys/drift/live_values.py",
+        before="        value = _with_what_drifted(said, fields, rendered)",
+        after="        value = rendered",
+        seen_by=("tests/drift/test_accept.py::test_what_is_left_unmanaged_inside_a_field_stays_out_of_the_file",),
+    ),
+    Act(
+        name="one field that cannot be written keeps the others of its object from being written",
+        file="reconciler/journeys/drift/accept.py",
+        before="                return [one for edit in edits for one in self._each(item, [edit])]",
+        after="                return []",
+        seen_by=(
+            "tests/drift/test_accept.py::test_a_field_whose_lines_are_shared_keeps_no_other_of_its_object_from_being_written",
+        ),
+    ),
+    Act(
+        name="one value that no file can be read with keeps every file from being written",
+        file="reconciler/journeys/drift/accept.py",
+        before="        done = _Acceptance(found, paths, is_wary=True).made()",
+        after="        done = _Acceptance(found, paths).made()",
+        seen_by=(
+            "tests/drift/test_accept.py::test_a_value_with_which_no_file_can_be_read_keeps_nothing_else_from_being_written",
+        ),
     ),
     Act(
         name="what a stream held that somebody recreated is not said",

@@ -1,0 +1,215 @@
+"""The values that `drift --accept` writes into the declaration of an object: those that drift lists, and no other.
+
+Pure. One more value is written, and said, where it followed from a value that is accepted: a stream that is no mirror
+any more says its `mirror_direct` itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from reconciler.changes.diff import Change, FieldChange
+from reconciler.changes.kind import Context, Kind
+from reconciler.journeys.drift.drift import FieldDrift, Item
+from reconciler.journeys.drift.look import Looked
+from reconciler.kinds import REGISTRY
+from reconciler.model.fields import about
+from reconciler.model.resource import Address, Declared, Json, Resource, Terms
+from reconciler.model.written import in_units
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldEdit:
+    """A top-level field as the file will have it."""
+
+    name: str
+    value: Json
+    """As a file says it; None leaves the field out."""
+    fields: tuple[FieldDrift, ...]
+    """What of it differs from the file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotExpressed:
+    """A top-level field whose live value no file takes."""
+
+    name: str
+    why: str
+    left_out: str = ""
+    """The entry of `unmanaged` that leaves it as found, where that is possible."""
+
+
+Sorted = tuple[list[FieldEdit], list[NotExpressed]]
+
+
+def listed_values(item: Item, found: Looked) -> Sorted:
+    """Return what drift lists of an object, by field: what a file can say, and what it cannot."""
+    change, kind = _of(item, found)
+    edits, lost = list[FieldEdit](), list[NotExpressed]()
+    for name, fields in _by_field(item.fields).items():
+        drifted = tuple(one for one in fields if one.counts)
+        if not drifted:
+            continue
+        value = _value(name, fields, change, kind)
+        if isinstance(value, NotExpressed):
+            lost.append(value)
+        else:
+            edits.append(FieldEdit(name=name, value=value, fields=drifted))
+    kept = _without_derived({one.name: one.value for one in edits}, change, kind, found)
+    unsayable = kept.keys() - kind.spec.model_fields.keys()
+    noun = kind.name.replace("_", " ")
+    lost += (
+        NotExpressed(name=name, why=f"no file can express {name} of {noun}s", left_out=name)
+        for name in sorted(unsayable)
+    )
+    return [one for one in edits if one.name in kept.keys() - unsayable], lost
+
+
+def no_longer_following(made: Mapping[str, Json], item: Item, found: Looked) -> list[FieldEdit]:
+    """Return the live values that the file did not say because they followed from what it said before these fields
+    were written."""
+    change, kind = _of(item, found)
+    live, desired = change.live, change.desired
+    if live is None or desired is None:
+        return []
+    before = _said(desired.terms)
+    after = {name: value for name, value in {**before, **made}.items() if value is not None}
+    was, will = _settled(before, change, kind, found), _settled(after, change, kind, found)
+    if was is None or will is None:
+        return []
+    return [
+        FieldEdit(
+            name=name, value=in_units(value, about(kind.fields, name)), fields=(_followed(name, was, live, kind),)
+        )
+        for name, value in kind.render(live).items()
+        if name in kind.spec.model_fields
+        and name not in {*after, *desired.terms.unmanaged}
+        and was.config.get(name) != will.config.get(name) != live.config.get(name) == desired.config.get(name)
+    ]
+
+
+def _of(item: Item, found: Looked) -> tuple[Change, Kind]:
+    address = Address.parse(item.address)
+    return found.view.changes[address], REGISTRY.of(address)
+
+
+def _by_field(fields: Iterable[FieldDrift]) -> dict[str, list[FieldDrift]]:
+    by_field: dict[str, list[FieldDrift]] = {}
+    for one in fields:
+        by_field.setdefault(one.change.top, []).append(one)
+    return by_field
+
+
+def _value(name: str, fields: Sequence[FieldDrift], change: Change, kind: Kind) -> Json:
+    """The field as the file says it now, with what drifted in it as it is live; None leaves the field out."""
+    said = _said(change.terms).get(name)
+    rendered = kind.render(change.live).get(name) if change.live else None
+    if name == "metadata":
+        value = _metadata(fields, said or {})
+    elif isinstance(said, Mapping) and isinstance(rendered, Mapping) and not any("[" in one.path for one in fields):
+        value = _with_what_drifted(said, fields, rendered)
+    elif others := [one.path for one in fields if not one.counts]:
+        return NotExpressed(name=name, why=f"it also differs where nothing drifted ({', '.join(others)})")
+    else:
+        value = rendered
+    return None if value is None else in_units(value, about(kind.fields, name))
+
+
+def _metadata(fields: Iterable[FieldDrift], said: Mapping[str, str]) -> Json:
+    """Keep only the keys that the file sets: all others belong to other people."""
+    keys = dict(said)
+    for one in fields:
+        if one.path == "metadata":
+            keys = dict(one.change.live or {}) if one.counts else keys
+        elif one.counts:
+            key = one.path.removeprefix("metadata.")
+            keys = {name: value for name, value in keys.items() if name != key}
+            keys |= {} if one.change.live is None else {key: one.change.live}
+    return keys or None
+
+
+def _with_what_drifted(said: Mapping[str, Json], fields: Iterable[FieldDrift], live: Mapping[str, Json]) -> Json:
+    """A mapping as the file says it, with live values at the paths that drifted: the rest of it waits to be applied, or
+    is left as found."""
+    value: dict[str, Any] = dict(said)
+    for one in fields:
+        if not one.counts:
+            continue
+        _, *path = one.path.split(".")
+        if not path:
+            return dict(live)
+        _put(value, path, one.change.live)
+    return value or None
+
+
+def _put(value: dict[str, Any], path: Sequence[str], live: Json) -> None:
+    head, *rest = path
+    if rest:
+        value[head] = dict(value.get(head) or {})
+        _put(value[head], rest, live)
+        live = value[head] or None
+    if live is None:
+        value.pop(head, None)
+    else:
+        value[head] = live
+
+
+def _without_derived(values: Mapping[str, Json], change: Change, kind: Kind, found: Looked) -> dict[str, Json]:
+    """Leave out values that the server derives from others, such as ack_wait from backoff."""
+    if change.live is None:
+        return dict(values)
+    said, sayable = _said(change.terms), kind.spec.model_fields.keys()
+    kept = dict(values)
+    new = [name for name, value in values.items() if value is not None and name not in said]
+    # a value that no file can express must follow from others
+    for name in sorted(new, key=lambda one: one in sayable):
+        rest = {key: value for key, value in {**said, **kept}.items() if key in sayable - {name} and value is not None}
+        settled = _settled(rest, change, kind, found)
+        if settled and name in settled.config and settled.config[name] == change.live.config.get(name):
+            del kept[name]
+    return kept
+
+
+def _followed(name: str, was: Resource, live: Resource, kind: Kind) -> FieldDrift:
+    """Nobody changed the value, so that it is no drift; it is written because nothing else says it any more."""
+    source = was.follows.get(name) or (was.filled[name].source if name in was.filled else "")
+    change = FieldChange(
+        path=name,
+        live=live.config.get(name),
+        desired=was.config.get(name),
+        filled=source,
+        info=about(kind.fields, name),
+    )
+    return FieldDrift(change=change, applied=change.desired, drifted=False)
+
+
+def _settled(said: Mapping[str, Json], change: Change, kind: Kind, found: Looked) -> Resource | None:
+    """What a server would echo; None where no file may say this."""
+    with contextlib.suppress(ValidationError):
+        declared = Declared(address=change.address, spec=kind.spec.model_validate(said))
+        return kind.settle(declared, _context(change.address, kind, found))
+    return None
+
+
+def _said(terms: Terms) -> dict[str, Json]:
+    return terms.model_dump(mode="json", exclude_unset=True)
+
+
+def _context(address: Address, kind: Kind, found: Looked) -> Context:
+    above = Address(kind.place.within, address.names[:-1]) if kind.place.within else None
+    parent = found.view.live.get(above) if above else None
+    return Context(target=found.view.snapshot.target, parent=parent, snapshot=found.view.snapshot)
+
+
+def path_in_file(address: Address, kind: Kind) -> Iterator[str]:
+    """Return the path of a resource in a file: `streams`, `ORDERS`, `consumers`, `west`."""
+    if kind.place.within:
+        parent = REGISTRY[kind.place.within]
+        yield from path_in_file(Address(parent.name, address.names[:-1]), parent)
+    yield kind.place.section
+    yield address.name
