@@ -221,6 +221,35 @@ def test_what_it_says_at_the_end_is_about_what_strayed_and_not_about_a_plan(some
     assert "1 recorded" in someone("plan", file).out
 
 
+AS_THE_FILES_SAY = "Everything that drifted here is configured as the files say: no record tells what was applied.\n"
+
+
+def test_without_a_record_nothing_is_said_to_be_as_it_was_applied(someone: Someone, owner: Owner) -> None:
+    """The bucket is lost: what is declared is all that anybody knows, and what is missing may never have existed."""
+    file = someone.write(f"{HEADER}streams:\n  S: {{subjects: [s.*], description: a}}\n  T: {{subjects: [t.*]}}\n")
+    assert someone("apply", file, "--yes").code == 0
+    owner.meddle(
+        ("alice", asking("STREAM.DELETE.KV_reconciler")), ("alice", asking("STREAM.DELETE.T")),
+        ("alice", updating("S", description="b")),
+    )  # fmt: skip
+    restored = someone("drift", file, "--restore", "--yes")
+    assert restored.out.endswith(AS_THE_FILES_SAY), restored
+    assert "as it was applied" not in restored.out
+    assert "somebody deleted" not in restored.out
+
+
+def test_where_some_of_it_has_no_record_both_are_said(someone: Someone, owner: Owner) -> None:
+    text = f"{HEADER}streams:\n  S: {{subjects: [s.*], description: a}}\n"
+    file = someone.write(text)
+    assert someone("apply", file, "--yes").code == 0
+    owner.meddle(
+        ("alice", updating("S", description="b")), ("bob", asking("STREAM.CREATE.T", {"name": "T", "subjects": ["t.>"]})),
+    )  # fmt: skip
+    someone.write(text + "  T: {subjects: [t.*]}\n")
+    restored = someone("drift", file, "--restore", "--yes", "--allow", "ST305=stream/T")
+    assert "as it was applied, or as the files say where no record tells what was applied." in restored.out, restored
+
+
 def test_where_it_only_writes_a_record_it_says_so(someone: Someone, owner: Owner) -> None:
     file = someone.write(f"{HEADER}streams:\n  S: {{subjects: [s.*]}}\n")
     assert someone("apply", file, "--yes").code == 0

@@ -411,9 +411,16 @@ DRIFT = (
     Act(
         name="a restoration that puts nothing back says that everything is put back",
         file="reconciler/journeys/drift/text.py",
-        before="    if is_put_back:\n        return",
-        after="    if restored:\n        return",
+        before="    if not any(change.action.writes for change in restored.changes):",
+        after="    if not restored:",
         seen_by=("tests/drift/test_recreated.py",),
+    ),
+    Act(
+        name="what no record tells is said to be as it was applied",
+        file="reconciler/journeys/drift/text.py",
+        before="    if any(item.owned is None for item in ours):\n        return",
+        after="    if not ours:\n        return",
+        seen_by=("tests/drift/test_restore.py::test_without_a_record_nothing_is_said_to_be_as_it_was_applied",),
     ),
     Act(
         name="where nothing can be put back, that is offered",

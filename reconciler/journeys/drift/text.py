@@ -241,12 +241,22 @@ GONE = "Nothing brings back the messages and positions of what somebody deleted.
 
 def closing(restored: Plan, drift: Drift) -> str:
     """Return what is true once this restoration is done."""
-    is_put_back = any(change.action.writes for change in restored.changes)
-    lost = any(item.is_ours and item.standing in (Standing.MISSING, Standing.RECREATED) for item in drift.drifted)
+    ours = [item for item in drift.drifted if item.is_ours]
+    lost = any(item.owned and item.standing in (Standing.MISSING, Standing.RECREATED) for item in ours)
     lost |= any(verdict.is_about_the_gone for change in restored.changes for verdict in change.verdicts)
-    if is_put_back:
-        return f"Everything that drifted here is configured as it was applied. {GONE}" if lost else PUT_BACK
-    return f"No configuration had to be put back. {GONE}" if lost else "No configuration had to be put back."
+    gone = f" {GONE}" if lost else ""
+    if not any(change.action.writes for change in restored.changes):
+        return f"No configuration had to be put back.{gone}"
+    if any(item.owned is None for item in ours):
+        return f"{AS_DECLARED if not any(item.owned for item in ours) else AS_FAR_AS_RECORDED}{gone}"
+    return f"Everything that drifted here is configured as it was applied.{gone}" if lost else PUT_BACK
+
+
+AS_DECLARED = "Everything that drifted here is configured as the files say: no record tells what was applied."
+AS_FAR_AS_RECORDED = (
+    "Everything that drifted here is configured as it was applied, or as the files say where no record tells what was "
+    "applied."
+)
 
 
 SHARED = {"--environment", "--value", "--values"}
@@ -275,7 +285,8 @@ def _advice(drift: Drift, arguments: str) -> Iterator[str]:
     if any(item.is_only_recorded for item in back):
         yield GONE
     if any(not item.is_only_recorded for item in back):
-        yield f"To put it back: {command} --restore"
+        way = "put it back" if any(item.owned for item in back) else "make it as the files say"
+        yield f"To {way}: {command} --restore"
     elif back:
         yield f"To record it as it is now: {command} --restore"
     if kept:
