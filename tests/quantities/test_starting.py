@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,10 @@ SAID = {
         "It starts at the last of 10 stored messages, and 9 stored messages are skipped",
         {"stored": 1, "skipped": 9},
     ),
-    ", deliver_policy: last_per_subject, filter_subject: s.>": ("It starts at the last message of each subject", {}),
+    ", deliver_policy: last_per_subject, filter_subject: s.>": (
+        "It starts at the last message of each subject in 10 stored messages",
+        {},
+    ),
     ", deliver_policy: by_start_sequence, opt_start_seq: 8": (
         "It starts at sequence 8, with 3 stored messages from there on, and 7 stored messages are skipped",
         {"stored": 3, "skipped": 7},
@@ -79,7 +83,7 @@ def test_what_a_new_consumer_is_given_is_what_was_said(account: Account, tmp_pat
             change = await of_consumer(js, tmp_path, text(consumer))
             await applied(js, tmp_path, text(consumer))
             (line,) = change.consequences
-            found[consumer] = (line.message, dict(line.quantities))
+            found[consumer] = (line.message.partition(". A consumer")[0], dict(line.quantities))
             assert await coming(js) == line.quantities.get("stored", 3 if "subject," in consumer else 0), (
                 consumer,
                 line,
@@ -182,6 +186,52 @@ def test_beside_an_empty_or_a_new_stream_there_is_nothing_to_say(account: Accoun
         return [new, (await of_consumer(js, tmp_path, text(", filter_subject: s.a"))).consequences]
 
     assert talk(account, work) == [(), ()]
+
+
+BEFORE = "A consumer of this name was recorded until 20"
+REMOVED = {
+    "": ". {0}: 5 of them were stored by then, and what it had acknowledged is delivered again",
+    ", filter_subject: s.a": ". {0}: 3 of them were stored by then, and what it had acknowledged is delivered again",
+    ", filter_subject: s.c": ". {0}: 1 of them was stored by then, and what it had acknowledged is delivered again",
+    ", deliver_policy: new": "",
+    ", deliver_policy: by_start_sequence, opt_start_seq: 4": (
+        ". {0}: 2 of them were stored by then, and what it had acknowledged is delivered again"
+    ),
+    ", deliver_policy: by_start_sequence, opt_start_seq: 6": "",
+}
+
+
+@on_every_version
+def test_one_that_was_removed_and_is_declared_again_says_what_comes_again(account: Account, tmp_path: Path) -> None:
+    """Five are stored, and acknowledged, when it is removed, and five come later."""
+
+    async def work(js: JetStream) -> dict[str, str]:
+        found = {}
+        await applied(js, tmp_path, text(""))
+        await publish(js, *MIXED)
+        await take(js, "S", "c", 5)
+        await applied(js, tmp_path, f"{STREAM}\nremoved: [{{address: consumer/S/c, reason: not needed}}]", "CO301")
+        await publish(js, *MIXED)
+        for consumer in REMOVED:
+            (line,) = (await of_consumer(js, tmp_path, text(consumer))).consequences
+            _, dot, said = line.message.partition(". ")
+            found[consumer] = dot + re.sub(re.escape(BEFORE) + r"[-0-9T:]{17}Z", "{0}", said)
+        return found
+
+    assert talk(account, work) == REMOVED
+
+
+@on_every_version
+def test_on_a_work_queue_one_that_was_removed_before_gets_nothing_again(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> str:
+        await applied(js, tmp_path, text("", "workqueue"))
+        await publish(js, *MIXED)
+        await take(js, "S", "c", 2)
+        file = STREAM.replace("true}", "true, retention: workqueue}")
+        await applied(js, tmp_path, f"{file}\nremoved: [{{address: consumer/S/c, reason: not needed}}]", "CO301")
+        return (await of_consumer(js, tmp_path, text("", "workqueue"))).consequences[0].message
+
+    assert talk(account, work) == "It starts at the first of 3 stored messages"
 
 
 async def made_again(js: JetStream, folder: Path, file: str) -> tuple[Verdict, int]:

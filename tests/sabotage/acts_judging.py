@@ -911,6 +911,15 @@ QUANTITIES = (
         ),
     ),
     Act(
+        name="a consumer that was removed before is created as if there had been none",
+        file="reconciler/kinds/consumer/former.py",
+        before="    return marker.stored if marker and marker.deleted and marker.stored else None",
+        after="    return None",
+        seen_by=(
+            "tests/quantities/test_starting.py::test_one_that_was_removed_and_is_declared_again_says_what_comes_again",
+        ),
+    ),
+    Act(
         name="what a stream held that somebody recreated is not said",
         file="reconciler/kinds/effects/made_again.py",
         before="_by_hand(held, messages, behind) if messages or behind.words else None",

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from reconciler.changes.kind import Bound, Context, FilePlace, Kind, Raw, declared_config
-from reconciler.kinds.consumer import losses, position, replacement, starting
+from reconciler.kinds.consumer import former, losses, position, replacement, starting
 from reconciler.kinds.consumer.another_stream import recipe
 from reconciler.kinds.consumer.effects import EFFECTS
 from reconciler.kinds.consumer.rules import RULES
@@ -71,6 +71,7 @@ CONSUMER = Kind(
     questions=lambda change, view: (
         *losses.questions(change, view),
         *starting.questions(change),
+        *former.questions(change, view),
         *position.questions(change),
     ),
     unknown=lambda address, snapshot: snapshot.unknown_consumer(*address.names),

@@ -11,7 +11,7 @@ from reconciler.changes.diff import Action, Change, Consequence
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.consumer import recorded
+from reconciler.kinds.consumer import former, recorded
 from reconciler.kinds.consumer.losses import number_of, retention_of
 from reconciler.kinds.effects import shrinking
 from reconciler.kinds.effects.made_again import is_made_again, when_recorded
@@ -76,7 +76,28 @@ def consequences(change: Change, view: View) -> Iterator[Consequence]:
         start = start_of(change, view)
         if start and (start.quantities or start.stored is None):
             known = start.quantities
-            yield Consequence(message=f"It starts at {start.words}", quantities=mosts(known), bounds=inexact(known))
+            said = f"It starts at {start.words}{_again(change, start, view)}"
+            yield Consequence(message=said, quantities=mosts(known), bounds=inexact(known))
+
+
+def _again(change: Change, start: Start, view: View) -> str:
+    """What it delivers again that one of the same name acknowledged before that was removed. A work queue holds only
+    what nobody acknowledged."""
+    until = former.recorded_until(change, view)
+    if (
+        not until
+        or not (start.stored is None or start.stored.most)
+        or retention_of(change.address.stream, view) == "workqueue"
+    ):
+        return ""
+    one = f". A consumer of this name was recorded until {until[:19]}Z"
+    then = former.stored_then(change, view, start.stored) if start.stored else None
+    if then is None:
+        return f"{one}, and what it had acknowledged of them is delivered again"
+    if not then.most:
+        return ""
+    were = "was" if then.most == 1 else "were"
+    return f"{one}: {amount(then)} of them {were} stored by then, and what it had acknowledged is delivered again"
 
 
 def start_of(change: Change, view: View) -> Start | None:
@@ -108,7 +129,7 @@ def _in_what_is_stored(policy: str, total: Amount | None) -> Start:
     if policy == "new":
         return Start("the next new message", exactly(0), total)
     if policy == "last_per_subject":
-        return Start("the last message of each subject")
+        return Start(f"the last message of each subject in {messages}")
     if policy == "last":
         return Start(f"the last of {messages}", exactly(1), _rest(total, exactly(1)))
     return Start(f"the first of {messages}", total)
