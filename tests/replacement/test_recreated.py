@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.changes.diff import Action
+from reconciler.kinds.consumer.recorded import MARGIN
 from tests.replacement.consuming import Work, at_work, file
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_consumer
@@ -24,7 +25,11 @@ TO_STOOD = (
 
 
 def recreated(
-    account: Account, folder: Path, story: Callable[[Work], Awaitable[None]], retention: str = "limits", **new: str
+    account: Account,
+    folder: Path,
+    story: Callable[[Work], Awaitable[None]],
+    retention: str = "limits",
+    **new: str | int,
 ) -> None:
     """Ten messages, six delivered, three of them acknowledged, and recorded so; then the consumer is another one."""
 
@@ -67,6 +72,34 @@ def test_at_new_messages_it_says_what_is_skipped_and_consent_gets_it(
         assert await comes(work) == {*work.published[STOOD - 1 :]}
 
     recreated(account, tmp_path, story, deliver_policy="new")
+
+
+LATER: dict[str, dict[str, str | int]] = {
+    "at new messages": {"deliver_policy": "new"},
+    "at a sequence": {"deliver_policy": "by_start_sequence", "opt_start_seq": 11},
+}
+
+
+@on_every_version
+@pytest.mark.parametrize("start", LATER.values(), ids=LATER.keys())
+def test_what_the_new_one_has_delivered_since_is_not_skipped(
+    account: Account, tmp_path: Path, start: dict[str, str | int]
+) -> None:
+    """Ten are stored, the old one stood at the third, and the new one delivers three that came long after it."""
+    as_it_was = file(tmp_path / "as it was", "limits", "max_waiting: 512, description: later")
+
+    async def story(work: Work) -> None:
+        if start["deliver_policy"] == "new":
+            await asyncio.sleep(MARGIN / 1e9)
+        for _ in range(3):
+            await work.publish()
+        await work.acknowledge(await work.receive(3))
+        (change,) = (await work.plan(as_it_was)).plan.changes
+        said = {verdict.code: verdict for verdict in change.verdicts}
+        assert "skips up to 8 messages from sequence 3 on" in said["CO312"].message
+        assert said["CO312"].quantities["skipped"] == 8
+
+    recreated(account, tmp_path, story, **start)
 
 
 @on_every_version

@@ -920,6 +920,13 @@ QUANTITIES = (
         ),
     ),
     Act(
+        name="what a recreated consumer has delivered since counts as skipped",
+        file="reconciler/kinds/consumer/recorded.py",
+        before="    end = min(end, began or _began_by(change, view) or end)",
+        after="    end = min(end, began or end)",
+        seen_by=("tests/replacement/test_recreated.py::test_what_the_new_one_has_delivered_since_is_not_skipped",),
+    ),
+    Act(
         name="what a stream held that somebody recreated is not said",
         file="reconciler/kinds/effects/made_again.py",
         before="_by_hand(held, messages, behind) if messages or behind.words else None",

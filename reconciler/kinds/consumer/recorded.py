@@ -10,12 +10,18 @@ from typing import NamedTuple
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.view import View
 from reconciler.engine.bindings import after_ack_floor, first_asked
-from reconciler.kinds.fields.times import moment
+from reconciler.kinds.fields.times import before, moment
 from reconciler.model.resource import Address, Config, Json
-from reconciler.model.wire.questions import MessagesFrom
+from reconciler.model.wire.questions import MessagesFrom, MessagesSince
 
 
-def questions(change: Change) -> Iterator[MessagesFrom]:
+def questions(change: Change) -> Iterator[MessagesFrom | MessagesSince]:
+    """Where its stream was at the recording, and where a consumer that somebody recreated began."""
+    yield from _recording(change)
+    yield from _begun(change)
+
+
+def _recording(change: Change) -> Iterator[MessagesFrom]:
     """Messages after the recording have higher numbers than the stream had then, unless it has since lost its end."""
     if change.owned and change.owned.written and next_of(change):
         yield MessagesFrom(stream=change.address.stream, start=change.owned.written)
@@ -33,7 +39,7 @@ def stood(change: Change, view: View) -> int | None:
     found = next_of(change)
     if not found or stream_state(change, view).get("last_seq", 0) + 1 < found:
         return None
-    if any(_is_below(view.facts.get(one), found) for one in questions(change)):
+    if any(_is_below(view.facts.get(one), found) for one in _recording(change)):
         return None
     return found if _is_its_stream(change, view) else None
 
@@ -62,6 +68,25 @@ def stream_state(change: Change, view: View) -> Config:
     return stream_info(change, view).get("state") or {}
 
 
+MARGIN = 5_000_000_000
+"""Nanoseconds after its creation within which a consumer has found its start, however busy a cluster is."""
+
+
+def _begun(change: Change) -> Iterator[MessagesSince]:
+    """What tells where a consumer that somebody recreated began at the latest: no server says it, but at its creation it
+    began with the next message, unless its start was a later time."""
+    config = (change.live.state.get("config") if change.live else None) or {}
+    created = str(change.live.state.get("created") or "") if change.made_anew and change.live else ""
+    if created and "opt_start_seq" not in config:
+        times = [one for one in (created, config.get("opt_start_time")) if one]
+        yield MessagesSince(stream=change.address.stream, since=before(max(times, key=moment), -MARGIN))
+
+
+def _began_by(change: Change, view: View) -> int | None:
+    answers = [view.facts.get(one) for one in _begun(change)]
+    return next((one["first"] for one in answers if isinstance(one, Mapping) and one.get("first")), None)
+
+
 class LostPosition(NamedTuple):
     """A recreated consumer, compared with the record of the old one. It delivers again, or skips, at most these
     messages."""
@@ -88,6 +113,7 @@ def compared(change: Change, view: View) -> LostPosition | None:
         again = min(between(reached or at, at, change, view), still_to_come(change))
         return LostPosition(at, redelivered=again, reached=reached or at) if again else None
     end = reached or int((live.get("delivered") or {}).get("stream_seq", 0))  # it began there or before
+    end = min(end, began or _began_by(change, view) or end)  # what it has delivered since is not skipped
     never = between(at, end, change, view)
     return LostPosition(at, skipped=never, reached=end) if never else None
 
