@@ -99,7 +99,7 @@ def test_what_the_new_one_has_delivered_since_is_not_skipped(
         assert "skips up to 8 messages from sequence 3 on" in said["CO312"].message
         assert said["CO312"].quantities["skipped"] == 8
 
-    recreated(account, tmp_path, story, **start)
+    recreated(account, tmp_path, story, "limits", **start)
 
 
 @on_every_version
