@@ -353,4 +353,5 @@ def _with_config(resource: Resource, config: Config) -> Resource:
         terms=resource.terms,
         where=resource.where,
         state=resource.state,
+        uses=resource.uses,
     )

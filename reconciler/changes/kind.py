@@ -11,7 +11,7 @@ from reconciler.changes.diff import Change, Consequence, FieldChange
 from reconciler.changes.renaming import Recipe, copied
 from reconciler.changes.rule import Rule
 from reconciler.changes.stages import Opening, Tie
-from reconciler.changes.view import View, backed_by
+from reconciler.changes.view import SubjectsRead, View, backed_by
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Address, Config, Declared, Json, Resource, Terms
 from reconciler.model.wire.questions import Question
@@ -122,6 +122,8 @@ class Kind:
     recipe: Recipe = copied
     """The steps that give it another name, which no server does itself."""
     bound: Bound = ANY
+    reads: Callable[[Address, Config], Iterable[SubjectsRead]] = lambda _address, _config: ()
+    """What a resource of this configuration reads of streams of this account, live or as it was recorded."""
     derived: Callable[[Address], Iterable[Raw]] = lambda _address: ()
     """Raw objects that belong to it beside the primary one."""
     rules: tuple[Rule, ...] = ()

@@ -7,6 +7,7 @@ those on what it finds, so that they cannot drift from the rule's own name.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -117,13 +118,15 @@ def judged(rules: Iterable[Rule], change: Change, view: View) -> list[Verdict]:
 def _stamped(one: Rule, finding: Finding, change: Change, view: View) -> Verdict:
     reaction = finding.reaction or one.reaction
     hurts = change.action.writes and (reaction in HURTS or finding.outcome is Outcome.REPLACES)
-    others = view.others((*finding.affects, *(one.falls_on(change, view) if one.falls_on and hurts else ())))
+    of = (view.stream_of(change.address), change.address.stream)
+    others = view.others((*finding.affects, *(one.falls_on(change, view) if one.falls_on and hurts else ())), of)
+    told = view.others((address for address in finding.tells if address not in finding.affects), of)
     outcome = max(finding.outcome, Outcome.NEEDS_CONSENT, key=lambda one: one.rank) if others else finding.outcome
     return Verdict(
         code=one.code,
         name=one.name,
         outcome=outcome,
-        message=finding.message + (f"; this may affect {_named(others, view)}" if others else ""),
+        message="; ".join([finding.message, *_named((*others, *told), view)]),
         address=str(change.address),
         path=finding.path,
         span=change.where(finding.path),
@@ -134,16 +137,37 @@ def _stamped(one: Rule, finding: Finding, change: Change, view: View) -> Verdict
         bounds=inexact(finding.quantities),
         reaction=reaction,
         can_stand=finding.can_stand or (reaction in TAKEN if one.can_stand is None else one.can_stand),
-        others=others,
+        others=(*others, *told),
     )
 
 
 NAMED = 5
+SUBJECTS = 3
+_PLAIN = re.compile(r"[\w.-]+")
 
 
-def _named(others: Sequence[Other], view: View) -> str:
-    """Each with its owner, those of other topologies first; only the first ones if there are many."""
+def _named(others: Sequence[Other], view: View) -> list[str]:
+    """Readers of other topologies with what they read, and then everything else that may be affected; only the first ones
+    if there are many."""
+    known_first = sorted(others, key=lambda one: (one.owner is None, not one.reads, one))[:NAMED]
+    reading = [_reading(one, one.owner) for one in known_first if one.owner and one.reads]
     unowned = "owned by no topology" if view.ledger_known else "owner unknown"
-    known_first = sorted(others, key=lambda one: (one.owner is None, one))
-    said = [f"{one.address} ({f'owned by `{one.owner}`' if one.owner else unowned})" for one in known_first[:NAMED]]
-    return ", ".join(said) + (f" and {len(others) - NAMED:_} more" if len(others) > NAMED else "")
+    rest = [
+        f"{one.address} ({f'owned by `{one.owner}`' if one.owner else unowned})"
+        for one in known_first
+        if not (one.owner and one.reads)
+    ]
+    said = [", ".join(reading)] if reading else []
+    said += [f"this may affect {', '.join(rest)}"] if rest else []
+    if more := len(others) - len(known_first):
+        said[-1] += f" and {more:_} more"
+    return said
+
+
+def _reading(one: Other, owner: str) -> str:
+    """`payments reads orders.*.eu by consumer/ORDERS/ledger`."""
+    subjects = ", ".join(one.reads[:SUBJECTS])
+    if more := len(one.reads) - SUBJECTS if len(one.reads) > SUBJECTS else 0:
+        subjects += f" and {more:_} more subjects"
+    called = owner if _PLAIN.fullmatch(owner) else f"`{owner}`"
+    return f"{called} reads {'everything' if one.reads == ('>',) else subjects} by {one.address}"

@@ -71,6 +71,8 @@ class Other(NamedTuple):
     """The object that the change affects."""
     owner: str | None = None
     """The topology that applied it; absent: none is known."""
+    reads: tuple[str, ...] = ()
+    """The subjects that it reads, `>` for everything; absent: it reads nothing that is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +97,9 @@ class Finding:
     affects: Sequence[Address] = ()
     """What it affects, whoever owns that. What does not belong to this topology is named with its owner, and needs
     consent."""
+    tells: Sequence[Address] = ()
+    """Who else has to know, without a harm that needs consent. What does not belong to this topology is named with its
+    owner."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +135,7 @@ class Verdict:
     bounds: Amounts = field(default_factory=dict)
     """Of the quantities, those that were not counted, between two bounds."""
     others: tuple[Other, ...] = ()
-    """Affected objects that do not belong to this topology."""
+    """Objects that do not belong to this topology, and that this affects or whose owners have to know."""
     can_stand: Annotated[bool, UNWRITTEN] = False
     """Something live can be like this; without an account, nobody knows whether it is an offence."""
 

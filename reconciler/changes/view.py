@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import lru_cache
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from reconciler.changes.diff import Change, FieldChange
 from reconciler.changes.renaming import Recipe
@@ -17,6 +17,15 @@ from reconciler.model.resource import Address, Config, Resource
 from reconciler.model.topology import Allowed, Guarded
 from reconciler.model.wire.questions import Facts
 from reconciler.model.wire.snapshot import Snapshot, Target
+
+
+class SubjectsRead(NamedTuple):
+    """What a resource reads of a stream."""
+
+    stream: str
+    """The stream."""
+    subjects: tuple[str, ...]
+    """What it reads of it; `>` for everything."""
 
 
 class AboutKind(Protocol):
@@ -32,6 +41,8 @@ class AboutKind(Protocol):
     def as_stream(self) -> Callable[[Resource], Config]: ...
     @property
     def recipe(self) -> Recipe: ...
+    @property
+    def reads(self) -> Callable[[Address, Config], Iterable[SubjectsRead]]: ...
     @property
     def adrift(self) -> Callable[[Change, View], Iterable[FieldChange]]: ...
     def stream(self, address: Address) -> str | None: ...
@@ -118,14 +129,23 @@ class View:
         owned = self.ledger.get(Address.of(*address))
         return owned.topology if owned and owned.topology != self.topology else None
 
-    def others(self, addresses: Iterable[Address]) -> tuple[Other, ...]:
-        """Addresses that do not belong to this topology: it neither owns nor declares them."""
-        owners = {address: self.ledger.get(address) for address in addresses}
+    def others(self, addresses: Iterable[Address], of: Iterable[str | None] = ()) -> tuple[Other, ...]:
+        """Addresses that do not belong to this topology: it neither owns nor declares them. Each with what it reads `of`
+        these streams; of all, if it reads none of these."""
+        owners, streams = {address: self.ledger.get(address) for address in addresses}, frozenset(of)
         return tuple(
-            Other(str(address), owned.topology if owned else None)
+            Other(str(address), owned.topology if owned else None, self.reads(address, streams))
             for address, owned in owners.items()
             if (owned.topology != self.topology if owned else address not in self.desired)
         )
+
+    def reads(self, address: Address, of: Collection[str | None]) -> tuple[str, ...]:
+        """The subjects that a resource reads of these streams; of all, if it reads none of these."""
+        kind, live, owned = self.kinds.get(address.kind), self.live.get(address), self.ledger.get(address)
+        config = live.config if live else owned.applied if owned else None
+        found = list(kind.reads(address, config)) if kind and config is not None else []
+        wanted = [one for one in found if one.stream in of] or found
+        return tuple(dict.fromkeys(subject for one in wanted for subject in one.subjects))
 
     def protects(self, *address: str) -> bool:
         """Was this last applied with `protect: true`, by any topology?"""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date
 
@@ -83,7 +83,18 @@ def settled(
                 below[above] = replace(at_the_top, parent=parent)
             context = below.get(above, at_the_top)
         desired[declared.address] = kind.settle(declared, context)
-    return desired
+    return desired | dict(_using(topology, desired, registry))
+
+
+def _using(
+    topology: Topology, desired: Mapping[Address, Resource], registry: Registry
+) -> Iterator[tuple[Address, Resource]]:
+    """What reads a stream of another topology, if the files name that topology."""
+    owners = {one.address.name: one.owner for one in topology.resources if one.owner}
+    for address, resource in desired.items() if owners else ():
+        streams = {one.stream for one in registry.of(address).reads(address, resource.config)}
+        if uses := {stream: owners[stream] for stream in sorted(streams & owners.keys())}:
+            yield address, replace(resource, uses=uses)
 
 
 def _afterwards(desired: Resource, live: Resource | None, kind: Kind) -> Resource:

@@ -10,7 +10,7 @@ from reconciler.changes import consent, stages
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.kind import Kind, Registry
 from reconciler.changes.plan import Plan, PlannedChange
-from reconciler.changes.verdict import Verdict
+from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.changes.view import View
 from reconciler.engine import guards, order, replacement
 from reconciler.engine import take_over as handover
@@ -50,7 +50,9 @@ def decide(
     found = judged_all(view, registry) if judged is None else judged
     view = _consented_at_once(view, found)
     verdicts = {
-        address: tuple(_consented(verdict, view.changes[address], registry.of(address), options) for verdict in each)
+        address: tuple(
+            _consented(verdict, view.changes[address], registry.of(address), options) for verdict in _told_once(each)
+        )
         for address, each in found.items()
     }
     manner = {a: replacement.in_its_manner(change, verdicts.get(a, ())) for a, change in view.changes.items()}
@@ -98,6 +100,18 @@ def decide(
         hidden=sum(view.changes[address].action.writes for address in hidden),
         ledger_known=view.ledger_known,
     )
+
+
+def _told_once(verdicts: Sequence[Verdict]) -> Sequence[Verdict]:
+    """Leave out what only tells others about a field, where a consent about that field names the same ones."""
+    named = {(one.path, other) for one in verdicts if one.outcome is not Outcome.WARNS for other in one.others}
+    if not named:
+        return verdicts
+    return [
+        one
+        for one in verdicts
+        if one.outcome is not Outcome.WARNS or not one.others or any((one.path, o) not in named for o in one.others)
+    ]
 
 
 def _hidden(view: View, options: RunOptions) -> set[Address]:
@@ -227,6 +241,7 @@ def remembered(change: Change, view: View, options: RunOptions) -> Owned | None:
         left=tuple(sorted(change.desired.terms.unmanaged)),
         protected=change.desired.terms.protect,
         labels=change.desired.terms.labels,
+        uses=change.desired.uses,
         knows=f"{SUPPORTED[-1].major}.{SUPPORTED[-1].minor}",
         revision=change.owned.revision if change.owned else 0,
         start=_start(change),

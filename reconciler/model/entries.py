@@ -144,7 +144,28 @@ def _are_shares(value: Json) -> bool:
     return isinstance(value, dict) and all(isinstance(one, list) and all(map(is_number, one)) for one in value.values())
 
 
+def _copies(value: Json) -> bool:
+    """What a stream says of an origin: `{"name": "ORDERS", "filter_subject": "orders.eu"}`"""
+    if not isinstance(value, dict) or not (is_text(value.get("name")) and is_text(value.get("filter_subject", ""))):
+        return False
+    transforms = value.get("subject_transforms") or []
+    return isinstance(transforms, list) and all(
+        isinstance(one, dict) and is_text(one.get("src") or "") for one in transforms
+    )
+
+
+def _copy_several(value: Json) -> bool:
+    return isinstance(value, list) and all(map(_copies, value))
+
+
+def _partition(value: Json) -> bool:
+    """`[{"filter": "orders.*", "partitioning_wildcards": [1]}]`"""
+    return isinstance(value, list) and all(isinstance(one, dict) and is_text(one.get("filter")) for one in value)
+
+
 _CONFIG: Mapping[str, Fits] = {
+    "filter_subject": is_text, "filter_subjects": are_texts, "filters": are_texts, "mirror": _copies, "sources": _copy_several,
+    "partitioning_filters": _partition,
     "metadata": is_mapping, "deliver_policy": is_text, "opt_start_seq": is_sequence, "opt_start_time": is_text,
     "max_members": is_number, "members": are_texts, "member_mappings": _are_shares,
 }  # fmt: skip

@@ -59,6 +59,8 @@ class Owned:
     """It was applied with `protect: true`."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """What the file's `labels` said then: policies and `--only` judge by them what the files no longer declare."""
+    uses: Mapping[str, str] = field(default_factory=dict)
+    """Streams that it reads of another topology, and which the file named as their owner then (`external: {from: …}`)."""
     knows: str = ""
     """The newest minor of nats-server that the writing tool knew; a field of a later one is not in this record."""
     start: Config = field(default_factory=dict)
@@ -101,6 +103,7 @@ def is_stale(owned: Owned, desired: Resource, infos: Mapping[str, FieldInfo]) ->
     if (
         owned.protected != desired.terms.protect
         or owned.labels != desired.terms.labels
+        or owned.uses != desired.uses
         or set(owned.left) != set(desired.terms.unmanaged)
     ):
         return True
@@ -128,6 +131,7 @@ def encode_owned(owned: Owned) -> dict[str, Json]:
         "left": list(owned.left),
         "protected": owned.protected,
         "labels": dict(owned.labels),
+        "uses": dict(owned.uses),
         "knows": owned.knows,
         "start": owned.start,
         "seen": owned.seen,
@@ -137,7 +141,7 @@ def encode_owned(owned: Owned) -> dict[str, Json]:
 
 _SHAPES: Mapping[str, Fits] = {
     "source": is_text, "git_revision": is_text, "fields": is_config, "filled": is_config, "expected": is_mapping, "left": are_texts,
-    "protected": is_flag, "labels": are_labels, "knows": is_version, "start": is_start, "seen": is_mapping,
+    "protected": is_flag, "labels": are_labels, "uses": are_labels, "knows": is_version, "start": is_start, "seen": is_mapping,
 }  # fmt: skip
 
 

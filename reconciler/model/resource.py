@@ -12,7 +12,16 @@ from datetime import date
 from functools import cache, lru_cache
 from typing import Annotated, Any, NamedTuple, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from reconciler.model.diagnostic import SourceSpan
@@ -145,10 +154,45 @@ class Terms(Spec):
     the file. Never sent to a server."""
 
 
+def owner_in(terms: Terms) -> str | None:
+    """Return the other topology that these say manages the resource (`external: {from: topology/orders}`)."""
+    external = vars(terms).get("external")
+    return external.topology if isinstance(external, OtherOwner) else None
+
+
 @cache
 def no_terms() -> Terms:
     """Of what nobody wrote anything about: the same for thousands of live resources."""
     return Terms()
+
+
+OWNER = "topology/"
+"""Begins the name of an owner, as `stream/` begins that of a stream."""
+
+
+def _owner(text: str) -> str:
+    if not text.startswith(OWNER) or text == OWNER:
+        raise PydanticCustomError(
+            "wrong_value", "`{value}` is no owner; write topology/NAME, for example topology/orders", {"value": text}
+        )
+    return text
+
+
+class OtherOwner(Spec):
+    """The topology that manages a stream which this one uses."""
+
+    from_: Annotated[
+        str, AfterValidator(_owner), text_like(f"^{OWNER}.+$", "topology/NAME, for example topology/orders")
+    ] = Field(alias="from")
+    """The topology that owns the stream, for example `topology/orders`. A plan refuses to go on where the ledger does
+    not say so."""
+    stream: str | None = None
+    """The name of the stream once more. Left out: the name under which the file declares it."""
+
+    @property
+    def topology(self) -> str:
+        """Return the owner's name."""
+        return self.from_.removeprefix(OWNER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +207,11 @@ class Declared:
     def external(self) -> bool:
         """Someone else manages it, the file says."""
         return bool(vars(self.spec).get("external"))  # most kinds have no such field
+
+    @property
+    def owner(self) -> str | None:
+        """The topology that manages it, where the file names one."""
+        return owner_in(self.spec)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +251,8 @@ class Resource:
     """Live only: the server's answer this was recognised from (INFO reply, or record and revision), untouched."""
     external: bool = False
     """Someone else manages it; what is written here are expectations."""
+    uses: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """Streams that it reads of another topology, and the name of that topology, as far as its file says it."""
 
     def leaves_to_server(self, name: str) -> bool:
         """Does this field hold what the server fills in by itself?"""

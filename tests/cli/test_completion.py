@@ -30,6 +30,7 @@ streams:
       billing: {type: elastic, max_members: 3, partitioning_filters: [{filter: orders.>, partitioning_wildcards: [1]}]}
       audit: {type: static, max_members: 3}
   PARTNER: {external: true, consumers: {ours: {}}}
+  KNOWN: {external: {from: topology/partner}}
 kv_buckets: {CONFIG: {}}
 """
 EVIL = ["a;touch PWNED", "$(touch PWNED)", "`touch PWNED`", "a b", "it's", "\x1b[31m", "*", "~x", "a\nb"]

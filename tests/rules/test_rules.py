@@ -159,8 +159,12 @@ def test_what_hurts_others_names_them_in_a_case_or_is_listed_with_the_reason() -
     assert sorted(NOBODY_ELSE.keys() - (hurting - naming)) == []
 
 
+TELLS = {"XX235": "a loss that may come one day", "XX236": "they are gone already", "XX237": "nothing happens to them"}
+"""What others have to know, and what nobody consents to, with the reason."""
+
+
 def test_what_falls_on_others_takes_consent() -> None:
-    for code in CODES:
+    for code in (one for one in CODES if one not in TELLS):
         assert [one for one in verdicts(code) if one.others and not one.blocks and one.consented is None] == [], code
 
 
@@ -174,9 +178,9 @@ def test_no_two_rules_share_a_code() -> None:
 
 
 def test_no_rule_has_a_code_of_complaints_about_how_files_are_written() -> None:
-    """501 to 506 of every family, 510 to 530 of XX: unknown keys, wrong values, YAML syntax."""
+    """501 to 506 of every family, 510 to 531 of XX: unknown keys, wrong values, YAML syntax."""
     taken = [code for code in CODES if 501 <= int(code[2:]) <= 506]
-    taken += [code for code in CODES if code.startswith("XX") and 510 <= int(code[2:]) <= 530]
+    taken += [code for code in CODES if code.startswith("XX") and 510 <= int(code[2:]) <= 531]
     assert taken == []
 
 

@@ -68,7 +68,8 @@ reconciler: 1
 topology: orders
 streams:
   ORDERS: {subjects: [orders.>], max_age: 7d}
-  PAYMENTS: {external: true}      # somebody else's
+  PAYMENTS: {external: {from: topology/payments}}      # another topology's
+  AUDIT: {external: true}                              # somebody else's
 """,
     "kv_buckets": """
 reconciler: 1
@@ -284,6 +285,15 @@ object_stores:
 }
 
 INSIDE = {
+    "OtherOwner": """
+reconciler: 1
+topology: payments
+streams:
+  ORDERS:
+    external: {from: topology/orders}      # owned by that topology, as the ledger must say
+    consumers:
+      ledger: {filter_subject: orders.*.eu}
+""",
     "Placement": """
 reconciler: 1
 topology: orders

@@ -211,7 +211,7 @@ def _top_key(key: Key, definitions: Schema, mappings: Mapping[str, str]) -> Iter
 # The page of a kind.
 
 NESTED = (
-    "Placement", "StreamSource", "External", "SourceConsumer", "SubjectTransform", "Republish", "ConsumerLimits",
+    "OtherOwner", "Placement", "StreamSource", "External", "SourceConsumer", "SubjectTransform", "Republish", "ConsumerLimits",
     "PartitioningFilter", "MemberMapping",
 )  # fmt: skip
 
@@ -286,7 +286,10 @@ def _title(name: str, own: Schema, definitions: Schema) -> str:
     named = dict.fromkeys(
         key for holder in holders for key, below in holder["properties"].items() if name in _references(below)
     )
-    return f"Keys of {' and '.join(f'`{key}`' for key in named)}"
+    its_own = (
+        " beside a stream's other keys" if name == "OtherOwner" else ""
+    )  # the `external` of a mirror is another one
+    return f"Keys of {' and '.join(f'`{key}`' for key in named)}{its_own}"
 
 
 def _inside(name: str, own: Schema, definitions: Schema, mappings: Mapping[str, str]) -> Iterator[list[str]]:

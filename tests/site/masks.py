@@ -10,6 +10,7 @@ MASKS = (
     (re.compile(r"█+[▏▎▍▌▋▊▉]? [\d.]+ [KMG]?i?B\b"), "SIZE"),
     (re.compile(r"nats-server (\d+\.\d+)\.\d+"), r"nats-server \1.N"),
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?Z?"), "TIME"),
+    (re.compile(r"\b\d{4}-\d\d-\d\d(?=\), and not)"), "DAY"),
     (re.compile(r"\b\d{8}T\d{6}(\.\d+)?Z\b"), "TIME"),
     (re.compile(r"\b[0-9a-f]{12,64}\b"), "HASH"),
     (re.compile(r"\bgit [0-9a-f]{7,40}\b"), "git HASH"),

@@ -25,7 +25,8 @@ PLURALS = {"text": "texts", "address": "addresses"}
 def value(schema: Schema, mappings: Mapping[str, str]) -> str:
     """In words; `mappings` says of a definition what a mapping of its keys is called, with a link."""
     if "$ref" in schema:
-        return mappings[schema["$ref"].rpartition("/")[2]]
+        said = mappings[schema["$ref"].rpartition("/")[2]]
+        return f"`true`, `false` or {said}" if "boolean" in schema.get("type", ()) else said
     if "enum" in schema:
         return either([f"`{one}`" for one in schema["enum"]])
     if "const" in schema:

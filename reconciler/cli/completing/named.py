@@ -70,7 +70,8 @@ def declared(paths: Sequence[Path], kinds: Kinds) -> NamesRead:
         if name := _text(root, "topology"):
             found["topologies"][name] = None
         for address, entry in _inside(root, kinds, None, ()):
-            if _text(entry, "external") != "true":
+            external = entry.get("external") if hasattr(entry, "get") else None
+            if external is None or _text(entry, "external") == "false":
                 found["addresses"][address] = None
             labels = entry.get("labels") if hasattr(entry, "get") else None
             found["labels"] |= {f"{key}={_text(labels, key)}": None for key in getattr(labels, "entries", ())}

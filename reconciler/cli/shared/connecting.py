@@ -44,6 +44,11 @@ class Connection:
 
         return self.dev or self.place is not None or is_chosen(self.settings, os.environ)
 
+    @property
+    def is_named(self) -> bool:
+        """Does the command line itself name a server?"""
+        return bool(self.dev or self.settings.context or self.settings.url)
+
     def in_environment(self, values: Values, paths: Sequence[Path]) -> Connection:
         """Return the connection to the environment that the files declare, unless options say another place. Raises
         CannotContinue where there is no such environment."""

@@ -183,7 +183,7 @@ def spell(value: Json) -> str:
 
 def _advice(shape: Shape, node: Scalar | None = None) -> str:
     if "boolean" in shape.types:
-        return "write true or false"
+        return "write true, false or a mapping (`key: value`)" if "object" in shape.types else "write true or false"
     if shape.types & _NUMBERS:
         return "write a number without quotes"
     if "date" in shape.formats:

@@ -12,6 +12,8 @@ from typing import Any
 from reconciler.documents.schema.descriptions import Schema
 
 NULL = {"type": "null"}
+FLAG_OR_KEYS = ["boolean", "object"]
+"""The type of `true`, `false`, or a mapping of known keys."""
 _MAY_BE_EMPTY = "may be empty"
 """Marks a reference that may be null, until its definition says so."""
 
@@ -20,7 +22,9 @@ def polished(definitions: Mapping[str, Schema]) -> dict[str, Schema]:
     """Return all polished definitions; one that is also referred to with null allows null itself."""
     plain = {name: _plain(definition) for name, definition in definitions.items()}
     empty = {_name(reference) for reference in _references(plain) if _MAY_BE_EMPTY in reference}
+    flags = {_name(reference) for reference in _references(plain) if "boolean" in reference.get("type", ())}
     own = {name: {**one, "type": ["object", "null"]} if name in empty else one for name, one in plain.items()}
+    own |= {name: {**own[name], "type": FLAG_OR_KEYS} for name in flags}
     return {name: _without_marks(definition, empty) for name, definition in own.items()}
 
 
@@ -49,6 +53,8 @@ def _of_one_type(schema: Schema) -> Schema:
     real = [member for member in members if member != NULL]
     rest = {key: value for key, value in schema.items() if key != "anyOf"}
     may_be_empty = len(real) < len(members) and any(_is_container(member) for member in real)
+    if len(real) == 2 and {"type": "boolean"} in real and (keys := next((m for m in real if "$ref" in m), None)):
+        return {**rest, **keys, "type": FLAG_OR_KEYS}
     if len(real) != 1:
         return {**rest, "anyOf": members if may_be_empty else real} if members else schema
     (one,) = real

@@ -14,6 +14,7 @@ from reconciler.documents.read.environments import is_pattern
 from reconciler.documents.read.files import DISK, Tree
 from reconciler.documents.read.load import Loaded
 from reconciler.documents.read.values import Filled
+from reconciler.journeys.plan.used import used
 from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, ordered
 from reconciler.model.resource import Address
@@ -30,7 +31,7 @@ class Several(CannotContinue):
         declare others alone. Raises CannotContinue with every problem in any of them."""
         each = [one for one in self.each if not (environment and one.environments) or environment in one.environments]
         wrong = [one for loaded in each if loaded.topology is None for one in loaded.diagnostics]
-        if found := wrong or list(_claimed_twice(each)):
+        if found := wrong or [*_claimed_twice(each), *_not_declared(each)]:
             raise CannotContinue(*found)
         return in_order(each)
 
@@ -111,6 +112,11 @@ class _Claims:
     bulk: tuple[BulkEntry, ...] = ()
     """Entries of `forget` that are about many. Only records tell what they match, so what the other declares stands in."""
 
+    @property
+    def streams(self) -> frozenset[str]:
+        """What is declared, by the streams behind it: others use a bucket as `KV_` and its name."""
+        return frozenset(name for one in self.declared if (name := REGISTRY.of(one).stream(one)))
+
     @classmethod
     def of(cls, loaded: Loaded) -> _Claims:
         if loaded.topology is None:
@@ -123,9 +129,17 @@ class _Claims:
 
     def goes_before(self, other: _Claims) -> bool:
         """Does it give up an address that the other declares, or declare one that the other names as `external`?"""
-        if not (self.given_up.isdisjoint(other.declared) and other.elsewhere.isdisjoint(self.declared)):
+        if not self.given_up.isdisjoint(other.declared):
+            return True
+        if not self.streams.isdisjoint(one.name for one in other.elsewhere):
             return True
         return any(entry.reaches(one, labels) for entry in self.bulk for one, labels in other.declared.items())
+
+
+def _not_declared(each: Sequence[Loaded]) -> Iterator[Diagnostic]:
+    """Find streams that one topology uses from another one, whose files do not declare them."""
+    topologies = [loaded.topology for loaded in each if loaded.topology]
+    yield from (one for topology in topologies for one in used(topology, topologies) if one.is_error)
 
 
 def _claimed_twice(each: Sequence[Loaded]) -> Iterator[Diagnostic]:

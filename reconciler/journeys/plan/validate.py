@@ -19,6 +19,7 @@ from reconciler.documents.read.values import Filled
 from reconciler.engine.compare import compare
 from reconciler.engine.judging import judged_all
 from reconciler.journeys.plan.files import in_environments, load, told_once
+from reconciler.journeys.plan.used import used
 from reconciler.kinds import REGISTRY
 from reconciler.memory.remembered import Memory
 from reconciler.model.diagnostic import Diagnostic, ordered
@@ -65,7 +66,7 @@ def _judged(loaded: Loaded, server: Version | None, beside: Collection[Topology]
     topology, needing = (loaded.topology, OFFLINE) if loaded.topology else (loaded.readable, ALONE)
     if topology is None:
         return loaded
-    found = dict.fromkeys(loaded.diagnostics)
+    found = dict.fromkeys([*loaded.diagnostics, *(used(topology, beside) if loaded.topology else ())])
     for version in versions(topology, server):
         found |= dict.fromkeys(offline(topology, version, REGISTRY, needing, beside))
     return replace(loaded, diagnostics=tuple(ordered(found)))

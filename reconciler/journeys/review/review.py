@@ -23,11 +23,12 @@ from reconciler.journeys.plan.validate import able_to_stand, nowhere, unless_liv
 from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered
 from reconciler.model.diagnostic import Diagnostic, Severity
+from reconciler.model.records import BUCKET
 from reconciler.model.resource import Address, Config, Declared
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Expect, Topology
 from reconciler.model.wire.questions import Unanswered
-from reconciler.model.wire.snapshot import Scope, Snapshot
+from reconciler.model.wire.snapshot import Entry, Scope, Snapshot
 from reconciler.model.wire.version import Version
 from reconciler.report.words.values import counted
 from reconciler.testbed import imagined
@@ -64,6 +65,10 @@ class Pair:
     head: Topology | None
     others: tuple[Topology, ...] = ()
     """Topologies of the older state that declared what this one declares now."""
+    readers: tuple[Topology, ...] = ()
+    """What other topologies of the same files read of its streams."""
+    recorded: Mapping[str, Entry] = field(default_factory=dict)
+    """What the ledger of an account knows of others that read its streams."""
 
     @property
     def name(self) -> str:
@@ -93,8 +98,9 @@ def review(pair: Pair, today: date, server: Version | None = None) -> Review:
 
 def _at(version: Version, pair: Pair, head: Topology, today: date) -> tuple[Plan, dict[str, int]]:
     bases = [*([pair.base] if pair.base else []), *pair.others]
-    snapshot = as_applied(bases, head if pair.head else pair.base or head, version)
-    return _planned(head, replace(snapshot, unknown=dict(_unread(snapshot))), today)
+    snapshot = as_applied([*bases, *pair.readers], head if pair.head else pair.base or head, version)
+    entries = {**snapshot.entries, BUCKET: {**pair.recorded, **snapshot.entries.get(BUCKET, {})}}
+    return _planned(head, replace(snapshot, entries=entries, unknown=dict(_unread(snapshot))), today)
 
 
 def as_applied(bases: Sequence[Topology], head: Topology, version: Version) -> Snapshot:

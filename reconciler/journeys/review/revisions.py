@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from operator import attrgetter
@@ -16,6 +16,7 @@ from reconciler.documents.read.files import DISK, Tree
 from reconciler.documents.read.values import Filled
 from reconciler.journeys.plan.files import in_environments, load, told_once, topology_of
 from reconciler.journeys.plan.validate import versions
+from reconciler.journeys.review import dependants
 from reconciler.journeys.review.review import Pair, Review, as_applied, review
 from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
@@ -24,6 +25,8 @@ from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.model.wire.version import Version
 
+LedgerOf = Callable[[Topology], dependants.Entries]
+"""Reads the ledger of the account that a topology is for."""
 NO_FILES, NO_VALUE = "XX520", "XX515"
 
 
@@ -42,9 +45,10 @@ class Reviewed:
 def review_files(
     paths: Sequence[Path], base: str, head: str | None, *,
     today: date, server: Version | None = None, values: Mapping[str, str] = MappingProxyType({}),
-    files_of_values: Sequence[Path] = (), environment: str | None = None,
+    files_of_values: Sequence[Path] = (), environment: str | None = None, ledger: LedgerOf | None = None,
 ) -> Reviewed:  # fmt: skip
-    """Review the topologies of the working tree, or of revision `head`, against the commit from which both branched."""
+    """Review the topologies of the working tree, or of revision `head`, against the commit from which both branched.
+    Without a `ledger` to ask, only files tell who else reads a stream."""
     newer: Tree = GitTree.at(head, paths[0]) if head else DISK
     older = GitTree.at(base, paths[0]).where_it_left(head or "HEAD")
     was_there = [path for path in files_of_values if not older.find([path])[1]]
@@ -61,7 +65,9 @@ def review_files(
         wrong = wrong or list(new.unused(new.given()[0]))
     if wrong or not (then.files or now.files):
         raise CannotContinue(*(wrong or [_nothing(paths)]))
-    found = [review(pair, today, server) for pair in pairs(before.files, after.files)]
+    both = pairs(before.files, after.files)
+    everybody = [*after.files.values(), *_perhaps_reading(now, new, same, environment)] if both else []
+    found = [review(_with_readers(pair, everybody, ledger), today, server) for pair in both]
     changed = [one for one in found if one.plan.changes or one.plan.diagnostics]
     return Reviewed(
         reviews=tuple(changed),
@@ -95,6 +101,25 @@ def _untouched(then: Discovered, older: Filled, now: Discovered, newer: Filled) 
         for home in then.files.keys() & now.files.keys()
         if _texts(then.files[home], older) == _texts(now.files[home], newer)
     }
+
+
+def _perhaps_reading(
+    now: Discovered, tree: Filled, same: Collection[Home], environment: str | None
+) -> Iterator[Topology]:
+    """Topologies that have not changed, and that may read a stream of one that has."""
+    for home in sorted(same):
+        files = now.files[home]
+        if any(word in tree.read(path)[0] for path in files for word in dependants.WORDS):
+            yield from (one.topology for one in in_environments(files, tree, environment) if one.topology)
+
+
+def _with_readers(pair: Pair, others: Sequence[Topology], ledger: LedgerOf | None) -> Pair:
+    """The pair, with those who read what its older state has applied."""
+    if pair.base is None:
+        return pair
+    known = dependants.in_ledger(ledger(pair.head or pair.base), pair.base, pair.name) if ledger else {}
+    theirs = (one for one in others if one.name != pair.name)
+    return replace(pair, readers=tuple(dependants.in_files(pair.base, theirs)), recorded=known)
 
 
 def _texts(files: Sequence[Path], tree: Tree) -> list[tuple[Path, str]]:

@@ -14,9 +14,11 @@ from reconciler.kinds.across.ownership import RULES as OWNERSHIP
 from reconciler.kinds.across.renaming import RULES as RENAMING
 from reconciler.kinds.across.replicas import RULES as REPLICAS
 from reconciler.kinds.across.subjects import RULES as SUBJECTS
+from reconciler.kinds.across.used_streams import RULES as USED_STREAMS
 
 RULES = (
     *OWNERSHIP,
+    *USED_STREAMS,
     *RENAMING,
     *NAMES,
     *SUBJECTS,

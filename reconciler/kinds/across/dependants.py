@@ -15,6 +15,7 @@ from reconciler.kinds.afterwards.readers import (
     downstream,
     filters_of,
     grouped,
+    recorded,
     stored_afterwards,
     stored_now,
 )
@@ -62,6 +63,8 @@ def dependants_left_behind(change: Change, view: View) -> Iterator[Finding]:
             yield unread
     if left:
         yield _left_behind(left, change)
+    if missing := list(recorded(name, view)):
+        yield _would_come_back(missing, change)
 
 
 def _groups_unread(why: str, change: Change) -> Finding:
@@ -85,6 +88,21 @@ def _left_behind(left: list[Reader], change: Change) -> Finding:
         affects=_addresses(left),
         message="; ".join(_fates(left)),
         fix=fix,
+    )
+
+
+def _would_come_back(missing: Sequence[Reader], change: Change) -> Finding:
+    """Its owner's files still declare it, as far as the ledger tells."""
+    owners = list(dict.fromkeys(one.owner or "" for one in missing))
+    names = few([f"`{one}`" for one in owners], NAMED)
+    return Finding(
+        outcome=Outcome.NEEDS_CONSENT,
+        quantities={"dependants": len(missing)},
+        affects=_addresses(missing),
+        message=f"{some(len(missing), 'reader')} that the ledger knows of {names} {verb(len(missing), 'are')} not live: "
+        f"the next apply there fails without this {change.address.kind.replace('_', ' ')}",
+        fix=f"let {names} remove {'it' if len(missing) == 1 else 'them'} first, or allow it for this run: "
+        f"--allow XX231={change.address}",
     )
 
 
@@ -181,7 +199,7 @@ def _left_dry(stream: str, origin: str, view: View) -> tuple[list[Reader], list[
     if after is None or before == after:
         return [], []
     lost, lost_whole = _lost(stream, view), _no_longer_taken_in(stream, view)
-    every = (*consuming(stream, view), *copying(stream, view), *grouped(stream, view))
+    every = (*consuming(stream, view), *copying(stream, view), *grouped(stream, view), *recorded(stream, view))
     readers = [one for one in every if not one.is_new]
     is_emptied = after == (origin,) and origin not in (before or ())
     fed = [one for one in readers if one.wants_any(after) and (one.filters or not is_emptied)]

@@ -11,6 +11,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.afterwards.stored import StoredSubjects
 from reconciler.kinds.afterwards.streams import GONE, Copy, afterwards, live_streams
 from reconciler.kinds.effects.dependants import consumers, streams
+from reconciler.kinds.subjects.filters import EVERYTHING
 from reconciler.kinds.subjects.subjects import collide, is_subset, meets
 from reconciler.model.resource import Address, Config
 
@@ -30,6 +31,8 @@ class Reader:
     is_protected: bool = False
     """It depends on the stream itself, and was applied with `protect: true`."""
     is_ephemeral: bool = False
+    is_only_recorded: bool = False
+    """It is not live, as far as was looked, and its owner's next apply brings it back."""
 
     @property
     def is_new(self) -> bool:
@@ -145,6 +148,33 @@ def _consumer_changes(view: View) -> dict[str, dict[str, Change]]:
         if address.kind == "consumer":
             found.setdefault(address.stream, {})[address.name] = change
     return found
+
+
+def recorded(stream: str, view: View) -> Iterator[Reader]:
+    """Readers that the ledger knows of another topology, and that are not live: deleted by hand, or not looked at."""
+    return iter(_recorded(view).get(stream, ()))
+
+
+@lru_cache(maxsize=4)
+def _recorded(view: View) -> dict[str, list[Reader]]:
+    found: dict[str, list[Reader]] = {}
+    for address, owned in view.ledger.items():
+        kind = view.kinds.get(address.kind)
+        if kind is None or owned.topology == view.topology or _is_live(address, view):
+            continue
+        for one in kind.reads(address, owned.applied):
+            filters = () if one.subjects == EVERYTHING else one.subjects
+            label = f"{address.kind.replace('_', ' ')} {address.name}"
+            reader = Reader(label=label, address=address, filters=filters, owner=owned.topology, is_only_recorded=True)
+            found.setdefault(one.stream, []).append(reader)
+    return found
+
+
+def _is_live(address: Address, view: View) -> bool:
+    """Is it there, under whatever kind's name? A consumer of a bucket, or of a group's queue, is no resource."""
+    if address in view.live or view.stream_of(address) in view.snapshot.streams:
+        return True
+    return address.kind == "consumer" and address.name in view.snapshot.consumers.get(address.stream, {})
 
 
 def filters_of(config: Config) -> tuple[str, ...]:

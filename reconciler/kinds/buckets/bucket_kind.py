@@ -13,7 +13,7 @@ from reconciler.kinds.buckets.bucket_rules import bucket_effects, bucket_rules
 from reconciler.kinds.effects import losses, sources_changed
 from reconciler.kinds.fields import peers
 from reconciler.kinds.fields.known import field_infos
-from reconciler.kinds.stream_config.origins import names
+from reconciler.kinds.stream_config.origins import names, readings
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Terms
 
@@ -55,6 +55,7 @@ def bucket_kind(
         steps=partial(bucket.steps, shape),
         render=partial(bucket.render, shape),
         needs=lambda resource: names(resource.config),
+        reads=readings,
         lends=partial(bucket.lends, shape),
         primary=lambda address: Raw("stream", (shape.stream(address.name),)),
         questions=lambda change, view: (

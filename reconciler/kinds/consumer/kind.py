@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from reconciler.changes.kind import Bound, Context, FilePlace, Kind, Raw, declared_config
+from reconciler.changes.view import SubjectsRead
 from reconciler.kinds.consumer import former, losses, position, replacement, starting
 from reconciler.kinds.consumer.another_stream import recipe
 from reconciler.kinds.consumer.effects import EFFECTS
@@ -13,6 +14,7 @@ from reconciler.kinds.consumer.rules import RULES
 from reconciler.kinds.consumer.steps import steps, waits
 from reconciler.kinds.consumer_config.consumer_config import FIELD_INFOS, ConsumerConfig, canonical, settle, stock
 from reconciler.kinds.fields.texts import NAME
+from reconciler.kinds.subjects.filters import filters_of
 from reconciler.model.resource import Address, Declared, Json, Resource, Terms
 from reconciler.model.wire.snapshot import Snapshot
 
@@ -67,6 +69,7 @@ CONSUMER = Kind(
     steps=steps,
     render=_render,
     primary=lambda address: Raw("consumer", address.names),
+    reads=lambda address, config: (SubjectsRead(address.stream, filters_of(config)),),
     inherits=("consumer_limits", "retention"),
     questions=lambda change, view: (
         *losses.questions(change, view),

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.kind import Bound, Context, FilePlace, Kind, Raw, declared_config
-from reconciler.changes.view import View
+from reconciler.changes.view import SubjectsRead, View
 from reconciler.kinds.elastic_group import (
     derived,
     movement,
@@ -221,6 +221,11 @@ ELASTIC_GROUP = Kind(
     settle=_settle,
     steps=_steps,
     render=lambda resource: render_mappings({k: v for k, v in resource.config.items() if k not in OF_THE_QUEUE}),
+    reads=lambda address, config: (
+        SubjectsRead(
+            address.stream, tuple(one["filter"] for one in config.get("partitioning_filters") or ()) or (">",)
+        ),
+    ),
     derived=lambda address: (Raw("stream", (derived.stream_name(*address.names),)),),
     primary=lambda address: Raw("entry", (BUCKET, group_record.key(*address.names))),
     questions=lambda change, _view: (

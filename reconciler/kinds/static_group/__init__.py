@@ -13,7 +13,7 @@ from reconciler.changes.diff import Action, Change, FieldClass
 from reconciler.changes.kind import Bound, Context, FilePlace, Kind, Raw, declared_config
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome
-from reconciler.changes.view import View
+from reconciler.changes.view import SubjectsRead, View
 from reconciler.kinds.fields.felt import fixed
 from reconciler.kinds.fields.known import Known, Update, field_infos
 from reconciler.kinds.fields.texts import Subject
@@ -136,6 +136,9 @@ STATIC_GROUP = Kind(
     settle=_settle,
     steps=_steps,
     consequences=beginning,
+    reads=lambda address, config: (
+        SubjectsRead(address.stream, tuple(f"*.{one}" for one in config.get("filters") or ()) or (">",)),
+    ),
     render=lambda resource: render_mappings(resource.config),
     primary=lambda address: Raw("entry", (BUCKET, group_record.key(*address.names))),
     unknown=lambda _address, snapshot: snapshot.unknown_bucket(BUCKET),

@@ -12,9 +12,9 @@ from reconciler.kinds.stream.another_name import recipe
 from reconciler.kinds.stream.losses import questions
 from reconciler.kinds.stream.rules import EFFECTS, RULES
 from reconciler.kinds.stream_config import calls
-from reconciler.kinds.stream_config.origins import names, origin_of_mirror
+from reconciler.kinds.stream_config.origins import names, origin_of_mirror, readings
 from reconciler.kinds.stream_config.stream_config import FIELD_INFOS, STOCK, StreamConfig, canonical, settle
-from reconciler.model.resource import Address, Config, Declared, Json, Resource, Terms
+from reconciler.model.resource import Address, Config, Declared, Json, OtherOwner, Resource, Terms
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.model.wire.steps import Step
 
@@ -22,9 +22,10 @@ from reconciler.model.wire.steps import Step
 class StreamSpec(StreamConfig):
     """A stream stores the messages that are published on its subjects."""
 
-    external: bool = False
-    """Another owner manages this stream. The file may state only its consumers, its groups, and what you expect of
-    `subjects` and `retention`; nothing else of it is sent to a server. Left out: false."""
+    external: bool | OtherOwner = False
+    """Another owner manages this stream: `true`, or `{from: topology/NAME}`, which a plan checks against the ledger. The
+    file may state only its consumers, its groups, and what you expect of `subjects` and `retention`; nothing else of it
+    is sent to a server. Left out: false."""
 
 
 OURS = frozenset({*Terms.model_fields, "external"})
@@ -86,6 +87,7 @@ STREAM = Kind(
     render=_render,
     primary=lambda address: Raw("stream", (address.name,)),
     needs=lambda resource: names(resource.config),
+    reads=readings,
     lends=_lends,
     questions=lambda change, view: (*questions(change, view), *EFFECTS.questions(change, view)),
     consequences=EFFECTS.consequences,

@@ -27,7 +27,7 @@ from reconciler.kinds.stream_config.rewriting import CHECKS as REWRITING
 from reconciler.kinds.stream_config.stream_config import FIELDS, unknown_fields, unknown_values
 from reconciler.kinds.stream_config.updatability import updatability_rules
 from reconciler.kinds.stream_config.validity import stamped
-from reconciler.model.resource import Config, Json
+from reconciler.model.resource import Config, Json, OtherOwner, Resource, owner_in
 
 NEW_STREAM = "declare a second stream that sources this one, and move publishers and consumers to it"
 
@@ -69,7 +69,7 @@ def external_mismatch(change: Change, _view: View) -> Iterator[Finding]:
             outcome=Outcome.REFUSED,
             path="external",
             message="this external stream does not exist here, and reconciler does not create what someone else manages",
-            fix="ask its owner to create it, or check that this is the right account",
+            fix=f"{_first(change.desired)}, or check that this is the right account",
         )
     for item in change.fields:
         yield Finding(
@@ -81,6 +81,11 @@ def external_mismatch(change: Change, _view: View) -> Iterator[Finding]:
         )
 
 
+def _first(desired: Resource) -> str:
+    owner = owner_in(desired.terms)
+    return f"apply `{owner}` first, with this stream declared" if owner else "ask its owner to create it"
+
+
 def _shown(item: FieldChange, value: Json) -> str:
     return in_words(item.info.default if value is None else value, item.info.unit)
 
@@ -89,11 +94,14 @@ def _shown(item: FieldChange, value: Json) -> str:
 def external_with_configuration(change: Change, _view: View) -> Iterator[Finding]:
     """A stream with `external: true` has fields that only its owner can decide.
 
-    Beside `external: true` the file may state consumers, groups, and the `subjects` and `retention` it expects.
+    Beside `external: true` the file may state consumers, groups, and the `subjects` and `retention` it expects. A stream
+    has one name, on the server, in its owner's files and here: `external: {from: topology/orders, stream: ORDERS}` can
+    only repeat it.
 
     Instead: remove the other fields, or remove `external` and manage the stream here.
     """
     if change.desired and change.desired.external:
+        yield from _other_name(change.desired)
         for path in sorted(change.desired.config.keys() - {"subjects", "retention"}):
             yield Finding(
                 outcome=Outcome.REFUSED,
@@ -101,6 +109,18 @@ def external_with_configuration(change: Change, _view: View) -> Iterator[Finding
                 fix="remove this field, or manage the stream here",
                 message=f"an external stream cannot have {path} in the file: only subjects and retention can be expected",
             )
+
+
+def _other_name(desired: Resource) -> Iterator[Finding]:
+    external, name = vars(desired.terms).get("external"), desired.address.name
+    said = external.stream if isinstance(external, OtherOwner) else None
+    if said not in (None, name):
+        yield Finding(
+            outcome=Outcome.REFUSED,
+            path="external.stream",
+            message=f"the stream is {said} here and {name} above: it has one name, under which files declare it",
+            fix=f"write `{said}:` in place of `{name}:`, or remove `stream`",
+        )
 
 
 def _configurations(change: Change) -> tuple[Config, Config]:

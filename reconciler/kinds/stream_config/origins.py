@@ -7,10 +7,10 @@ from functools import lru_cache
 
 from reconciler.changes.diff import Action
 from reconciler.changes.kind import Context
-from reconciler.changes.view import View
+from reconciler.changes.view import SubjectsRead, View
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.stream_config.stream_settle import canonical
-from reconciler.model.resource import Config
+from reconciler.model.resource import Address, Config
 from reconciler.model.wire.version import Version
 
 
@@ -37,6 +37,14 @@ def taken_subjects(copied: Config) -> list[str]:
     if copied.get("filter_subject"):
         return [copied["filter_subject"]]
     return [one.get("src") or ">" for one in copied.get("subject_transforms") or ()] or [">"]
+
+
+def readings(_address: Address, config: Config) -> Iterator[SubjectsRead]:
+    """What a stream, or a bucket, copies from streams of this account."""
+    origins = [config.get("mirror"), *(config.get("sources") or ())]
+    yield from (
+        SubjectsRead(one["name"], tuple(taken_subjects(one))) for one in origins if one and "external" not in one
+    )
 
 
 FED_FOR = 10_000_000_000

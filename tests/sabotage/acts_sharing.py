@@ -1,0 +1,124 @@
+"""What is promised to topologies that use one another's streams, broken."""
+
+from __future__ import annotations
+
+from tests.sabotage.act import Act, says
+
+END_TO_END = "tests/e2e/test_shared_streams.py"
+REVIEWS = ("tests/review/test_dependants.py",)
+FILES = ("tests/cli/test_used_streams.py",)
+
+ACTS = (
+    Act(
+        name="the owner that a file names is not asked of the ledger",
+        file="reconciler/kinds/across/used_streams.py",
+        before="return None if found[1].topology == said else",
+        after="return None if found[1].topology else",
+        seen_by=(says("XX113"),),
+    ),
+    Act(
+        name="an owner is believed where the ledger cannot be read",
+        file="reconciler/kinds/across/used_streams.py",
+        before="    if not view.ledger_known:",
+        after="    if view is None:",
+        seen_by=(says("XX113"),),
+    ),
+    Act(
+        name="the record of a reader does not hold the owner that its file names",
+        file="reconciler/engine/decide.py",
+        before="        uses=change.desired.uses,\n",
+        after="",
+        seen_by=(f"{END_TO_END}::test_the_ledger_knows_who_uses_a_stream_of_whom",),
+    ),
+    Act(
+        name="a record is not renewed when its file names the owner",
+        file="reconciler/model/records.py",
+        before="        or owned.uses != desired.uses\n",
+        after="",
+        seen_by=(f"{END_TO_END}::test_whoever_named_no_owner_is_recorded_once_it_does",),
+    ),
+    Act(
+        name="only live readers are told when subjects go",
+        file="reconciler/kinds/across/dependants.py",
+        before=", *grouped(stream, view), *recorded(stream, view))",
+        after=", *grouped(stream, view))",
+        seen_by=(says("XX233"),),
+    ),
+    Act(
+        name="a stream goes without consent of whoever is only recorded",
+        file="reconciler/kinds/across/dependants.py",
+        before="    if missing := list(recorded(name, view)):",
+        after="    if missing := []:",
+        seen_by=(says("XX231"),),
+    ),
+    Act(
+        name="what a recorded reader filters by is forgotten",
+        file="reconciler/kinds/afterwards/readers.py",
+        before="filters = () if one.subjects == EVERYTHING else one.subjects",
+        after="filters = ()",
+        seen_by=(says("XX233"),),
+    ),
+    Act(
+        name="a lowered limit is told to those whose filter matches nothing",
+        file="reconciler/kinds/across/used_streams.py",
+        before="(stored is None or one.wants_any(stored))",
+        after="True",
+        seen_by=(says("XX235"),),
+    ),
+    Act(
+        name="nobody learns that an owner has a new name",
+        file="reconciler/kinds/across/used_streams.py",
+        before="found.setdefault(used, []).append(address)",
+        after="found.setdefault(used, [])",
+        seen_by=(says("XX237"),),
+    ),
+    Act(
+        name="what others only have to know needs consent",
+        file="reconciler/changes/rule.py",
+        before="if others else finding.outcome",
+        after="if others or told else finding.outcome",
+        seen_by=(says("XX235"),),
+    ),
+    Act(
+        name="a plan does not say what others read",
+        file="reconciler/changes/rule.py",
+        before="reading = [_reading(one, one.owner) for one in known_first if one.owner and one.reads]",
+        after="reading = [str(one.address) for one in known_first if one.owner and one.reads]",
+        seen_by=(says("XX233"),),
+    ),
+    Act(
+        name="a review does not look at other topologies of its files",
+        file="reconciler/journeys/review/review.py",
+        before="as_applied([*bases, *pair.readers],",
+        after="as_applied([*bases],",
+        seen_by=REVIEWS,
+    ),
+    Act(
+        name="a review leaves out what the ledger knows",
+        file="reconciler/journeys/review/review.py",
+        before="BUCKET: {**pair.recorded, **snapshot",
+        after="BUCKET: {**snapshot",
+        seen_by=REVIEWS,
+    ),
+    Act(
+        name="a review names who uses a stream of that name from somebody else",
+        file="reconciler/journeys/review/dependants.py",
+        before=" - _of_somebody_else(other, owner)",
+        after="",
+        seen_by=REVIEWS,
+    ),
+    Act(
+        name="a stream that its owner's files do not declare is used all the same",
+        file="reconciler/journeys/plan/files.py",
+        before="for one in used(topology, topologies) if one.is_error)",
+        after="for one in used(topology, topologies) if not one.is_error)",
+        seen_by=FILES,
+    ),
+    Act(
+        name="who uses the stream of a bucket is applied before its owner",
+        file="reconciler/journeys/plan/files.py",
+        before="self.streams.isdisjoint(one.name for one in other.elsewhere)",
+        after="self.declared.isdisjoint(other.elsewhere)",
+        seen_by=FILES,
+    ),
+)
