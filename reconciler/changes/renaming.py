@@ -19,8 +19,8 @@ class Renaming:
     """By their own names, with the owner if that is another topology; likewise the two others."""
     sourcing: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
-    is_queue: bool = False
-    """It takes its messages from a work queue, which keeps what nobody has taken, and nothing else."""
+    retention: str = "limits"
+    """Of the stream that it belongs to."""
     is_fed: bool = False
     """The stream of the new name copies the stream of the old one."""
 

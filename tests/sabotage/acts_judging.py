@@ -13,6 +13,28 @@ RULES = (
         seen_by=("tests/quantities/test_limits.py::test_several_limits_together_delete_no_more_than_the_plan_said",),
     ),
     Act(
+        name="a group on a work queue gets another name while publishers go on, and both groups process what comes",
+        file="reconciler/kinds/group_records/another_name.py",
+        before='    ("elastic_group", "workqueue"): _through_an_empty_stream,\n',
+        after='    ("elastic_group", "workqueue"): _again,\n',
+        seen_by=("tests/kinds/test_group_recipe.py",),
+        is_quick=True,
+    ),
+    Act(
+        name="publishers of an interest stream start before a new queue copies, and what they publish is dropped",
+        file="reconciler/kinds/group_records/another_name.py",
+        before='    if retention != "interest":\n',
+        after='    if retention == "interest":\n',
+        seen_by=("tests/kinds/test_group_recipe.py",),
+    ),
+    Act(
+        name="a group that cannot be recreated on a work queue is told to process everything again",
+        file="reconciler/kinds/elastic_group/recreation.py",
+        before="    return Obstacle(reason, declared_again(change.address, retention))\n",
+        after='    return Obstacle(reason, declared_again(change.address, "limits"))\n',
+        seen_by=("tests/rules/test_rules.py",),
+    ),
+    Act(
         name="an entry of `forget` whose work is done hides what a change does to the new owner",
         file="reconciler/engine/compare.py",
         before="        if address not in ours and address in live and address not in begun:\n",

@@ -58,7 +58,7 @@ def _asked(old: Address, new: Address, view: View) -> Renaming:
         mirrors=_named((copy.stream for copy in plain if copy.is_mirror), view),
         sourcing=_named((copy.stream for copy in plain if not copy.is_mirror), view),
         groups=tuple(_called(one.name, view.owner_of(one.kind, *one.names)) for one in divided),
-        is_queue=_retention(old, view) == "workqueue",
+        retention=_retention(old, view),
         is_fed=any(copy.stream == new.stream for copy in afterwards(view).copiers.get(old.stream, ())),
     )
 

@@ -114,8 +114,7 @@ def queue_outlives_source(change: Change, view: View) -> Found:
     A new queue copies again what the source holds. Messages that the source has lost meanwhile, by its limits or
     because somebody deleted them, exist only in the old queue and are deleted with it.
 
-    Instead: let the members process what is queued first; or declare a second group, and let its members take over when
-    this one's queue is empty.
+    Instead: let the members process what is queued first, or consent.
     """
     queue = recreate.queue(change, view)
     queued = queue["state"].get("messages", 0) if queue else 0

@@ -15,6 +15,7 @@ from reconciler.kinds.elastic_group.fixed import QUEUE
 from reconciler.kinds.elastic_group.unmatched import takes_more, unmatched
 from reconciler.kinds.fields.times import moment
 from reconciler.kinds.fields.words import amount, in_words, some, verb
+from reconciler.kinds.group_records.another_name import declared_again
 from reconciler.kinds.group_records.group_rules import is_current
 from reconciler.kinds.group_records.group_start import waits_outside
 from reconciler.model.resource import Json
@@ -28,7 +29,7 @@ class Obstacle(NamedTuple):
     fix: str
 
 
-OTHER_GROUP = "declare a second group and let its members take over when this one's queue is empty"
+READABLE = "let this connection read bucket reconciler, and plan again"
 
 
 def unknowable(change: Change, view: View) -> Obstacle | None:
@@ -36,27 +37,26 @@ def unknowable(change: Change, view: View) -> Obstacle | None:
     name, stream = recreate.name(change), change.address.stream
     queue, source = recreate.queue(change, view), _source(change, view)
     if not view.ledger_known:
-        return Obstacle(
-            "bucket reconciler, which an interrupted replacement needs, could not be read here", OTHER_GROUP
-        )
+        return Obstacle("bucket reconciler, which an interrupted replacement needs, could not be read here", READABLE)
     if source is None:
         return Obstacle(f"its source {stream} does not exist", f"create stream {stream} first")
     if queue is None:
         return _from_the_note(name, stream, recreate.noted(change), int(source["state"].get("last_seq", 0)))
-    origins = queue["config"].get("sources") or []
+    origins, retention = queue["config"].get("sources") or [], source["config"].get("retention", "limits")
     if [one.get("name") for one in origins] != [stream] or origins[0].get("external"):
-        return Obstacle(f"its stream {name} is not fed by {stream} alone", OTHER_GROUP)
-    return _kept_nowhere(name, source) or _behind(name, stream, queue)
+        return Obstacle(f"its stream {name} is not fed by {stream} alone", declared_again(change.address, retention))
+    return _kept_nowhere(change, retention) or _behind(name, stream, queue)
 
 
-def _kept_nowhere(name: str, source: Info) -> Obstacle | None:
-    """Messages that a queue copies from such a stream exist only in the queue, and without a queue the stream stores no
-    new ones."""
-    stream, retention = source["config"].get("name", ""), source["config"].get("retention", "limits")
+def _kept_nowhere(change: Change, retention: str) -> Obstacle | None:
+    """Messages that a queue copies from such a stream exist only in the queue, and without a queue an interest stream
+    stores no new ones."""
     if retention == "limits":
         return None
-    reason = f"its source {stream} has {retention} retention: it deletes what {name} has copied, and drops new messages meanwhile"
-    return Obstacle(reason, OTHER_GROUP)
+    stream, name = change.address.stream, recreate.name(change)
+    drops = ", and drops new messages meanwhile" if retention == "interest" else ""
+    reason = f"its source {stream} has {retention} retention: it deletes what {name} has copied{drops}"
+    return Obstacle(reason, declared_again(change.address, retention))
 
 
 def _from_the_note(name: str, stream: str, point: int | None, last: int) -> Obstacle | None:

@@ -36,8 +36,12 @@ def elastic_group_change(change: Change, view: View) -> Iterator[Finding]:
     that the source still stores (EG302) and that the filters match. Messages that were delivered and not acknowledged,
     or acknowledged out of order, are redelivered.
 
-    Instead: consent to the new value when the owners of the members are ready to restart them; or declare a second
-    group and let its members take over when this one's queue is empty.
+    A work queue and an interest stream keep nothing of what the queue has copied, so there the group cannot be
+    recreated, and the refusal says step by step how it is emptied, removed and declared again. A second group is no way
+    out: what is published while both exist is processed twice.
+
+    Instead: consent to the new value when the owners of the members are ready to restart them; on a work queue or an
+    interest stream, stop what publishes first, and follow those steps.
     """
     why = recreation.unknowable(change, view)
     lost = change.intent is not None and recreate.queue(change, view) is None  # also where a record is back already

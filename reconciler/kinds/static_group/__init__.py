@@ -33,6 +33,10 @@ EDITED = (
     "take over what is live with `drift --accept`: the edit has ended the instances that ran then, and writing the old record "
     "would end those that run now"
 )
+ANOTHER = (
+    "declare a second group, or an elastic one, whose membership may change: its members get everything that the stream holds, "
+    "also what this group has processed; on a work queue, start them after this group is removed"
+)
 
 
 class StaticGroupSpec(GroupSpec):
@@ -98,7 +102,9 @@ def static_group_change(change: Change, _view: View) -> Iterator[Finding]:
     Each running instance of the reference deletes its durable consumer and ends as soon as the record differs. The next
     instance starts from the beginning of the stream, so all progress is lost.
 
-    Instead: declare a second group, or use an elastic group, whose membership may change.
+    Instead: stop the members, and declare a second group, or an elastic one, whose membership may change. A new group
+    starts with everything that the stream holds, also what the old one has processed. On a work queue the server
+    refuses the consumers of its members until the old group is removed.
     """
     for item in change.fields if shared.is_current(change) else ():
         is_edited = item.field_class is FieldClass.DRIFTED
@@ -108,7 +114,7 @@ def static_group_change(change: Change, _view: View) -> Iterator[Finding]:
             to=item.desired,
             message=f"{item.path} of a static group cannot change: each running instance deletes its consumer and ends as soon as "
             "the record differs, and the next one starts from the beginning of the stream",
-            fix=EDITED if is_edited else "declare a second group, or an elastic one, whose membership may change",
+            fix=EDITED if is_edited else ANOTHER,
         )
 
 
