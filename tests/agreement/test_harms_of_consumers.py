@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from reconciler.kinds.consumer.clients import ACCEPTED_BY
 from reconciler.server.wire.api import JetStream
 from tests.agreement.harm import Alone, change, change_consumer, count, gone, is_there, publish, pull, shows, status
 from tests.support.accounts import Account
@@ -37,6 +38,51 @@ def test_an_old_pin_starves_the_clients_of_a_new_policy(account: Account, policy
 
     assert talk(account, work) in ("408", "nothing")
     return f"From pinned_client to {policy}: a pull gets nothing within 1 s, though messages wait. The old pin stands."
+
+
+POLICIES: dict[str, dict[str, Any]] = {
+    "none": {"priority_policy": "none", "priority_groups": None},
+    "overflow": {"priority_policy": "overflow", "priority_groups": ["a"]},
+    "pinned_client": PINNED,
+    "prioritized": {"priority_policy": "prioritized", "priority_groups": ["a"]},
+}
+SENT: dict[str, list[dict[str, Any]]] = {
+    "none": [{}, {"group": "b"}],
+    "overflow": [{"group": "a", "min_pending": 1}, {"group": "a", "min_ack_pending": 1}],
+    "pinned_client": [{"group": "a", "id": "of-a-pin"}],
+}
+"""What clients send that only a consumer of this policy accepts."""
+
+
+@on_every_version
+@pytest.mark.parametrize("before", POLICIES)
+def test_after_a_switch_exactly_those_pulls_fail_that_only_the_old_policy_accepts(
+    account: Account, before: str
+) -> None:
+    known = [policy for policy in POLICIES if policy != "prioritized" or account.minor != "2.11"]
+
+    async def work(js: JetStream) -> None:
+        nc = js.pipeline.nc
+        await make_stream(js, "S", subjects=["s"])
+        await publish(js, *["s"] * 100)
+        for after in (one for one in known if one != before):
+            await make_consumer(js, "S", "c", **_without_nothing(POLICIES[before]))
+            await change_consumer(js, "S", "c", **{"priority_timeout": None, **POLICIES[after]})
+            for policy, pulls in SENT.items():
+                for one in pulls:
+                    is_refused = status(await pull(nc, "S", "c", within=0.3, **one)) == "400"
+                    assert is_refused == (policy != after), (before, after, one)
+            for one in ({"group": "a"}, {"group": "a", "priority": 1}):
+                assert status(await pull(nc, "S", "c", within=0.3, **one)) != "400"
+            done(await js.write("CONSUMER.DELETE.S.c"))
+
+    assert set(SENT) == set(ACCEPTED_BY)
+    if before in known:
+        talk(account, work)
+
+
+def _without_nothing(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value not in (None, "none")}
 
 
 @shows("CO122")

@@ -18,6 +18,7 @@ from tests.support.accounts import Account, connect
 from tests.support.jetstream import done, talk
 from tests.support.versions import on_every_version
 
+
 async def while_applying(account: Account, line: Pipeline, text: str, subjects: Sequence[str]) -> None:
     """Applies, and publishes to each subject after every write that the server has answered."""
 

@@ -28,6 +28,20 @@ RULES = (
         seen_by=("tests/kinds/test_group_recipe.py",),
     ),
     Act(
+        name="a plan names other pulls than those that fail after a switch of policy",
+        file="reconciler/kinds/consumer/clients.py",
+        before='    "overflow": Pulls(\n',
+        after='    "prioritized": Pulls(\n',
+        seen_by=("tests/agreement/test_harms_of_consumers.py", "tests/rules/test_rules.py"),
+    ),
+    Act(
+        name="a switch of policy hides that pulls for a removed group fail",
+        file="reconciler/kinds/consumer/clients.py",
+        before='    gone = groups_gone(change) if after != "none" else []\n',
+        after='    gone = groups_gone(change) if after == "none" else []\n',
+        seen_by=("tests/rules/test_rules.py",),
+    ),
+    Act(
         name="a group that cannot be recreated on a work queue is told to process everything again",
         file="reconciler/kinds/elastic_group/recreation.py",
         before="    return Obstacle(reason, declared_again(change.address, retention))\n",

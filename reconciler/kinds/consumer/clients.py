@@ -3,11 +3,12 @@ them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from reconciler.changes.diff import Change
 from reconciler.kinds.fields.times import ZERO, between
-from reconciler.kinds.fields.words import age, some, verb
+from reconciler.kinds.fields.words import age, listed, some, verb
 from reconciler.model.resource import Json
 from reconciler.model.units import show_duration
 
@@ -15,19 +16,68 @@ TWO_MINUTES = 120_000_000_000
 """The server's priority_timeout of a pinned_client consumer that names none."""
 
 
-def who_suffers(change: Change, whose: str) -> str:
-    """What the live consumer says about its clients. `whose`: which of them fail, as words after "clients"."""
+class Pulls(NamedTuple):
+    """Pull requests, in words, and how clients can do without them."""
+
+    words: str
+    instead: str
+
+
+ACCEPTED_BY: Mapping[str, Pulls] = {
+    "none": Pulls(
+        "pulls that name none of its groups",
+        "first let every client name one of the groups in its pulls, which a consumer without a policy ignores",
+    ),
+    "overflow": Pulls(
+        "pulls with min_pending or min_ack_pending", "first let clients leave out min_pending and min_ack_pending"
+    ),
+    "pinned_client": Pulls(
+        "pulls with the id of a pin", "make sure that a pinned client whose pull fails pulls again without that id"
+    ),
+}
+"""By policy: pulls that no other policy accepts. All of them accept pulls that name one of the consumer's groups and
+nothing else; a consumer without a policy accepts any group. Only prioritized looks at a pull's priority."""
+ONE_AT_A_TIME = "pinned_client"
+
+
+def policy_of(value: Json) -> str:
+    """The policy as it is called in a file; a consumer without one has the policy `none`."""
+    return str(value or "none")
+
+
+def what_fails(change: Change) -> str:
+    """Which pulls the server refuses once the priority policy has changed, and which go on."""
+    return "; ".join(
+        _fates(change, policy_of(change.was("priority_policy")), policy_of(change.becomes("priority_policy")))
+    )
+
+
+def _fates(change: Change, before: str, after: str) -> Iterator[str]:
+    gone = groups_gone(change) if after != "none" else []
+    refused = [ACCEPTED_BY[before].words] if before in ACCEPTED_BY else []
+    refused += [f"pulls for {listed(gone)}"] if gone else []
+    if refused:
+        yield f"{listed(refused)} fail (400), others go on"
+    else:
+        yield "no pull fails"
+    if before == "prioritized":
+        yield "the priority of a pull no longer counts"
+    if after == ONE_AT_A_TIME:
+        yield "one client at a time gets messages"
+
+
+def who_waits(change: Change, is_recreated: bool = False) -> str:
+    """What the live consumer says about its clients, and what becomes of a pin."""
     info = change.live.state if change.live else {}
     waiting = info.get("num_waiting", 0)
     requests = f"{some(waiting, 'pull request')} {verb(waiting, 'are')} waiting on it"
     clients = requests if waiting else "No pull request is waiting on it now"
-    fate = f"clients {whose} fail on their next pull"
-    if change.was("priority_policy") != "pinned_client":
-        return f"{clients}; {fate}."
-    if not (pinned := _pinned(info)):
-        return f"{clients}; {fate}."
+    if change.was("priority_policy") != ONE_AT_A_TIME or not (pinned := _pinned(info)):
+        return f"{clients}."
+    if is_recreated:
+        return f"{clients}{pinned}."
     timeout = show_duration(change.was("priority_timeout") or TWO_MINUTES)
-    return f"{clients}{pinned}; {fate}. Apply releases the pin, which would block the others for up to {timeout}."
+    return f"{clients}{pinned}. Apply releases the pin, which would block the others for up to {timeout}."
 
 
 def _pinned(info: Mapping[str, Json]) -> str:

@@ -8,11 +8,11 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Found, falling_on, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.consumer.clients import groups_gone, quantities, who_suffers
+from reconciler.kinds.consumer.clients import ACCEPTED_BY, groups_gone, policy_of, quantities, what_fails, who_waits
 from reconciler.kinds.consumer.deletion import consumer_deletion
 from reconciler.kinds.consumer.effects import EFFECTS
 from reconciler.kinds.consumer.losses import filter_change
-from reconciler.kinds.consumer.position import follows_from_the_switch, instead_of_refusing
+from reconciler.kinds.consumer.position import follows_from_the_switch, instead_of_refusing, is_recreated
 from reconciler.kinds.consumer.renaming import RULES as RENAMING
 from reconciler.kinds.consumer.starting import RULES as STARTING
 from reconciler.kinds.consumer.workqueue import RULES as WORK_QUEUE
@@ -26,7 +26,7 @@ from reconciler.kinds.consumer_config.consumer_config import FIELDS, unknown_fie
 from reconciler.kinds.effects import dependants
 from reconciler.kinds.fields.reserved import reserved_metadata
 from reconciler.kinds.fields.versions import too_young
-from reconciler.kinds.fields.words import consent_to
+from reconciler.kinds.fields.words import consent_to, listed
 from reconciler.kinds.stream_config.updatability import Fixed, updatability_rules
 
 SECOND = "declare a second consumer with the wanted setting and move the clients to it"
@@ -104,40 +104,43 @@ def doomed_storage_change(change: Change, view: View) -> Found:
 
 
 @rule("CO121", "priority-policy-switch", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.HARMS)
-def priority_policy_switch(change: Change, _view: View) -> Found:
+def priority_policy_switch(change: Change, view: View) -> Found:
     """The priority policy of an existing consumer changes.
 
-    No server refuses it, although the design of priority groups does not foresee it. Clients of the old policy are
-    refused on their next pull, and a client that was pinned before blocks all others until the old timeout runs out.
+    No server refuses the update. Which pulls it refuses (400) from then on depends on the old policy. After `none` these
+    are pulls that name no group of the consumer, after `overflow` pulls with `min_pending` or `min_ack_pending`, and
+    after `pinned_client` pulls with the id of a pin. After `prioritized` no pull is refused. Pulls that only name a
+    group of the consumer go on. A client that was pinned before blocks all others until the old timeout runs out.
 
-    Instead: declare a second consumer with the new policy and move the clients; or consent, and apply switches it in
-    place and releases the pin before and after.
+    Instead: let clients stop sending such pulls first; or consent, and apply switches the consumer in place and
+    releases the pin before and after.
     """
     if (found := change.field("priority_policy")) is None:
         return None
-    before, after = found.live or "none", found.desired or "none"
+    before, after = policy_of(found.live), policy_of(found.desired)
+    first = f"{ACCEPTED_BY[before].instead}, or " if before in ACCEPTED_BY else ""
     return Finding(
         outcome=Outcome.REFUSED,
         consentable=True,
         path="priority_policy",
         to=after,
         quantities=quantities(change),
-        message=f"priority_policy cannot switch from {before} to {after}. {who_suffers(change, 'of the old setting')}",
-        fix="declare a second consumer with the new policy and move the clients, or consent here: "
-        + consent_to("CO121", after),
+        message=f"priority_policy switches from {before} to {after}: {what_fails(change)}. "
+        f"{who_waits(change, is_recreated(change, view))}",
+        fix=f"{first}consent here: {consent_to('CO121', after)}",
     )
 
 
 @rule("CO122", "priority-group-change", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.HARMS)
-def priority_group_change(change: Change, _view: View) -> Found:
+def priority_group_change(change: Change, view: View) -> Found:
     """Priority groups of an existing consumer are removed or renamed.
 
     No server refuses it. Clients of a removed group get 400 on their next pull. The consumer's one pin stays with
     whoever held it, so clients of the new group get nothing until it times out. A group that is only added, or written
     in another order, harms nobody.
 
-    Instead: declare a second consumer with the new group; or consent, and apply changes it in place and releases the
-    pin.
+    Instead: keep the old group until its clients name another one; or consent, and apply changes it in place and
+    releases the pin.
     """
     found = change.field("priority_groups")
     if found is None or change.touches("priority_policy"):
@@ -151,9 +154,9 @@ def priority_group_change(change: Change, _view: View) -> Found:
         path="priority_groups",
         to=after,
         quantities=quantities(change),
-        message=f"priority_groups cannot change from {_names(before)} to {_names(after)}. {who_suffers(change, f'of {_names(gone)}')}",
-        fix="declare a second consumer with the new group and move the clients, or consent here: "
-        + consent_to("CO122", after),
+        message=f"priority_groups changes from {_names(before)} to {_names(after)}: pulls for {listed(gone)} fail (400). "
+        f"{who_waits(change, is_recreated(change, view))}",
+        fix=f"keep {listed(gone)} until its clients name another group, or consent here: {consent_to('CO122', after)}",
     )
 
 
