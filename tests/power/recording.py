@@ -126,6 +126,20 @@ async def connected(port: int) -> AsyncIterator[tuple[Client, JetStream]]:
         await nc.close()
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a server acknowledged to a publisher."""
+
+    subject: str
+    stream: str
+    sequence: int
+    write: int
+    """After which write of the apply it was published."""
+
+    def __str__(self) -> str:
+        return f"acknowledged as {self.stream} {self.sequence}, published to {self.subject} after write {self.write}"
+
+
 @dataclass(slots=True)
 class Clients:
     """Publishers and workers, who do a little between any two steps."""
@@ -137,16 +151,22 @@ class Clients:
     stored: dict[str, list[str]] = field(default_factory=dict)
     """By subject, in order."""
     processed: set[str] = field(default_factory=set)
+    """Messages whose acknowledgement the server has confirmed."""
+    received: set[str] = field(default_factory=set)
+    """Those and messages whose confirmation did not come, although the server may hold them for acknowledged."""
     number: int = 0
+    kept: dict[str, Kept] = field(default_factory=dict)
+    """By text."""
 
-    async def publish(self) -> None:
+    async def publish(self, write: int = 0) -> None:
         for subject in self.scene.subjects:
             self.number += 1
             text = f"m{self.number}"
             with contextlib.suppress(nats.errors.Error, TimeoutError):
                 said = await self.nc.request(subject, text.encode(), timeout=2)
-                if b'"error"' not in said.data:
+                if "error" not in (answer := json.loads(said.data)):
                     self.stored.setdefault(subject, []).append(text)
+                    self.kept[text] = Kept(subject, answer["stream"], answer["seq"], write)
 
     async def work(self) -> None:
         """Each consumer that is there does a few more; one with nothing behind it is up with its stream so."""
@@ -179,6 +199,7 @@ class Clients:
             subject = f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}"
             message = await self.nc.request(subject, body, timeout=0.3, old_style=True)
             if not (message.headers or {}).get("Status"):
+                self.received.add(message.data.decode())
                 await message.ack_sync(timeout=2)
                 self.processed.add(message.data.decode())
                 return True
