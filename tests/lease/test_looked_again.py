@@ -112,6 +112,34 @@ def test_what_is_as_it_was_goes(account: Account, tmp_path: Path) -> None:
     assert removal(account, tmp_path, 3, lambda js: published(js, "k", 1)) == ([], False)
 
 
+QUEUED = "streams: {O: {subjects: [o.*], retention: %s%s}}\n"
+GROUPED = (
+    ", groups: {g: {type: elastic, max_members: 2, partitioning_filters: [{filter: o.*, partitioning_wildcards: [1]}]}}"
+)
+UNGROUPED = "removed: [{address: elastic_group/O/g, reason: over}]\n"
+
+
+@on_every_version
+@pytest.mark.parametrize(("retention", "ending"), [("workqueue", (["AP202"], 3)), ("limits", ([], None))])
+def test_a_group_whose_queue_filled_up_since_stays_if_its_messages_exist_nowhere_else(
+    account: Account, tmp_path: Path, retention: str, ending: tuple[list[str], int | None]
+) -> None:
+    async def queued(js: JetStream) -> int | None:
+        info = await js.request("STREAM.INFO.O-g")
+        return int(info["state"]["messages"]) if isinstance(info, dict) else None
+
+    async def work(js: JetStream) -> tuple[list[str], int | None]:
+        await applied(js, tmp_path, QUEUED % (retention, GROUPED))
+        made = await planned(js, tmp_path, QUEUED % (retention, "") + UNGROUPED)
+        await published(js, "o.1", 3)
+        async with asyncio.timeout(30):
+            while await queued(js) != 3:  # noqa: ASYNC110 - nothing announces that a queue has copied
+                await asyncio.sleep(0.05)
+        return codes(await finished(made, js)), await queued(js)
+
+    assert talk(account, work) == ending
+
+
 def test_the_bound_of_a_consent_is_measured_again(account: Account, tmp_path: Path) -> None:
     async def work(js: JetStream) -> tuple[list[str], int]:
         await applied(js, tmp_path, LIMITED % (100, ""))

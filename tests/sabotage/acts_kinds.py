@@ -371,6 +371,27 @@ GROUPS = (
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
+        name="what is queued of a work queue is deleted with its group, however much has come since the plan",
+        file="reconciler/kinds/group_records/group_rules.py",
+        before='    return "" if retention == "limits" else retention\n',
+        after='    return ""\n',
+        seen_by=("tests/lease/test_looked_again.py", says("EG310")),
+    ),
+    Act(
+        name="the recipe for a group on a work queue lets its queue copy again what the old one has copied",
+        file="reconciler/kinds/group_records/another_name.py",
+        before='    return _processed_again(asked) if asked.retention == "limits" else _drained(asked)\n',
+        after="    return _processed_again(asked)\n",
+        seen_by=("tests/kinds/test_group_recipe.py", "tests/e2e/test_group_recipe.py"),
+    ),
+    Act(
+        name="a deleted queue is no reader of its work queue any more, on any server",
+        file="reconciler/kinds/across/renaming.py",
+        before='        is_counted_on=kept == "workqueue" and view.target.version < V2_14,\n',
+        after="        is_counted_on=False,\n",
+        seen_by=("tests/e2e/test_group_recipe.py",),
+    ),
+    Act(
         name="a full queue that drops its oldest messages is said to wait",
         file="reconciler/kinds/groups/queue_checks.py",
         before='"discard") == "old"\n',

@@ -90,7 +90,19 @@ def _queue_goes(change: Change, view: View) -> Iterator[Finding]:
         if unfinished := _in_flight(view.snapshot.consumers.get(queue, {}).values()):
             said += f", {some(unfinished)} of them delivered and not acknowledged"
             quantities["unacknowledged"] = unfinished
+        if retention := _deleting(change.address.stream, view):
+            said += (
+                f": no member of it processes them any more, and {change.address.stream} deletes what is copied from it "
+                f"({retention} retention)"
+            )
+            quantities["messages"] = queued
         yield Finding(outcome=Outcome.WARNS, quantities=quantities, message=said)
+
+
+def _deleting(stream: str, view: View) -> str:
+    """The retention of a stream that deletes what a group has copied; empty where it keeps that."""
+    retention = str(view.snapshot.streams.get(stream, {}).get("config", {}).get("retention", "limits"))
+    return "" if retention == "limits" else retention
 
 
 def _positions_go(change: Change, view: View) -> Iterator[Finding]:
@@ -119,7 +131,9 @@ def deletion(family: str) -> Rule:
     def judge(change: Change, view: View) -> Iterator[Finding]:
         """A group is deleted with what is queued for its members, and its members end.
 
-        `removed:` is the consent to the deletion; this verdict says what it costs.
+        `removed:` is the consent to the deletion; this verdict says what it costs. If its stream is a work queue or an interest
+        stream, what is queued exists nowhere else, and counts as messages lost: an apply stops if there are more than twice as
+        many as the plan said (AP202).
 
         Instead: let the members process the queue first, or `forget:` the group, which leaves it as it is.
         """
