@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from reconciler.model.resource import Address, Config
+from reconciler.model.wire.version import Version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,6 +16,8 @@ class Renaming:
     old: Address
     new: Address
     live: Config
+    version: Version
+    """Of the server."""
     mirrors: tuple[str, ...] = ()
     """By their own names, with the owner if that is another topology; likewise the two others."""
     sourcing: tuple[str, ...] = ()

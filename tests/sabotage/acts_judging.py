@@ -17,14 +17,13 @@ RULES = (
         file="reconciler/kinds/group_records/another_name.py",
         before='    ("elastic_group", "workqueue"): _through_an_empty_stream,\n',
         after='    ("elastic_group", "workqueue"): _again,\n',
-        seen_by=("tests/kinds/test_group_recipe.py",),
-        is_quick=True,
+        seen_by=("tests/kinds/test_group_recipe.py", "tests/e2e/test_group_steps.py"),
     ),
     Act(
         name="publishers of an interest stream start before a new queue copies, and what they publish is dropped",
         file="reconciler/kinds/group_records/another_name.py",
-        before='    if retention != "interest":\n',
-        after='    if retention == "interest":\n',
+        before='    if asked.retention != "interest":\n',
+        after='    if asked.retention == "interest":\n',
         seen_by=("tests/kinds/test_group_recipe.py",),
     ),
     Act(
@@ -44,8 +43,8 @@ RULES = (
     Act(
         name="a group that cannot be recreated on a work queue is told to process everything again",
         file="reconciler/kinds/elastic_group/recreation.py",
-        before="    return Obstacle(reason, declared_again(change.address, retention))\n",
-        after='    return Obstacle(reason, declared_again(change.address, "limits"))\n',
+        before="    return Obstacle(reason, _declared_again(change, retention, view))\n",
+        after='    return Obstacle(reason, _declared_again(change, "limits", view))\n',
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(

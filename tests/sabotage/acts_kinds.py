@@ -378,18 +378,11 @@ GROUPS = (
         seen_by=("tests/lease/test_looked_again.py", says("EG310")),
     ),
     Act(
-        name="the recipe for a group on a work queue lets its queue copy again what the old one has copied",
-        file="reconciler/kinds/group_records/another_name.py",
-        before='    return _processed_again(asked) if asked.retention == "limits" else _drained(asked)\n',
-        after="    return _processed_again(asked)\n",
-        seen_by=("tests/kinds/test_group_recipe.py", "tests/e2e/test_group_recipe.py"),
-    ),
-    Act(
         name="a deleted queue is no reader of its work queue any more, on any server",
-        file="reconciler/kinds/across/renaming.py",
-        before='        is_counted_on=kept == "workqueue" and view.target.version < V2_14,\n',
-        after="        is_counted_on=False,\n",
-        seen_by=("tests/e2e/test_group_recipe.py",),
+        file="reconciler/kinds/group_records/another_name.py",
+        before='    return asked.retention == "workqueue" and asked.version < V2_14\n',
+        after="    return False\n",
+        seen_by=("tests/kinds/test_group_recipe.py", "tests/e2e/test_group_steps.py"),
     ),
     Act(
         name="a full queue that drops its oldest messages is said to wait",

@@ -55,6 +55,7 @@ def _asked(old: Address, new: Address, view: View) -> Renaming:
         old=old,
         new=new,
         live=there.config if there else {},
+        version=view.target.version,
         mirrors=_named((copy.stream for copy in plain if copy.is_mirror), view),
         sourcing=_named((copy.stream for copy in plain if not copy.is_mirror), view),
         groups=tuple(_called(one.name, view.owner_of(one.kind, *one.names)) for one in divided),

@@ -93,11 +93,11 @@ def _again(change: Change, start: Start, view: View) -> str:
     one = f". A consumer of this name was recorded until {until[:19]}Z"
     then = former.stored_then(change, view, start.stored) if start.stored else None
     if then is None:
-        return f"{one}, and what it had acknowledged of them is delivered again"
+        return f"{one}, and what it had acknowledged of them is redelivered"
     if not then.most:
         return ""
     were = "was" if then.most == 1 else "were"
-    return f"{one}: {amount(then)} of them {were} stored by then, and what it had acknowledged is delivered again"
+    return f"{one}: {amount(then)} of them {were} stored by then, and what it had acknowledged is redelivered"
 
 
 def start_of(change: Change, view: View) -> Start | None:

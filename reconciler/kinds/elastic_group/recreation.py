@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from reconciler.changes.amount import Amount
 from reconciler.changes.diff import Action, Change, Consequence
+from reconciler.changes.renaming import Renaming
 from reconciler.changes.view import View
 from reconciler.engine.bindings import told_of_source
 from reconciler.kinds.elastic_group import recreate
@@ -44,11 +45,11 @@ def unknowable(change: Change, view: View) -> Obstacle | None:
         return _from_the_note(name, stream, recreate.noted(change), int(source["state"].get("last_seq", 0)))
     origins, retention = queue["config"].get("sources") or [], source["config"].get("retention", "limits")
     if [one.get("name") for one in origins] != [stream] or origins[0].get("external"):
-        return Obstacle(f"its stream {name} is not fed by {stream} alone", declared_again(change.address, retention))
-    return _kept_nowhere(change, retention) or _behind(name, stream, queue)
+        return Obstacle(f"its stream {name} is not fed by {stream} alone", _declared_again(change, retention, view))
+    return _kept_nowhere(change, retention, view) or _behind(name, stream, queue)
 
 
-def _kept_nowhere(change: Change, retention: str) -> Obstacle | None:
+def _kept_nowhere(change: Change, retention: str, view: View) -> Obstacle | None:
     """Messages that a queue copies from such a stream exist only in the queue, and without a queue an interest stream
     stores no new ones."""
     if retention == "limits":
@@ -56,7 +57,12 @@ def _kept_nowhere(change: Change, retention: str) -> Obstacle | None:
     stream, name = change.address.stream, recreate.name(change)
     drops = ", and drops new messages meanwhile" if retention == "interest" else ""
     reason = f"its source {stream} has {retention} retention: it deletes what {name} has copied{drops}"
-    return Obstacle(reason, declared_again(change.address, retention))
+    return Obstacle(reason, _declared_again(change, retention, view))
+
+
+def _declared_again(change: Change, retention: str, view: View) -> str:
+    group, live = change.address, change.live.config if change.live else {}
+    return declared_again(Renaming(old=group, new=group, live=live, retention=retention, version=view.target.version))
 
 
 def _from_the_note(name: str, stream: str, point: int | None, last: int) -> Obstacle | None:

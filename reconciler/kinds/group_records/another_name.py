@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from reconciler.changes.renaming import Renaming
+from reconciler.kinds.fields.known import V2_14
+from reconciler.kinds.fields.words import listed
 from reconciler.model.resource import Address
 
 
@@ -29,19 +31,21 @@ def _again(asked: Renaming) -> list[str]:
 def _through_an_empty_stream(asked: Renaming) -> list[str]:
     old, new = asked.old, asked.new
     return [
-        *emptied(old),
+        *emptied(asked),
         f"Declare {new.name} with those members, and apply. Start them with the new name.",
-        f"Publish again only after {old.name} is removed, as the next step says{_copying(new, asked.retention)}. Both groups "
-        f"get messages that are published before, and those that then wait in the queue of {old.name} are deleted with it.",
+        f"Publish again only {_later(asked)}after the next step{_copying(asked)}. Both groups get what is published before, and "
+        f"what then waits in the queue of {old.name} is deleted with it.{_counted(asked)}",
     ]
 
 
 def _one_after_the_other(asked: Renaming) -> list[str]:
     old, new = asked.old, asked.new
     return [
-        f"Stop the members of {old.name}. {old.stream} keeps what they have not acknowledged.",
-        f"Declare {new.name} with those members, and apply. Start them with the new name only after {old.name} is removed, as the "
-        f"next step says: until then the server refuses consumers whose filters overlap with those of {old.name} (10100).",
+        f"Stop the members of {old.name} when nothing is in flight any more: {shown(old)}. What waits stays in {old.stream}, and "
+        "so does what is published meanwhile.",
+        f"Declare {new.name} with those members, and apply.",
+        f"Start them with the new name after the next step: until then the server refuses consumers whose filters overlap with "
+        f"those of {old.name} (10100).",
     ]
 
 
@@ -54,10 +58,12 @@ RECIPES: Mapping[tuple[str, str], Callable[[Renaming], list[str]]] = {
 again."""
 
 
-def declared_again(group: Address, retention: str) -> str:
-    """The way of an elastic group to settings that it cannot take, if it cannot be recreated at its position either."""
+def declared_again(asked: Renaming) -> str:
+    """The way of an elastic group to settings that it cannot take, if it cannot be recreated at its position either. It
+    keeps its name."""
+    group = asked.old
     removal = f"Write removed: [{{address: {group}, reason: …}}] instead of its declaration, and apply."
-    if retention == "limits":
+    if asked.retention == "limits":
         steps = [
             f"Stop the members of {group.name} when nothing waits for them any more: {shown(group)}",
             removal,
@@ -65,22 +71,31 @@ def declared_again(group: Address, retention: str) -> str:
             "process that again. Start them when they are ready for that.",
         ]
     else:
+        after = f" only {later}after the removal" if (later := _later(asked)) else ""
         steps = [
-            *emptied(group),
+            *emptied(asked),
             removal,
             "Declare it again with the new settings, and apply. Start its members.",
-            f"Publish again{_copying(group, retention)}.",
+            f"Publish again{after}{_copying(asked)}.{_counted(asked)}",
         ]
     return "remove it, and declare it again:\n" + "\n".join(
         f"  {number}. {text}" for number, text in enumerate(steps, 1)
     )
 
 
-def emptied(group: Address) -> list[str]:
+def emptied(asked: Renaming) -> list[str]:
     """Steps after which neither the stream nor the queue of an elastic group holds a message that the group takes."""
+    old, new, stream = asked.old, asked.new, asked.old.stream
+    filters = [one["filter"] for one in asked.live.get("partitioning_filters") or ()]
+    messages = f"messages on {listed(filters)}" if filters else "messages"
+    kept = (
+        " This server may keep messages there forever: those that two queues copied at once. If some stay, the members of "
+        f"{new.name} process them again."
+    )
     return [
-        f"Stop what publishes to {group.stream}. When {group.stream} stores nothing that {group.name} takes, and nothing waits for "
-        f"its members, stop them too: nats stream info {group.stream}; {shown(group)}",
+        f"Stop what publishes to {stream}. When nothing waits for the members of {old.name} any more, stop them: {shown(old)}",
+        f"Wait until {stream} holds no {messages} (nats stream subjects {stream}): {new.name} copies what it finds there, and its "
+        f"members would process it again.{kept if _is_counted_on(asked) else ''}",
     ]
 
 
@@ -89,9 +104,31 @@ def shown(group: Address) -> str:
     return f"reconciler groups show {group.stream}/{group.name}"
 
 
-def _copying(group: Address, retention: str) -> str:
+def _copying(asked: Renaming) -> str:
     """An interest stream drops what is published while no queue copies from it. A work queue keeps it."""
-    if retention != "interest":
+    if asked.retention != "interest":
         return ""
-    queue = "-".join(group.names)
-    return f", and when {queue} copies from {group.stream} (nats stream info {queue} says when it last did)"
+    queue = "-".join(asked.new.names)
+    return f", and when {queue} copies from {asked.new.stream} (nats stream info {queue} says when it last did)"
+
+
+COUNTED_ON = 20
+"""Seconds. Servers before 2.14 count what a deleted queue copied with as a reader of the work queue for 10 seconds more."""
+
+
+def _is_counted_on(asked: Renaming) -> bool:
+    return asked.retention == "workqueue" and asked.version < V2_14
+
+
+def _later(asked: Renaming) -> str:
+    return f"{COUNTED_ON} seconds " if _is_counted_on(asked) else ""
+
+
+def _counted(asked: Renaming) -> str:
+    if not _is_counted_on(asked):
+        return ""
+    stream = asked.old.stream
+    return (
+        f" Until then this server counts the deleted queue as a reader of {stream}, and {stream} forever keeps what the new "
+        "queue copies."
+    )
