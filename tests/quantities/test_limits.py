@@ -208,3 +208,69 @@ def test_several_limits_together_delete_no_more_than_the_plan_said(
         assert bounds.least <= gone <= bounds.most, said.message
         assert bounds.least <= said.quantities["unprocessed"] and gone <= said.quantities["unprocessed"], said.message
         assert f"; with {lowered[verdicts.index(said) - 1]}, " in said.message, said.message
+
+
+PRESSED = [
+    {"max_msgs": 10},
+    {"max_bytes": 500},
+    {"max_msgs": 10, "max_bytes": 500},
+    {"max_msgs": 10, "max_msgs_per_subject": 5},
+]
+
+
+@on_every_version
+@pytest.mark.parametrize("limits", PRESSED, ids=" and ".join)
+def test_a_stream_that_begins_to_drop_deletes_as_much_as_the_plan_said(
+    account: Account, tmp_path: Path, limits: dict[str, int]
+) -> None:
+    """It holds more than its limits, which it has refused to exceed since they were lowered."""
+
+    async def work(js: JetStream) -> tuple[list[Verdict], int]:
+        before = {"subjects": ["s.>"], "discard": "new", "max_msgs_per_subject": 100}
+        await make_stream(js, "S", **before)
+        await publish(js, *(["s.a"] * 30 + ["s.b"] * 40 + ["s.a"] * 10))
+        await make_consumer(js, "S", "c")
+        await take(js, "S", "c", 20)
+        of_stream = {one: value for one, value in limits.items() if one != "max_msgs_per_subject"}
+        done(await js.request("STREAM.UPDATE.S", {"name": "S", **before, **of_stream}))
+        after = {"max_msgs_per_subject": 100} | limits | {"subjects": ["s.>"], "discard": "old"}
+        found = await plan(read(tmp_path, json.dumps({"streams": {"S": after}})), js, RunOptions())
+        assert (await state(js, "S"))["messages"] == 80
+        done(await js.request("STREAM.UPDATE.S", {"name": "S", **after}))
+        verdicts = [one for change in found.plan.changes for one in change.verdicts if one.code in ("ST301", "ST603")]
+        return verdicts, 80 - await settled(js, "S")
+
+    verdicts, gone = talk(account, work)
+    assert {said.code for said in verdicts} == {"ST603", *("ST301" for one in limits if one == "max_msgs_per_subject")}
+    for said in verdicts:
+        bounds = said.bounds.get("messages", exactly(said.quantities["messages"]))
+        assert bounds.least <= gone <= bounds.most, said.message
+        assert gone - 20 <= said.quantities["unprocessed"] <= bounds.most, said.message
+        assert "; c has not processed" in said.message, said.message
+
+
+@on_every_version
+def test_publishers_are_refused_until_as_many_messages_are_gone_as_the_plan_said(
+    account: Account, tmp_path: Path
+) -> None:
+    """The same change deletes 20 of the 80 by another limit."""
+
+    async def work(js: JetStream) -> tuple[Verdict, int]:
+        before = {"subjects": ["s.>"], "discard": "new", "max_msgs_per_subject": 100, "retention": "workqueue"}
+        await make_stream(js, "S", **before)
+        await publish(js, *(["s.a"] * 40 + ["s.b"] * 40))
+        await make_consumer(js, "S", "c")
+        after = before | {"max_msgs_per_subject": 30, "max_msgs": 40}
+        said = (await planned(js, tmp_path, json.dumps({"streams": {"S": after}})))["ST601"]
+        done(await js.request("STREAM.UPDATE.S", {"name": "S", **after}))
+        assert await settled(js, "S", 60) == 60
+        taken = 0
+        while "error" in json.loads((await js.pipeline.nc.request("s.c", b"")).data):
+            await take(js, "S", "c", 1)
+            taken += 1
+        return said, taken
+
+    said, taken = talk(account, work)
+    assert said.quantities["over"] == taken == 21
+    assert "80 messages are stored, this change leaves 60 messages, and max_msgs becomes 40 messages" in said.message
+    assert said.message.endswith("until 21 messages are gone; c (80 to process) makes room by acknowledging")

@@ -13,6 +13,20 @@ RULES = (
         seen_by=("tests/quantities/test_limits.py::test_several_limits_together_delete_no_more_than_the_plan_said",),
     ),
     Act(
+        name="a stream that no longer refuses messages deletes what a limit that stays does not keep, and no plan counts it",
+        file="reconciler/kinds/effects/surplus.py",
+        before="    stays = limit in REFUSING and _stops_refusing(change) and becomes(change, own(limit)) is not None\n",
+        after="    stays = False\n",
+        seen_by=("tests/rules/test_rules.py", "tests/quantities/test_limits.py"),
+    ),
+    Act(
+        name="publishers are said to be refused by messages that the same change deletes",
+        file="reconciler/kinds/effects/publishers.py",
+        before="staying(change, moved.view)[REFUSING[limit]]",
+        after="Amount(*[state_of(change)[REFUSING[limit]]] * 2)",
+        seen_by=("tests/rules/test_rules.py", "tests/quantities/test_limits.py"),
+    ),
+    Act(
         name="a group on a work queue gets another name while publishers go on, and both groups process what comes",
         file="reconciler/kinds/group_records/another_name.py",
         before='    ("elastic_group", "workqueue"): _through_an_empty_stream,\n',

@@ -3,7 +3,9 @@ processed it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
 
 from reconciler.changes.amount import Amount
 from reconciler.changes.diff import Action, Change
@@ -16,6 +18,7 @@ from reconciler.kinds.effects.readers import Unread
 from reconciler.kinds.effects.surplus import Loss, OwnName, as_named, is_lowered
 from reconciler.kinds.fields.words import amount, consent_to
 from reconciler.model.fields import Unit
+from reconciler.model.resource import Address
 from reconciler.model.wire.questions import Question
 
 
@@ -37,61 +40,68 @@ def limit_lowered(family: str, own: OwnName = as_named, counts: readers.Counts =
         return list(_findings(change, view))
 
     def _findings(change: Change, view: View) -> Iterator[Finding]:
-        losses = _losses(change, view, own)
-        if not losses:
-            return
-        whole = altogether([*losses.values()], surplus.state_of(change))
-        for path, loss in losses.items():
-            late, others = _unread(change, whole, view, counts), [other for other in losses if other != path]
+        lost = LimitLosses(change, view, own, counts)
+        for path in lost.each:
+            if not is_lowered(change, path):
+                continue  # the rule about discard says it
+            told, to = lost.told(path), surplus.becomes(change, path)
             yield Finding(
                 outcome=Outcome.NEEDS_CONSENT,
                 path=path,
-                to=surplus.becomes(change, path),
-                message=loss.words + _with(others, whole) + late.words,
-                quantities=_quantities(whole, late),
-                affects=late.affects,
-                fix=f"consent here if that is meant: {consent_to(f'{family}301', surplus.becomes(change, path), _unit(change, path))}",
+                to=to,
+                message=told.words,
+                quantities=told.quantities,
+                affects=told.affects,
+                fix=f"consent here if that is meant: {consent_to(f'{family}301', to, _unit(change, path))}",
             )
 
     harms = rule(f"{family}301", "limit-lowered", on=(Action.UPDATE,), needs=("live", "facts"), reaction=Reaction.HARMS)
     return harms(judge)
 
 
+class Told(NamedTuple):
+    """What a limit deletes, who has not processed it, and the quantities that an `upto` may bound: of messages, what
+    all limits delete together."""
+
+    words: str = ""
+    quantities: Mapping[str, Amount] = MappingProxyType({})
+    affects: Sequence[Address] = ()
+
+
+class LimitLosses:
+    """What the limits of one stream delete that begin to delete with this change, each by itself and all together."""
+
+    def __init__(self, change: Change, view: View, own: OwnName, counts: readers.Counts = readers.every) -> None:
+        self.each = surplus.begun(change, view, own)
+        self._change, self._view, self._counts = change, view, counts
+
+    def told(self, path: str) -> Told:
+        """What is to be said of one of them."""
+        whole = altogether([*self.each.values()], surplus.state_of(self._change))
+        late, others = self._unread(whole), [other for other in self.each if other != path]
+        return Told(self.each[path].words + _with(others, whole) + late.words, _quantities(whole, late), late.affects)
+
+    def _unread(self, whole: Loss) -> Unread:
+        if whole.going is None:
+            return Unread()
+        stream, state = surplus.stream_of(self._change), surplus.state_of(self._change)
+        counts = readers.that_stay(stream, self._view, self._counts)
+        return readers.unread(stream, state, whole.going, self._view, by=whole.by or None, counts=counts)
+
+
 def questions(change: Change, view: View, own: OwnName = as_named) -> Iterator[Question]:
-    """What must be asked about the lowered limits of a stream and about its readers."""
+    """What must be asked about the limits of a stream that begin to delete, and about its readers."""
     yield from surplus.questions(change, view, own)
-    for loss in _losses(change, view, own).values():
+    for loss in surplus.begun(change, view, own).values():
         if loss.going:
             yield from readers.questions(surplus.stream_of(change), loss.going, view)
-
-
-def _losses(change: Change, view: View, own: OwnName) -> dict[str, Loss]:
-    """What each lowered limit deletes by itself, by the kind's name of the limit."""
-    lowered = {own(field): loss_of for field, loss_of in surplus.LOSSES.items() if is_lowered(change, own(field))}
-    found = {path: loss_of(change, path, surplus.state_of(change), view) for path, loss_of in lowered.items()}
-    return {path: loss for path, loss in found.items() if loss}
 
 
 def _with(others: Sequence[str], whole: Loss) -> str:
     return f"; with {' and '.join(others)}, {amount(whole.going.messages)} altogether" if others and whole.going else ""
 
 
-def _unread(change: Change, loss: Loss, view: View, counts: readers.Counts) -> Unread:
-    if loss.going is None:
-        return Unread()
-    stream, state = surplus.stream_of(change), surplus.state_of(change)
-    return readers.unread(
-        stream,
-        state,
-        loss.going,
-        view,
-        by=loss.by or None,
-        counts=readers.that_stay(stream, view, counts),
-    )
-
-
 def _quantities(whole: Loss, late: Unread) -> dict[str, Amount]:
-    """The quantities that an `upto` may bound: of messages, what goes altogether."""
     lost = {"messages": whole.going.messages} if whole.going else {}
     return {**whole.more, **lost, **({"unprocessed": late.furthest} if late.furthest.most else {})}
 

@@ -6,20 +6,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
+from reconciler.changes.amount import Amount
+from reconciler.changes.diff import Change
 from reconciler.changes.verdict import Finding, Outcome
-from reconciler.kinds.effects import surplus
+from reconciler.kinds.effects import losses, readers, surplus
 from reconciler.kinds.effects.dependants import everybody
 from reconciler.kinds.effects.foretold import MovedField, foretold, note, notes_of
-from reconciler.kinds.effects.surplus import FEW_BYTES, MANY_SUBJECTS, is_lowered, state_of, stream_of
+from reconciler.kinds.effects.shrinking import staying
+from reconciler.kinds.effects.surplus import (
+    FEW_BYTES,
+    MANY_SUBJECTS,
+    REFUSING,
+    average_number,
+    is_lowered,
+    state_of,
+    stream_of,
+)
 from reconciler.kinds.fields.felt import value_after
 from reconciler.kinds.fields.times import ZERO, between
-from reconciler.kinds.fields.words import size, some, verb, written_size
+from reconciler.kinds.fields.words import amount, average, listed, size, some, verb, written_size
 from reconciler.model.units import show_duration
 from reconciler.model.wire.questions import Largest, SubjectCounts
 
 MOST_READ = 256
 """How many messages are read at most to learn their size."""
-LIMITS = {"max_msgs": "messages", "max_bytes": "bytes"}
 
 
 def _size_questions(moved: MovedField) -> Iterator[Largest | SubjectCounts]:
@@ -33,8 +43,9 @@ def _size_questions(moved: MovedField) -> Iterator[Largest | SubjectCounts]:
 def publishes_refused(moved: MovedField) -> Iterable[Finding]:
     """A limit is set below what is stored or published, and the server refuses publishes from then on.
 
-    With `discard: new`, a stream that has reached its limit refuses each publish (10077) until messages are gone. The
-    server also refuses each message above `max_msg_size` (10054), whatever is stored.
+    With `discard: new`, a stream that has reached its limit refuses each publish (10077) until messages are gone. What
+    other limits of the same change delete is gone already. The server also refuses each message above `max_msg_size`
+    (10054), whatever is stored.
 
     Instead: choose a limit above what is stored, delete messages first, or consent with the value.
     """
@@ -49,7 +60,7 @@ def publishes_refused(moved: MovedField) -> Iterable[Finding]:
         return _full_subjects(moved, "refused (10077)") if refuses else ()
     if not surplus.keeps_old(change):
         return ()
-    limits = (moved.field,) if moved.field in LIMITS else LIMITS
+    limits = (moved.field,) if moved.field in REFUSING else REFUSING
     return (found for limit in limits if _presses(moved, limit) for found in _full(moved, limit))
 
 
@@ -59,28 +70,71 @@ def _presses(moved: MovedField, limit: str) -> bool:
 
 
 def _full(moved: MovedField, limit: str) -> Iterator[Finding]:
-    most, stored = limit_after(moved, limit), state_of(moved.change).get(LIMITS[limit], 0)
+    change, most = moved.change, limit_after(moved, limit)
     if not most:
         return
-    of, limited = _in_words(limit, most)
-    replaces = limit_after(moved, "max_msgs_per_subject") and not moved.change.becomes("discard_new_per_subject")
+    (of, limited), left = _in_words(limit, most), staying(change, moved.view)[REFUSING[limit]]
+    replaces = limit_after(moved, "max_msgs_per_subject") and not change.becomes("discard_new_per_subject")
     every = "every publish that replaces no message" if replaces else "every publish"
-    if stored < most:
+    if left.most < most:
         yield note(f"once {limited} {verb(most, 'are')} stored, the server refuses {every}")
         return
-    over = stored - most + 1
-    until = f"{of(over)} {'is' if limit == 'max_msgs' and over == 1 else 'are'} gone"
-    becomes = "becomes" if moved.field in LIMITS else "is"
+    stored, over = state_of(change)[REFUSING[limit]], _above(left, most - 1)
+    until = amount(over, "message") if limit == "max_msgs" else _in_bytes(over, change, most)
+    is_one = limit == "max_msgs" and over.most == 1
+    becomes = "becomes" if moved.field in REFUSING else "is"
     yield Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path=moved.path,
-        to=value_after(moved.change, moved.path),
-        message=f"{of(stored)} {verb(state_of(moved.change)['messages'], 'are')} stored, and {moved.own(limit)} {becomes} {limited}: "
-        f"the server refuses {every} (10077) until {until}"
-        + ("; messages from its sources wait as well" if moved.change.becomes("sources") else ""),
+        to=value_after(change, moved.path),
+        message=f"{of(stored)} {verb(state_of(change)['messages'], 'are')} stored{_leaving(left, stored, of)}, and {moved.own(limit)} "
+        f"{becomes} {limited}: the server refuses {every} (10077) until {until} {'is' if is_one else 'are'} gone"
+        + _making_room(moved)
+        + ("; messages from its sources wait as well" if change.becomes("sources") else ""),
         quantities={"over": over} if limit == "max_msgs" else {"bytes_over": over},
         fix=f"write a {moved.own(limit)} above what is stored, or delete messages first",
     )
+
+
+def _above(left: Amount, limit: int) -> Amount:
+    about = None if left.about is None else max(0, left.about - limit)
+    return Amount(max(0, left.least - limit), max(0, left.most - limit), about)
+
+
+def _leaving(left: Amount, stored: int, of: Callable[[int], str]) -> str:
+    """What the same change deletes for another reason."""
+    if left.most == stored == left.least:
+        return ""
+    return f", this change leaves {of(left.most) if left.is_exact else 'fewer, and perhaps ' + of(left.most)}"
+
+
+def _in_bytes(over: Amount, change: Change, beside: int) -> str:
+    """With the number of messages, which people count."""
+    if over.about is None and not over.is_exact:
+        return f"up to {size(over.most, beside)}"
+    known = over.most if over.about is None else over.about
+    weight = size(known, beside) if over.is_exact else average(over)
+    return f"{weight}, about {some(average_number(known, change), 'message')} by their average size,"
+
+
+def _making_room(moved: MovedField) -> str:
+    """Who makes room by acknowledging, if the stream deletes what is acknowledged."""
+    raw = moved.change.live.state.get("config") or {} if moved.change.live else {}
+    retention = moved.change.becomes("retention") if moved.change.touches("retention") else raw.get("retention")
+    if retention not in ("workqueue", "interest"):
+        return ""
+    stream = stream_of(moved.change)
+    there = {name: info for name, info in moved.view.snapshot.consumers.get(stream, {}).items() if readers.behind(info)}
+    late = sorted(there, key=lambda name: (-readers.behind(there[name]), name))
+    if not late:
+        return ""
+    named = [
+        f"{readers.called(name, there[name])} ({some(readers.behind(there[name]))} to process)"
+        for name in late[: readers.NAMED]
+    ]
+    more = [some(rest, "more consumer")] if (rest := len(late) - len(named)) else []
+    everybody = [*named, *more]
+    return f"; {listed(everybody)} {'makes' if len(late) == 1 else 'make'} room by acknowledging"
 
 
 def _in_words(limit: str, most: int) -> tuple[Callable[[int], str], str]:
@@ -199,8 +253,8 @@ def queue_drops(moved: MovedField) -> Iterable[Finding]:
     """`discard` changes from `new` to `old` on a full stream: instead of refusing new messages, the server deletes
     stored ones.
 
-    Apply deletes what is above a limit. From then on each publish deletes the oldest message, even if nobody has
-    processed it.
+    Apply deletes what is above a limit, and the plan says how much that is and who has not processed it. From then on
+    each publish deletes the oldest message, even if nobody has processed it.
 
     Instead: raise the limit in the same change, or consent: `allow: [{code: ST603, to: old, reason: …}]`.
     """
@@ -209,40 +263,45 @@ def queue_drops(moved: MovedField) -> Iterable[Finding]:
     if moved.field == "discard_new_per_subject":
         yield from _full_subjects(moved, "stored and deletes the oldest message there")
     elif not surplus.keeps_old(moved.change):
-        for limit in LIMITS:
-            if not is_lowered(moved.change, moved.own(limit)):
-                yield from _drops(moved, limit)
-            elif moved.change.was("retention"):  # the rule about the limit says what apply deletes
-                yield from _drops(moved, limit, is_told=True)
+        for limit in REFUSING:
+            yield from _drops(moved, limit)
 
 
-def _drops(moved: MovedField, limit: str, is_told: bool = False) -> Iterator[Finding]:
-    most, state = limit_after(moved, limit), state_of(moved.change)
-    stored, messages = state.get(LIMITS[limit], 0), state.get("messages", 0)
-    if not most:
+def _drops(moved: MovedField, limit: str) -> Iterator[Finding]:
+    """A lowered limit has a rule of its own, which says what apply deletes."""
+    change, most, path = moved.change, limit_after(moved, limit), moved.own(limit)
+    is_told = is_lowered(change, path)
+    if not most or (is_told and not change.was("retention")):
         return
-    of, limited = _in_words(limit, most)
-    mean = 1 if limit == "max_msgs" else stored // messages if messages else 0
-    if stored - most + mean <= 0:
-        yield from (
-            ()
-            if is_told
-            else (note(f"once {limited} {verb(most, 'are')} stored, each publish deletes the oldest message"),)
-        )
+    (of, limited), state = _in_words(limit, most), state_of(change)
+    lost = losses.LimitLosses(change, moved.view, moved.own)
+    next_one = 1 if limit == "max_msgs" else _mean(state)
+    others = [loss.going.messages.least for one, loss in lost.each.items() if one != path and loss.going]
+    if not state.get("messages") or _without(state, max(others, default=0), limit) + next_one <= most:
+        if not is_told:
+            yield note(f"once {limited} {verb(most, 'are')} stored, each publish deletes the oldest message")
         return
-    over, is_ = (0, "becomes") if is_told else (max(0, stored - most), "is")
-    goes = f"apply deletes {of(over)}, and " if over else ""
-    unread = ", which perhaps nobody has processed" if moved.change.was("retention") else ""
+    told = lost.told(path) if path in lost.each and not is_told else losses.Told()
+    unread = ", which perhaps nobody has processed" if change.was("retention") else ""
     yield Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path=moved.path,
-        to=value_after(moved.change, moved.path),
-        message=f"{of(stored)} {verb(messages, 'are')} stored, and {moved.own(limit)} {is_} {limited}: {goes}each publish deletes the "
-        f"oldest message{unread}",
-        quantities={"messages" if limit == "max_msgs" else "bytes": over} if over else {},
-        affects=everybody(stream_of(moved.change), moved.view),
-        fix=f"raise {moved.own(limit)} in the same change, or keep discard: new",
+        to=value_after(change, moved.path),
+        message=f"{of(state[REFUSING[limit]])} {verb(state['messages'], 'are')} stored, and {path} {'becomes' if is_told else 'is'} "
+        f"{limited}: {told.words + '; from then on ' if told.words else ''}each publish deletes the oldest message{unread}",
+        quantities=told.quantities,
+        affects=tuple(dict.fromkeys((*everybody(stream_of(change), moved.view), *told.affects))),
+        fix=f"raise {path} in the same change, or keep discard: new",
     )
+
+
+def _mean(state: surplus.State) -> int:
+    return int(state.get("bytes", 0) // state["messages"]) if state.get("messages") else 0
+
+
+def _without(state: surplus.State, messages: int, limit: str) -> int:
+    """What stays of what a limit limits without this many messages, by their average size."""
+    return int(state["messages"] - messages if limit == "max_msgs" else state["bytes"] - messages * _mean(state))
 
 
 @foretold(604, "deduplication-shortened")
@@ -306,7 +365,7 @@ def limits_to_come(moved: MovedField) -> Iterable[Finding]:
     if not is_lowered(change, path) or surplus.LOSSES[moved.field](change, path, state_of(change), moved.view):
         return
     most = surplus.becomes(change, path)
-    if moved.field in LIMITS:
+    if moved.field in REFUSING:
         if not surplus.keeps_old(change):
             _, limited = _in_words(moved.field, most)
             yield note(f"once {limited} {verb(most, 'are')} stored, each publish deletes the oldest messages")

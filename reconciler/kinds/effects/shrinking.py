@@ -10,7 +10,7 @@ from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.view import View
 from reconciler.kinds.effects.altogether import altogether
-from reconciler.kinds.effects.surplus import LOSSES, Loss, is_lowered, state_of, stream_of
+from reconciler.kinds.effects.surplus import Loss, begun, state_of, stream_of, weight
 from reconciler.kinds.subjects.subjects import matches
 
 UNCOUNTED = Loss(words="")
@@ -21,6 +21,21 @@ def going(stream: str, view: View) -> Loss | None:
     change = _changes(view).get(stream)
     losses = list(_losses(change, view)) if change else []
     return altogether(losses, state_of(change)) if change and losses else None
+
+
+def staying(change: Change, view: View) -> Mapping[str, Amount]:
+    """How many messages and bytes of a stream the change leaves, by the words for what a limit limits."""
+    state = state_of(change)
+    messages, stored = state.get("messages", 0), state.get("bytes", 0)
+    loss = going(stream_of(change), view)
+    if loss is None or not messages:
+        return {"messages": exactly(messages), "bytes": exactly(stored)}
+    number = loss.going.messages if loss.going and loss.is_prompt else Amount(0, messages)
+    lost = weight(number, change)
+    return {
+        "messages": Amount(messages - number.most, messages - number.least),
+        "bytes": Amount(stored - lost.most, stored - lost.least, None if lost.about is None else stored - lost.about),
+    }
 
 
 def gone(loss: Loss, subjects: Sequence[str], everything: int, others: int) -> Amount:
@@ -39,10 +54,7 @@ def _losses(change: Change, view: View) -> Iterator[Loss]:
     ):
         yield UNCOUNTED
         return
-    own, state = view.kinds[change.address.kind].own_name, state_of(change)
-    for field, loss_of in LOSSES.items():
-        if is_lowered(change, own(field)) and (loss := loss_of(change, own(field), state, view)):
-            yield loss
+    yield from begun(change, view, view.kinds[change.address.kind].own_name).values()
 
 
 @lru_cache(maxsize=4)

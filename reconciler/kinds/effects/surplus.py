@@ -82,8 +82,8 @@ def questions(change: Change, view: View, own: OwnName = as_named) -> Iterator[Q
         answer = view.facts.get(asked)
         if isinstance(answer, Mapping) and "messages" not in answer:
             yield from _holes(change)
-    for path, of in {own("max_msgs"): "messages", own("max_bytes"): "bytes"}.items():
-        if is_lowered(change, path) and (surplus := _above(change, path, of)):
+    for limit, of in REFUSING.items():
+        if begins(change, limit, own) and (surplus := _above(change, own(limit), of)):
             yield from _holes(change)
             if of == "bytes" and surplus <= FEW_BYTES:
                 yield Oldest(stream=stream_of(change), bytes=surplus)
@@ -115,6 +115,12 @@ def is_lowered(change: Change, path: str) -> bool:
         return False
     before, after = _limit(change, path, change.was(path)), becomes(change, path)
     return after is not None and (before is None or after < before)
+
+
+def begins(change: Change, limit: str, own: OwnName = as_named) -> bool:
+    """The limit begins to delete: it becomes tighter, or it stays and the stream no longer refuses messages instead."""
+    stays = limit in REFUSING and _stops_refusing(change) and becomes(change, own(limit)) is not None
+    return stays or is_lowered(change, own(limit))
 
 
 def becomes(change: Change, path: str) -> Json:
@@ -236,6 +242,9 @@ def too_large(change: Change, path: str, state: State, view: View) -> Loss | Non
     return Loss(words=f"{words} {bounds}", going=going, more=more)
 
 
+REFUSING = {"max_msgs": "messages", "max_bytes": "bytes"}
+"""Limits above which a stream with `discard: new` refuses messages and deletes none, and what they limit."""
+
 LARGEST = 64 * 1024**2
 """How much a server lets a client have pending unless configured otherwise, and so the size of the largest message."""
 SMALLEST = {"memory": 17}
@@ -249,7 +258,7 @@ def _by_average(surplus: int, change: Change, state: State) -> tuple[Amount, int
     smallest = smallest_message(change)
     largest = max(smallest, min(LARGEST, stored - (messages - 1) * smallest))
     least, most = max(1, -(-surplus // largest), messages - (stored - surplus) // smallest), -(-surplus // smallest)
-    guess = min(messages, -(-surplus * messages // stored))
+    guess = average_number(surplus, change)
     return Amount(min(least, guess), max(guess, min(messages, most)), guess), largest
 
 
@@ -300,23 +309,41 @@ def _because(answer: object) -> str:
 
 
 def _weighing(going: Going, change: Change) -> str:
-    """Their share of the stream's bytes: estimated by the average, and bounded by the largest and smallest possible
-    messages."""
-    stored, messages, number = state_of(change).get("bytes"), state_of(change)["messages"], going.messages.most
-    if not going.messages.is_exact or not stored:
-        return ""
-    if number == messages:
-        return f" ({average(exactly(stored))})"
-    smallest, guess, staying = smallest_message(change), number * stored // messages, messages - number
-    least = max(number * smallest, stored - staying * LARGEST)
-    most = min(number * LARGEST, stored - staying * smallest)
-    return f" ({average(Amount(min(least, guess), max(guess, most), guess))})"
+    """Their share of the stream's bytes."""
+    number = going.messages
+    return f" ({average(weight(number, change))})" if number.is_exact and state_of(change).get("bytes") else ""
+
+
+def weight(number: Amount, change: Change) -> Amount:
+    """Bytes of this many stored messages: bounded by the largest and smallest possible messages, and estimated by the
+    average if their number is known."""
+    state, smallest = state_of(change), smallest_message(change)
+    stored, messages = state.get("bytes", 0), state["messages"]
+    if number.least == messages:
+        return exactly(stored)
+    least = max(number.least * smallest, stored - (messages - number.least) * LARGEST)
+    most = min(number.most * LARGEST, stored - (messages - number.most) * smallest)
+    if not number.is_exact:
+        return Amount(least, most)
+    guess = number.most * stored // messages
+    return Amount(min(least, guess), max(guess, most), guess)
+
+
+def average_number(weighing: int, change: Change) -> int:
+    """How many stored messages weigh this many bytes, by their average size."""
+    messages, stored = state_of(change)["messages"], state_of(change)["bytes"]
+    return int(min(messages, -(-weighing * messages // stored)))
 
 
 def keeps_old(change: Change) -> bool:
     """With discard new the server keeps what is stored and refuses new messages. Buckets never show their discard."""
     raw = change.live.state.get("config", {}) if change.live else {}
     return bool((change.becomes("discard") if change.touches("discard") else raw.get("discard")) == "new")
+
+
+def _stops_refusing(change: Change) -> bool:
+    raw = change.live.state.get("config", {}) if change.live else {}
+    return raw.get("discard") == "new" and not keeps_old(change)
 
 
 def _oldest_age(change: Change, state: State) -> int | None:
@@ -332,3 +359,10 @@ LOSSES: Mapping[str, Callable[[Change, str, State, View], Loss | None]] = {
     "max_msgs_per_subject": too_many_per_subject,
 }
 """By the server's name of a limit."""
+
+
+def begun(change: Change, view: View, own: OwnName = as_named) -> dict[str, Loss]:
+    """What each limit that begins to delete deletes by itself, by the kind's name of the limit."""
+    each = ((own(limit), loss_of) for limit, loss_of in LOSSES.items() if begins(change, limit, own))
+    found = ((path, loss_of(change, path, state_of(change), view)) for path, loss_of in each)
+    return {path: loss for path, loss in found if loss}
