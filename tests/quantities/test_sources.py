@@ -19,7 +19,7 @@ from reconciler.model.run_options import RunOptions
 from reconciler.server.wire.api import JetStream
 from tests.quantities.losing import applied, publish, settled, state
 from tests.support.accounts import Account
-from tests.support.jetstream import done, make_stream, talk
+from tests.support.jetstream import done, make_consumer, make_stream, talk
 from tests.support.topologies import read
 from tests.support.versions import on_every_version
 
@@ -146,6 +146,60 @@ def test_what_goes_from_an_origin_in_the_same_plan_is_not_copied(
     notes, came = talk(account, work)
     assert came == comes and said.least <= came <= said.most
     assert notes == [f"the server at once copies {amount(said, 'message')} that O stores (ST304)"]
+
+
+LATER = "2200-01-01T00:00:00Z"
+
+
+@on_every_version
+@pytest.mark.parametrize(("key", "start"), [("opt_start_time", LATER), ("opt_start_seq", "11")])
+def test_a_source_that_starts_after_what_is_stored_is_said_to_copy_none_of_it(
+    account: Account, tmp_path: Path, key: str, start: str
+) -> None:
+    async def work(js: JetStream) -> tuple[list[str], int]:
+        await applied(js, tmp_path, file([OWN]))
+        await publish(js, *["o.a", "o.b"] * 5, "p.x")
+        there = await rests(js, 1)
+        found = await plan(
+            read(tmp_path, file([OWN, {**EVERYTHING, key: f"'{start}'" if start == LATER else start}])),
+            js,
+            RunOptions(),
+        )
+        async for _ in apply(found, js):
+            pass
+        notes = [one.message for change in found.plan.changes for one in change.consequences if one.code == "ST304"]
+        return notes, await rests(js) - there
+
+    notes, came = talk(account, work)
+    assert notes == [
+        f"the server copies none of the 10 messages that O stores: its start, {start}, comes after them (ST304)"
+    ]
+    assert came == 0
+
+
+@on_every_version
+def test_consumers_that_read_what_a_new_source_brings_are_named(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> tuple[list[str], dict[str, int]]:
+        await applied(js, tmp_path, file([OWN]))
+        await publish(js, *["o.a", "o.b"] * 5, "p.x")
+        await rests(js, 1)
+        for name, config in {"all": {}, "east": {"filter_subject": "o.a"}, "own": {"filter_subject": "p.>"}}.items():
+            await make_consumer(js, "ALL", name, **config)
+        found = await plan(read(tmp_path, file([OWN, EVERYTHING])), js, RunOptions())
+        pending = {name: await waiting(js, name) for name in ("all", "east", "own")}
+        async for _ in apply(found, js):
+            pass
+        await rests(js, 11)
+        notes = [one.message for change in found.plan.changes for one in change.consequences if one.code == "ST304"]
+        return notes, {name: await waiting(js, name) - before for name, before in pending.items()}
+
+    notes, more = talk(account, work)
+    assert notes == ["the server at once copies 10 messages that O stores; all and east read them here (ST304)"]
+    assert more == {"all": 10, "east": 5, "own": 0}
+
+
+async def waiting(js: JetStream, consumer: str) -> int:
+    return int(done(await js.request(f"CONSUMER.INFO.ALL.{consumer}"))["num_pending"])
 
 
 HIDDEN = {

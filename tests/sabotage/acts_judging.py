@@ -20,6 +20,13 @@ RULES = (
         seen_by=("tests/rules/test_rules.py", "tests/quantities/test_limits.py"),
     ),
     Act(
+        name="consumers are said to read what a new source brings, whatever their filters",
+        file="reconciler/kinds/effects/listeners.py",
+        before='stay(info) and meets(readers.filters(info["config"]), one.lands_on)',
+        after="stay(info)",
+        seen_by=("tests/quantities/test_sources.py",),
+    ),
+    Act(
         name="publishers are said to be refused by messages that the same change deletes",
         file="reconciler/kinds/effects/publishers.py",
         before="staying(change, moved.view)[REFUSING[limit]]",

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from reconciler.changes.amount import Amount
 from reconciler.changes.verdict import Finding, Outcome
+from reconciler.kinds.effects import readers
 from reconciler.kinds.effects.dependants import everybody, groups, streams
 from reconciler.kinds.effects.foretold import MovedField, foretold, note, notes_of
 from reconciler.kinds.effects.publishers import limit_after
-from reconciler.kinds.effects.sources_begun import begun
+from reconciler.kinds.effects.sources_begun import Begun, begun
 from reconciler.kinds.effects.surplus import state_of, stream_of
 from reconciler.kinds.fields.felt import value_after
 from reconciler.kinds.fields.words import amount, listed, some
 from reconciler.kinds.stream_config import origins
 from reconciler.kinds.stream_config.origins import taken_subjects
-from reconciler.kinds.subjects.subjects import collide, is_subset
+from reconciler.kinds.subjects.subjects import collide, is_subset, meets
 from reconciler.kinds.subjects.transforms import outcome, transformed
 from reconciler.model.resource import Json
 
@@ -176,7 +178,30 @@ def copied_at_once(moved: MovedField) -> Iterable[Finding]:
     for one in begun(moved.change, moved.view):
         if (number := one.copies(taken_subjects(one.source))).most:
             hidden = "" if one.start.is_known else "; fewer if it was a source before, which could not be determined"
-            yield note(f"the server at once copies {amount(number, 'message')} that {one.origin} stores{hidden}")
+            copied = f"the server at once copies {amount(number, 'message')} that {one.origin} stores{hidden}"
+            yield note(copied + _read_by(one, number))
+        elif one.stored and one.start.at in (one.source.get("opt_start_time"), one.source.get("opt_start_seq")):
+            yield note(
+                f"the server copies none of the {amount(one.stored, 'message')} that {one.origin} stores: its start, "
+                f"{one.start.at}, comes after them"
+            )
+
+
+def _read_by(one: Begun, number: Amount) -> str:
+    """Consumers that stay and want some of it."""
+    if one.change.becomes("subject_transform"):
+        return ""  # its copies lie under other subjects
+    stream = stream_of(one.change)
+    there, stay = one.view.snapshot.consumers.get(stream, {}), readers.that_stay(stream, one.view)
+    names = sorted(
+        name for name, info in there.items() if stay(info) and meets(readers.filters(info["config"]), one.lands_on)
+    )
+    if not names:
+        return ""
+    named = [readers.called(name, there[name]) for name in names[: readers.NAMED]]
+    more = [some(rest, "more consumer")] if (rest := len(names) - len(named)) else []
+    read = "may read" if ">" in one.lands_on else "reads" if len(names) == 1 else "read"
+    return f"; {listed([*named, *more])} {read} {'it' if number.most == 1 else 'them'} here"
 
 
 @notes_of(305)

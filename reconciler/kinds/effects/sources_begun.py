@@ -123,6 +123,17 @@ class Begun:
         return loss.going.before[:2] if loss and loss.going and loss.going.before else ()
 
     @property
+    def stored(self) -> Amount:
+        """How many messages that it may take its origin stores after the plan's deletions."""
+        return self._stays(taken_subjects(self.source))
+
+    @property
+    def lands_on(self) -> Sequence[str]:
+        """Subjects under which its copies are stored, unless the stream renames all that it stores. `>`: nobody knows."""
+        renamed = [outcome(one["dest"]) if one.get("dest") else one.get("src") or ">" for one in self._renamed]
+        return renamed or meets(taken_subjects(self.source), self._ever_stored)
+
+    @property
     def held(self) -> int:
         """How many of the messages it copies at once the stream may already store, through sources that are removed or
         change."""
@@ -168,8 +179,7 @@ class Begun:
         named = index_of(self.source)
         if not named or not state_of(self.change).get("messages"):
             return None
-        lie = [outcome(one["dest"]) if one.get("dest") else one.get("src") or ">" for one in self._renamed]
-        places = lie or meets(taken_subjects(self.source), self._ever_stored)
+        places = self.lands_on
         kept = dict.fromkeys(
             one for one in places if not any(one != other and is_subset(one, other) for other in places)
         )
