@@ -60,6 +60,9 @@ def is_recreated(change: Change, view: View) -> bool:
     return anew and change.live is not None and not _immovable(change, view)
 
 
+SECOND = "declare a second consumer with the wanted setting and move the clients to it"
+
+
 def made_anew(change: Change, view: View, refusal: Finding) -> Finding:
     """The finding that consent recreates it at its position; or the refusal, with the reason why that is impossible."""
     if why := _immovable(change, view):
@@ -83,11 +86,19 @@ def instead_of_refusing(change: Change, view: View, refusal: Finding) -> Finding
     """No update changes this, but a replacement with consent does, unless its position or messages would be lost."""
     if follows_from_the_switch(change, refusal.path):
         return None
-    found = made_anew(change, view, refusal)
+    instead = _beside_no_other(refusal.fix) if is_queue(change, view) else refusal.fix
+    found = made_anew(change, view, replace(refusal, fix=instead))
     if found.outcome is not Outcome.REPLACES:
         return found
-    fix = _as_it_was_made(change, refusal.path) + (refusal.fix or "")
+    fix = _as_it_was_made(change, refusal.path) + (instead or "")
     return replace(found, fix=fix, to=refusal.to if refusal.to is not None else FIELDS[refusal.path].default)
+
+
+def _beside_no_other(fix: str | None) -> str | None:
+    """A work queue refuses a second consumer of the same messages, and keeps them while there is none."""
+    if fix != SECOND:
+        return fix
+    return "stop its clients, remove it, and declare it again with the next apply: a work queue takes no second consumer beside it"
 
 
 def _as_it_was_made(change: Change, path: str) -> str:

@@ -12,7 +12,7 @@ from reconciler.kinds.consumer.clients import ACCEPTED_BY, groups_gone, policy_o
 from reconciler.kinds.consumer.deletion import consumer_deletion
 from reconciler.kinds.consumer.effects import EFFECTS
 from reconciler.kinds.consumer.losses import filter_change
-from reconciler.kinds.consumer.position import follows_from_the_switch, instead_of_refusing, is_recreated
+from reconciler.kinds.consumer.position import SECOND, follows_from_the_switch, instead_of_refusing, is_recreated
 from reconciler.kinds.consumer.renaming import RULES as RENAMING
 from reconciler.kinds.consumer.starting import RULES as STARTING
 from reconciler.kinds.consumer.workqueue import RULES as WORK_QUEUE
@@ -29,16 +29,16 @@ from reconciler.kinds.fields.versions import too_young
 from reconciler.kinds.fields.words import consent_to, listed
 from reconciler.kinds.stream_config.updatability import Fixed, updatability_rules
 
-SECOND = "declare a second consumer with the wanted setting and move the clients to it"
 AT_CREATION = "The server fixes it at creation."
 ITS_START = (
     f"{AT_CREATION} It says where a consumer without a past starts; an existing one keeps its position. If it is still the one "
     "that was applied, and has delivered something, the bucket only records the new value."
 )
 REPLACED = (
-    "; or consent: apply then deletes the consumer and recreates it at its position, after its ack floor or on a work queue with "
-    "everything that is left. Messages that were delivered above the floor are redelivered, at most as many as the plan says. The "
-    "new consumer's deliver_policy is by_start_sequence, which from then on counts as the file's own"
+    " (a work queue takes none beside it); or consent: apply then deletes the consumer and recreates it at its position, after "
+    "its ack floor or on a work queue with everything that is left. Messages that were delivered above the floor are redelivered, "
+    "at most as many as the plan says. The new consumer's deliver_policy is by_start_sequence, which from then on counts as the "
+    "file's own"
 )
 
 

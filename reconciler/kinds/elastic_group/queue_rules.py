@@ -14,7 +14,7 @@ from reconciler.kinds.elastic_group.fixed import AS_NEEDED, QUEUE, fixed
 from reconciler.kinds.fields.words import amount, consent_to, some
 from reconciler.kinds.group_records.group_rules import migrating
 from reconciler.model.fields import FieldInfo
-from reconciler.model.resource import Address, Config, Resource
+from reconciler.model.resource import Config
 
 
 @rule("EG321", "group-resuming", on=(Action.KEEP, Action.ADOPT, Action.UPDATE), needs=("live",))
@@ -71,7 +71,7 @@ def queue_differs(change: Change, view: View) -> Found:
     queue = derived.without_its_start(info["config"], legacy=live.state["legacy"])
     if not derived.deviations(queue, change.address.stream, live.config):
         return _another_window(name, info["config"], view)
-    message, fix = _told(name, queue, change.address, live)
+    message, fix = _told(name, queue, change, view)
     return Finding(outcome=Outcome.WARNS, message=message, fix=fix)
 
 
@@ -183,9 +183,9 @@ def _queue_made_by_hand(change: Change, view: View) -> Found:
     )
 
 
-def _told(name: str, queue: Config, address: Address, live: Resource) -> tuple[str, str]:
+def _told(name: str, queue: Config, change: Change, view: View) -> tuple[str, str]:
     """Which implementation it looks like, and what to do about it."""
-    stream, group = address.stream, live.config
+    stream, group = change.address.stream, change.live.config if change.live else {}
     differing = derived.deviations(queue, stream, group)
     said = _differ(differing)
     if derived.maker(queue, stream, group) == derived.NET:
@@ -201,10 +201,12 @@ def _told(name: str, queue: Config, address: Address, live: Resource) -> tuple[s
         )
     if not derived.TAKING_IN & {*differing}:
         repair = "set them back by hand, which loses nothing"
-    elif live.state["legacy"]:
-        repair = f"stop its members and migrate its record ({migrating(*address.names)}): the next plan then says more"
+    elif change.live and change.live.state["legacy"]:
+        record = migrating(*change.address.names)
+        repair = f"stop its members and migrate its record ({record}): the next plan then says more"
     else:
-        repair = "recreate the group in a planned stop"
+        obstacle = recreation.unknowable(change, view)
+        repair = obstacle.fix if obstacle else "recreate the group in a planned stop"
     return (
         f"no known implementation makes its stream {name} like this: {said}. Somebody edited it, or its server restarted with an "
         "older store",
