@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.changes.verdict import Verdict
+from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.journeys.review.revisions import review_files
 from reconciler.model.entries import compact_json
 from reconciler.model.records import Owned, encode_key, encode_owned
@@ -114,7 +114,10 @@ def test_who_is_recorded_is_asked_before_the_stream_goes(repository: Repository)
     gone = HEADER % "orders" + "streams: {OTHER: {}}\nremoved: [{address: stream/ORDERS, reason: done}]\n"
     repository.write({"o.yaml": gone})
     said = [one for one in verdicts(ledger=LEDGER) if one.code == "XX231"]
-    assert [(one.blocks, SAID in one.message) for one in said] == [(True, True)], said
+    assert [(one.outcome, SAID in one.message) for one in said] == [(Outcome.REFUSED, True)], said
+    assert "1 reader that the ledger knows of `payments` reads this stream" in said[0].message, (
+        "nobody asked whether it is live"
+    )
 
 
 def test_records_that_cannot_be_read_are_left_out(repository: Repository) -> None:

@@ -20,6 +20,20 @@ RULES = (
         seen_by=("tests/rules/test_rules.py", "tests/quantities/test_limits.py"),
     ),
     Act(
+        name="a new source pushes messages out of a stream with a limit, and no plan says so",
+        file="reconciler/kinds/effects/pushed_out.py",
+        before="    if most <= 0:\n        return None\n",
+        after="    if most <= 1_000_000:\n        return None\n",
+        seen_by=("tests/rules/test_rules.py", "tests/quantities/test_pushed_out.py"),
+    ),
+    Act(
+        name="copies weigh no more than their originals, so fewer messages are said to go",
+        file="reconciler/kinds/effects/pushed_out.py",
+        before="    most = min(stored, number.most * surplus.LARGEST) + number.most * LONGEST\n",
+        after="    most = least\n",
+        seen_by=("tests/quantities/test_pushed_out.py",),
+    ),
+    Act(
         name="consumers are said to read what a new source brings, whatever their filters",
         file="reconciler/kinds/effects/listeners.py",
         before='stay(info) and meets(readers.filters(info["config"]), one.lands_on)',

@@ -85,7 +85,8 @@ def nowhere(topology: Topology, version: Version) -> Target:
     """An imagined target with the names that the files expect. It is a cluster, so that no rule refuses for want of
     servers."""
     expect = topology.expect
-    return Target(version=version, cluster=expect.cluster or "(offline)", domain=expect.domain, account=expect.account)
+    cluster = expect.cluster or "(offline)"
+    return Target(version=version, cluster=cluster, domain=expect.domain, account=expect.account, is_imagined=True)
 
 
 def offline(

@@ -64,7 +64,7 @@ def dependants_left_behind(change: Change, view: View) -> Iterator[Finding]:
     if left:
         yield _left_behind(left, change)
     if missing := list(recorded(name, view)):
-        yield _would_come_back(missing, change)
+        yield (_perhaps_live if view.target.is_imagined else _would_come_back)(missing, change)
 
 
 def _groups_unread(why: str, change: Change) -> Finding:
@@ -103,6 +103,20 @@ def _would_come_back(missing: Sequence[Reader], change: Change) -> Finding:
         f"the next apply there fails without this {change.address.kind.replace('_', ' ')}",
         fix=f"let {names} remove {'it' if len(missing) == 1 else 'them'} first, or allow it for this run: "
         f"--allow XX231={change.address}",
+    )
+
+
+def _perhaps_live(recorded: Sequence[Reader], change: Change) -> Finding:
+    """No server was asked whether they are live, which decides whether consent is enough."""
+    owners = few([f"`{one}`" for one in dict.fromkeys(one.owner or "" for one in recorded)], NAMED)
+    reads, them, they_are = ("reads", "it", "it is") if len(recorded) == 1 else ("read", "them", "they are")
+    return Finding(
+        outcome=Outcome.REFUSED,
+        quantities={"dependants": len(recorded)},
+        affects=_addresses(recorded),
+        message=f"{some(len(recorded), 'reader')} that the ledger knows of {owners} {reads} this "
+        f"{change.address.kind.replace('_', ' ')}",
+        fix=f"let {owners} remove {them} first; where {they_are} not live any more, a plan asks for consent instead",
     )
 
 

@@ -13,8 +13,8 @@ from reconciler.changes.view import View
 from reconciler.engine.guards import READ_FIRST, UNREADABLE
 from reconciler.kinds.afterwards.readers import consuming, copying, elastic_groups, grouped, recorded, stored_now
 from reconciler.kinds.effects.surplus import LOSSES as LIMITS
+from reconciler.kinds.effects.surplus import REFUSING, is_lowered, keeps_old
 from reconciler.kinds.effects.surplus import becomes as limit_afterwards
-from reconciler.kinds.effects.surplus import is_lowered
 from reconciler.kinds.fields.words import few, in_words, some
 from reconciler.model.records import BUCKET, Owned, encode_key
 from reconciler.model.resource import OWNER, Address, owner_in
@@ -126,7 +126,7 @@ def limits_of_others_lowered(change: Change, view: View) -> Iterator[Finding]:
     if (stream := view.stream_of(change.address)) is None or not view.is_stream(change.address):
         return
     own = view.kinds[change.address.kind].own_name
-    lowered = [own(limit) for limit in LIMITS if is_lowered(change, own(limit))]
+    lowered = [own(limit) for limit in LIMITS if is_lowered(change, own(limit)) and not _refuses(change, limit)]
     readers = _readers(stream, view) if lowered else []
     for path in lowered if readers else ():
         found = change.field(path)
@@ -141,6 +141,12 @@ def limits_of_others_lowered(change: Change, view: View) -> Iterator[Finding]:
             message=f"others that fall behind lose messages sooner: {path} was {before} and becomes {in_words(becomes, unit)}",
             fix=f"ask {_owners(readers, view)} before you apply, or keep the limit",
         )
+
+
+def _refuses(change: Change, limit: str) -> bool:
+    """At this limit the server refuses new messages, and nobody loses one."""
+    is_full = limit in REFUSING and keeps_old(change)
+    return is_full or bool(limit == "max_msgs_per_subject" and change.becomes("discard_new_per_subject"))
 
 
 def _readers(stream: str, view: View) -> list[Address]:

@@ -10,7 +10,7 @@ from reconciler.changes.renaming import Recipe, copied
 from reconciler.changes.rule import Rule
 from reconciler.kinds.buckets import bucket
 from reconciler.kinds.buckets.bucket_rules import bucket_effects, bucket_rules
-from reconciler.kinds.effects import losses, sources_changed
+from reconciler.kinds.effects import losses, pushed_out, sources_changed
 from reconciler.kinds.fields import peers
 from reconciler.kinds.fields.known import field_infos
 from reconciler.kinds.stream_config.origins import names, readings
@@ -61,6 +61,7 @@ def bucket_kind(
         questions=lambda change, view: (
             *losses.questions(change, view, shape.ours),
             *sources_changed.questions(change, view),
+            *pushed_out.questions(change, view, shape.ours),
             *peers.questions(change),
             *effects.questions(change, view),
         ),

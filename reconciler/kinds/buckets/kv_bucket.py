@@ -13,6 +13,7 @@ from reconciler.kinds.buckets import bucket
 from reconciler.kinds.buckets.another_name import bucket_recipe
 from reconciler.kinds.buckets.bucket_kind import bucket_kind
 from reconciler.kinds.buckets.bucket_rules import bucket_checks
+from reconciler.kinds.effects.pushed_out import copies_push_out
 from reconciler.kinds.effects.sources_changed import copied_again, left_behind
 from reconciler.kinds.fields.known import V2_10, V2_11, Known
 from reconciler.kinds.stream_config.copies import CHECKS as COPIES
@@ -119,6 +120,7 @@ KV_BUCKET = bucket_kind(
         history_out_of_range,
         copied_again("KV"),
         left_behind("KV", SHAPE.stream),
+        copies_push_out("KV", SHAPE.ours),
         *bucket_checks("KV", SHAPE, (*COPIES, *REWRITING)),
     ),
 )

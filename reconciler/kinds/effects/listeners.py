@@ -179,12 +179,18 @@ def copied_at_once(moved: MovedField) -> Iterable[Finding]:
         if (number := one.copies(taken_subjects(one.source))).most:
             hidden = "" if one.start.is_known else "; fewer if it was a source before, which could not be determined"
             copied = f"the server at once copies {amount(number, 'message')} that {one.origin} stores{hidden}"
-            yield note(copied + _read_by(one, number))
+            yield note(copied + _kept(moved) + _read_by(one, number))
         elif one.stored and one.start.at in (one.source.get("opt_start_time"), one.source.get("opt_start_seq")):
             yield note(
                 f"the server copies none of the {amount(one.stored, 'message')} that {one.origin} stores: its start, "
                 f"{one.start.at}, comes after them"
             )
+
+
+def _kept(moved: MovedField) -> str:
+    """A limit for each subject holds for copies as well."""
+    most = moved.change.becomes(moved.own("max_msgs_per_subject"))
+    return f", and keeps at most {some(most, 'message')} of each subject" if most and most > 0 else ""
 
 
 def _read_by(one: Begun, number: Amount) -> str:

@@ -107,7 +107,7 @@ class Begun:
 
     def _stays(self, subjects: Sequence[str]) -> Amount:
         """How many messages on these subjects its origin stores after the plan's deletions."""
-        stored, counted = int(self._origin_state.get("messages", 0)), self._number(1, subjects)
+        stored, counted = int(self.origin_state.get("messages", 0)), self._number(1, subjects)
         all_of_it = Amount(0, stored) if counted is None else exactly(counted)
         kept = [number for one in self._kept if (number := self._number(one, subjects)) is not None]
         if kept and len(kept) == len(self._kept):
@@ -192,7 +192,7 @@ class Begun:
     def _ever_stored(self) -> Sequence[str]:
         """Subjects of everything that its origin has ever stored. They are known if the origin still stores all of that
         under the subjects it declares: messages of other subjects in the stream are then no copies."""
-        state, subjects = self._origin_state, self._origin_subjects
+        state, subjects = self.origin_state, self._origin_subjects
         is_whole = subjects and state.get("messages") == state.get("last_seq")
         return subjects if is_whole and self._number(1, subjects) == state.get("messages") else (">",)
 
@@ -208,7 +208,8 @@ class Begun:
         return self.source.get("subject_transforms") or ()
 
     @property
-    def _origin_state(self) -> Mapping[str, Json]:
+    def origin_state(self) -> Mapping[str, Json]:
+        """What the server says of the messages that its origin stores."""
         streams = self.view.snapshot.streams
         state: Mapping[str, Json] = streams.get(self.origin, {}).get("state") or {}
         return state

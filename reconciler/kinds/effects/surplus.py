@@ -81,10 +81,10 @@ def questions(change: Change, view: View, own: OwnName = as_named) -> Iterator[Q
         yield asked
         answer = view.facts.get(asked)
         if isinstance(answer, Mapping) and "messages" not in answer:
-            yield from _holes(change)
+            yield from holes(change)
     for limit, of in REFUSING.items():
         if begins(change, limit, own) and (surplus := _above(change, own(limit), of)):
-            yield from _holes(change)
+            yield from holes(change)
             if of == "bytes" and surplus <= FEW_BYTES:
                 yield Oldest(stream=stream_of(change), bytes=surplus)
     if is_lowered(change, subject_field):
@@ -96,7 +96,8 @@ def _above(change: Change, path: str, of: str) -> int:
     return 0 if keeps_old(change) else max(0, state_of(change).get(of, 0) - becomes(change, path))
 
 
-def _holes(change: Change) -> Iterator[Holes]:
+def holes(change: Change) -> Iterator[Holes]:
+    """What must be asked to tell where the oldest messages end."""
     if 0 < state_of(change).get("num_deleted", 0) <= MANY_HOLES:
         yield Holes(stream=stream_of(change))
 
@@ -199,6 +200,22 @@ def too_many(change: Change, path: str, state: State, view: View) -> Loss | None
         words=f"apply deletes the oldest {some(surplus)} of {some(state['messages'], 'message')}{_weighing(going, change)}",
         going=going,
     )
+
+
+def first_kept(going: Amount, change: Change, view: View) -> Amount:
+    """The sequence of the first message that stays if this many of the oldest are deleted."""
+    return _first_kept(going, state_of(change), _deleted(change, view))
+
+
+def weighing(over: Amount, change: Change) -> Amount:
+    """How many of the oldest messages go where this many bytes must, at most all."""
+    state = state_of(change)
+    if not state.get("messages"):
+        return exactly(0)
+    at_least, at_most = ((_by_average(min(one, state["bytes"]), change, state)[0]) for one in over[:2])
+    guess = average_number(min(over.most if over.about is None else over.about, state["bytes"]), change)
+    least, most = at_least.least if over.least else 0, at_most.most
+    return Amount(min(least, guess), max(guess, most), guess)
 
 
 def _first_kept(going: Amount, state: State, deleted: list[int] | None) -> Amount:

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.view import View
-from reconciler.kinds.effects import losses, sources_changed, surplus
+from reconciler.kinds.effects import losses, pushed_out, sources_changed, surplus
 from reconciler.kinds.effects.fewer_copies import replicas_lowered
 from reconciler.kinds.effects.losses import limit_lowered
 from reconciler.kinds.effects.made_again import made_again
 from reconciler.kinds.effects.one_way import to_copy
+from reconciler.kinds.effects.pushed_out import copies_push_out
 from reconciler.kinds.effects.readers import (
     taking_questions,
 )
@@ -27,6 +28,7 @@ def questions(change: Change, view: View) -> Iterator[Question]:
     """What the losses of a stream depend on beyond its state."""
     yield from losses.questions(change, view)
     yield from sources_changed.questions(change, view)
+    yield from pushed_out.questions(change, view)
     yield from peers.questions(change)
     if asked := to_copy(change):
         yield asked
@@ -42,6 +44,7 @@ RULES = (
     subject_removed,
     copied_again("ST"),
     left_behind("ST"),
+    copies_push_out("ST"),
     replicas_lowered("ST"),
     stream_deletion,
     made_again("ST"),

@@ -37,6 +37,8 @@ class Target:
     """Id of the server we are connected to: another one after each of its starts."""
     is_all: Annotated[bool, UNWRITTEN] = False
     """That server holds all there is: it stands in no cluster, and nothing passes through it to another one."""
+    is_imagined: Annotated[bool, UNWRITTEN] = False
+    """Files and records tell what may be there; no server was asked."""
     at: Annotated[str | None, UNWRITTEN] = None
     """When that server was asked, by its own clock."""
     limits: Annotated[Mapping[str, Json], ALWAYS] = field(default_factory=dict)
