@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 from reconciler.changes.diff import Action, Change
@@ -87,7 +87,7 @@ def refusals(found: list[Tally], view: View, registry: Registry) -> Iterator[tup
         if change.action is Action.DELETE and address not in refused:
             above = _above(address, registry.of(address))
             if above in refused:
-                yield address, _refusal(change, refused[above])
+                yield address, _kept_with(above, change, refused[above])
 
 
 def unowned_losses(view: View, verdicts: Mapping[Address, Sequence[Verdict]]) -> Iterator[tuple[Address, Verdict]]:
@@ -134,6 +134,13 @@ def _refusal(change: Change, tally: Tally) -> Verdict:
         code=code, name=name, outcome=Outcome.REFUSED, message=why, address=str(change.address), span=change.where(""),
         fix=f"{first}; if it is meant, write into the file\n{entry}", quantities={"going": number, "owned": tally.owned},
     )  # fmt: skip
+
+
+def _kept_with(above: Address, change: Change, tally: Tally) -> Verdict:
+    """For what would be deleted with something that may not be."""
+    refusal = _refusal(change, tally)
+    message = f"it would be deleted with {above}, which is refused"
+    return replace(refusal, message=message, fix=f"see {above}", quantities={})
 
 
 def leftovers(found: list[Tally], view: View, today: date) -> Iterator[Diagnostic]:

@@ -198,6 +198,25 @@ def test_consumers_that_read_what_a_new_source_brings_are_named(account: Account
     assert more == {"all": 10, "east": 5, "own": 0}
 
 
+@on_every_version
+def test_a_start_that_copies_again_what_an_earlier_source_copied_says_so(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> tuple[list[str], int]:
+        await applied(js, tmp_path, file([A]))
+        await publish(js, *["o.a", "o.b"] * 5)
+        there = await rests(js, 5)
+        found = await plan(read(tmp_path, file([{**EVERYTHING, "opt_start_seq": 5}])), js, RunOptions())
+        async for _ in apply(found, js):
+            pass
+        notes = [one.message for change in found.plan.changes for one in change.consequences if one.code == "ST304"]
+        return notes, await rests(js, there + 6) - there
+
+    notes, came = talk(account, work)
+    assert came == 6
+    assert [note.partition(", and ")[2] for note in notes] == [
+        "may have up to 5 of them already, through an earlier source (ST304)"
+    ]
+
+
 async def waiting(js: JetStream, consumer: str) -> int:
     return int(done(await js.request(f"CONSUMER.INFO.ALL.{consumer}"))["num_pending"])
 

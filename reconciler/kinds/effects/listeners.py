@@ -179,12 +179,18 @@ def copied_at_once(moved: MovedField) -> Iterable[Finding]:
         if (number := one.copies(taken_subjects(one.source))).most:
             hidden = "" if one.start.is_known else "; fewer if it was a source before, which could not be determined"
             copied = f"the server at once copies {amount(number, 'message')} that {one.origin} stores{hidden}"
-            yield note(copied + _kept(moved) + _read_by(one, number))
+            yield note(copied + _once_more(one) + _kept(moved) + _read_by(one, number))
         elif one.stored and one.start.at in (one.source.get("opt_start_time"), one.source.get("opt_start_seq")):
             yield note(
                 f"the server copies none of the {amount(one.stored, 'message')} that {one.origin} stores: its start, "
                 f"{one.start.at}, comes after them"
             )
+
+
+def _once_more(one: Begun) -> str:
+    """Of a source that says where to start; of others a rule says it."""
+    held = one.held if one.source.keys() & {"opt_start_seq", "opt_start_time"} else 0
+    return f", and may have up to {some(held)} of them already, through an earlier source" if held else ""
 
 
 def _kept(moved: MovedField) -> str:
