@@ -274,3 +274,21 @@ def test_publishers_are_refused_until_as_many_messages_are_gone_as_the_plan_said
     assert said.quantities["over"] == taken == 21
     assert "80 messages are stored, this change leaves 60 messages, and max_msgs becomes 40 messages" in said.message
     assert said.message.endswith("until 21 messages are gone; c (80 to process) makes room by acknowledging")
+
+
+@on_every_version
+def test_a_full_interest_stream_refuses_what_is_wanted_and_takes_the_rest(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> tuple[str, list[bool]]:
+        before = {"subjects": ["s.>"], "discard": "new", "retention": "interest"}
+        await make_stream(js, "S", **before)
+        await make_consumer(js, "S", "c", filter_subject="s.a")
+        await publish(js, *["s.a"] * 5)
+        after = before | {"max_msgs": 3}
+        said = (await planned(js, tmp_path, json.dumps({"streams": {"S": after}})))["ST601"]
+        done(await js.request("STREAM.UPDATE.S", {"name": "S", **after}))
+        answers = [json.loads((await js.pipeline.nc.request(one, b"", timeout=20)).data) for one in ("s.a", "s.b")]
+        return said.message, ["error" in one for one in answers]
+
+    said, refused = talk(account, work)
+    assert "refuses every publish that a consumer wants (10077)" in said
+    assert refused == [True, False]

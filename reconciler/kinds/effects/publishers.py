@@ -76,6 +76,8 @@ def _full(moved: MovedField, limit: str) -> Iterator[Finding]:
     (of, limited), left = _in_words(limit, most), staying(change, moved.view)[REFUSING[limit]]
     replaces = limit_after(moved, "max_msgs_per_subject") and not change.becomes("discard_new_per_subject")
     every = "every publish that replaces no message" if replaces else "every publish"
+    if _retention(moved) == "interest":
+        every += " and that a consumer wants" if replaces else " that a consumer wants"
     if left.most < most:
         yield note(f"once {limited} {verb(most, 'are')} stored, the server refuses {every}")
         return
@@ -117,11 +119,15 @@ def _in_bytes(over: Amount, change: Change, beside: int) -> str:
     return f"{weight}, about {some(average_number(known, change), 'message')} by their average size,"
 
 
+def _retention(moved: MovedField) -> str | None:
+    raw = moved.change.live.state.get("config") or {} if moved.change.live else {}
+    found = moved.change.becomes("retention") if moved.change.touches("retention") else raw.get("retention")
+    return None if found is None else str(found)
+
+
 def _making_room(moved: MovedField) -> str:
     """Who makes room by acknowledging, if the stream deletes what is acknowledged."""
-    raw = moved.change.live.state.get("config") or {} if moved.change.live else {}
-    retention = moved.change.becomes("retention") if moved.change.touches("retention") else raw.get("retention")
-    if retention not in ("workqueue", "interest"):
+    if _retention(moved) not in ("workqueue", "interest"):
         return ""
     stream = stream_of(moved.change)
     there = {name: info for name, info in moved.view.snapshot.consumers.get(stream, {}).items() if readers.behind(info)}
