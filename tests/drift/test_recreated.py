@@ -104,7 +104,7 @@ def test_a_renamed_consumer_made_anew_is_told_with_what_that_skips_or_repeats(
     assert [one.partition(": the new one ")[2] for one in said] == [
         "started at new messages and skips up to 6 messages from sequence 5 on, as far as the old one had not processed them"
         if anew
-        else "continues at sequence 1, so up to 4 messages that the old one had processed are redelivered"
+        else "continues at sequence 1, so up to 10 messages are redelivered, as far as the old one had processed them"
     ]
 
 
@@ -144,7 +144,7 @@ def test_what_was_lost_with_the_old_one_is_counted_and_nothing_is_said_to_be_put
         assert "he old one is gone with everything in it (5 messages when it was recorded on 20" in text
         assert "he old one is gone with its position (before sequence 3 when it was recorded on 20" in text
         assert (
-            "the new one continues at sequence 1, so up to 2 messages that the old one had processed are redelivered"
+            "the new one continues at sequence 1, so up to 5 messages are redelivered, as far as the old one had processed them"
             in text
         )
     assert (looked_at.code, planned.code, restored.code, again.code) == (3, 0, 0, 0)
@@ -163,7 +163,7 @@ def test_drift_tells_tools_what_was_lost(account: Account, tmp_path: Path) -> No
     owner.apply(LOST.replace("explicit", "explicit, description: a"))
     talk(account, recreated_alike)
     items = {one["address"]: one for one in data_of(owner.drift(owner.topology(LOST)))["items"]}
-    assert "up to 2 messages that the old one had processed are redelivered" in items["consumer/E/c"]["lost"]
+    assert "up to 5 messages are redelivered, as far as the old one had processed them" in items["consumer/E/c"]["lost"]
     assert "lost" not in items["stream/D"], "it held nothing when it was recorded"
 
 

@@ -12,11 +12,12 @@ import pytest
 from reconciler.changes.plan import PlannedChange
 from reconciler.changes.verdict import Verdict
 from reconciler.journeys.plan.plan import plan
+from reconciler.kinds.consumer.recorded import MARGIN
 from reconciler.model.run_options import RunOptions
 from reconciler.server.wire.api import JetStream
 from tests.quantities.losing import applied, publish, take, times
 from tests.support.accounts import Account
-from tests.support.jetstream import done, make_stream, talk
+from tests.support.jetstream import done, make_consumer, make_stream, talk
 from tests.support.topologies import read
 from tests.support.versions import on_every_version
 
@@ -288,7 +289,7 @@ def test_made_again_at_new_messages_it_skips_what_was_said_and_nothing_from_wher
 
 @on_every_version
 @pytest.mark.parametrize(
-    ("start", "said", "comes"), [(8, {"skipped": 3}, 3), (2, {"redelivered": 3}, 9)], ids=["behind it", "before it"]
+    ("start", "said", "comes"), [(8, {"skipped": 3}, 3), (2, {"redelivered": 9}, 9)], ids=["behind it", "before it"]
 )
 def test_made_again_at_a_start_of_the_file_it_skips_or_repeats_what_was_said(
     account: Account, tmp_path: Path, start: int, said: dict[str, int], comes: int
@@ -349,3 +350,77 @@ def test_a_new_group_begins_with_what_its_stream_holds(account: Account, tmp_pat
     said = "It starts with what S already holds: up to 10 messages"
     waiting = "Its queue holds no more than 4 messages at a time: the rest waits in S, as long as S stores it"
     assert talk(account, work) == ([said, said, waiting], [], len(MIXED) * 2)
+
+
+async def recreated_by_hand(js: JetStream, folder: Path, file: str, **config: str) -> tuple[PlannedChange, int]:
+    """What the plan says of a consumer that somebody recreated, and how many of its messages were processed before."""
+    processed = int(done(await js.request("CONSUMER.INFO.S.c"))["ack_floor"]["stream_seq"])
+    done(await js.request("CONSUMER.DELETE.S.c"))
+    await make_consumer(js, "S", "c", **config)
+    return await of_consumer(js, folder, file), processed
+
+
+@on_every_version
+@pytest.mark.parametrize(
+    ("recorded", "since", "known"),
+    [
+        (0, 4, "(at its first message when it was recorded on"),
+        (3, 2, "(before sequence 6 when it was recorded on"),
+    ],
+    ids=["before its first message", "three before it went"],
+)
+def test_recreated_by_hand_it_gets_again_no_more_than_was_said_however_far_the_old_one_had_come(
+    account: Account, tmp_path: Path, recorded: int, since: int, known: str
+) -> None:
+    """An apply that has nothing to do records no position, so the record is older than what was processed."""
+
+    async def work(js: JetStream) -> tuple[Verdict, int, list[str], PlannedChange, list[str]]:
+        file = text(", filter_subject: s.a")
+        await applied(js, tmp_path, file)
+        await publish(js, *MIXED, *MIXED)
+        if recorded:
+            await take(js, "S", "c", recorded)
+            file = file.replace("explicit", "explicit, description: later")
+            await applied(js, tmp_path, file)
+        await take(js, "S", "c", since)
+        change, processed = await recreated_by_hand(
+            js, tmp_path, file, filter_subject="s.a", **({"description": "later"} if recorded else {})
+        )
+        (lost,) = change.verdicts
+        again = await take(js, "S", "c", recorded + since)
+        still = await of_consumer(js, tmp_path, file)
+        await applied(js, tmp_path, file)
+        after = [one.address for one in (await plan(read(tmp_path, file), js)).plan.changes]
+        return lost, processed, again, still, after
+
+    lost, processed, again, still, after = talk(account, work)
+    assert lost.code == "CO312"
+    assert lost.message.startswith("the old one is gone with its position " + known)
+    assert (
+        "; it may have come further since): the new one continues at sequence 1, so up to 6 messages are"
+        in lost.message
+    )
+    assert len(again) <= lost.quantities["redelivered"] == 6
+    assert processed
+    assert [dict(one.quantities) for one in still.verdicts] == [{"redelivered": 6 - len(again)}]
+    assert after == []
+
+
+@on_every_version
+def test_what_came_after_it_was_recreated_by_hand_does_not_count(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> list[dict[str, int]]:
+        found = []
+        await applied(js, tmp_path, text(", filter_subject: s.a"))
+        await publish(js, *MIXED)
+        await take(js, "S", "c", 2)
+        change, _ = await recreated_by_hand(js, tmp_path, text(", filter_subject: s.a"), filter_subject="s.a")
+        found.append(dict(change.verdicts[0].quantities))
+        await asyncio.sleep(MARGIN / 1e9 + 0.5)
+        await publish(js, *MIXED, *MIXED)
+        change = await of_consumer(js, tmp_path, text(", filter_subject: s.a"))
+        found.append(dict(change.verdicts[0].quantities))
+        await take(js, "S", "c", 3)
+        change = await of_consumer(js, tmp_path, text(", filter_subject: s.a"))
+        return [*found, *(dict(one.quantities) for one in change.verdicts)]
+
+    assert talk(account, work) == [{"redelivered": 3}, {"redelivered": 3}]

@@ -289,9 +289,36 @@ RULES = (
     Act(
         name="messages that a consumer does not match count as delivered again",
         file="reconciler/kinds/consumer/recorded.py",
-        before="again = min(between(reached or at, at, change, view), still_to_come(change))",
-        after="again = between(reached or at, at, change, view)",
+        before="sys.maxsize if gone_by is None else gone_by, change, view), to_come)",
+        after="sys.maxsize if gone_by is None else gone_by, change, view), to_come + sys.maxsize)",
         seen_by=(says("CO312"),),
+    ),
+    Act(
+        name="a recreated consumer whose record is older than its progress is said to repeat nothing",
+        file="reconciler/kinds/consumer/recorded.py",
+        before="return LostPosition(at, again, never, reached, ended) if again or never else None",
+        after="return LostPosition(at, again, never, reached, ended) if (again and (at or 0) > 1) or never else None",
+        seen_by=(
+            "tests/quantities/test_starting.py::"
+            "test_recreated_by_hand_it_gets_again_no_more_than_was_said_however_far_the_old_one_had_come",
+        ),
+    ),
+    Act(
+        name="what the old one processed after its position was recorded is not said to come again",
+        file="reconciler/kinds/consumer/recorded.py",
+        before="    reached, again = after_ack_floor(live), _given_again(change, view)\n",
+        after="    reached, again = after_ack_floor(live), min(_given_again(change, view), between(1, at or 1, change, view))\n",
+        seen_by=(
+            "tests/quantities/test_starting.py::"
+            "test_recreated_by_hand_it_gets_again_no_more_than_was_said_however_far_the_old_one_had_come",
+        ),
+    ),
+    Act(
+        name="what came after a consumer was recreated counts as processed by the old one",
+        file="reconciler/kinds/consumer/recorded.py",
+        before='    return answer.get("first") if isinstance(answer, Mapping) else None\n\n\ndef _later',
+        after="    return None if isinstance(answer, Mapping) else None\n\n\ndef _later",
+        seen_by=("tests/quantities/test_starting.py::test_what_came_after_it_was_recreated_by_hand_does_not_count",),
     ),
     Act(
         name="nobody is told how long an apply may wait for the members of a group",
@@ -992,8 +1019,8 @@ QUANTITIES = (
     Act(
         name="what a recreated consumer has delivered since counts as skipped",
         file="reconciler/kinds/consumer/recorded.py",
-        before="    end = min(end, began or _began_by(change, view) or end)",
-        after="    end = min(end, began or end)",
+        before="    return min(end, began or _began_by(change, view) or end)",
+        after="    return min(end, began or end)",
         seen_by=("tests/replacement/test_recreated.py::test_what_the_new_one_has_delivered_since_is_not_skipped",),
     ),
     Act(

@@ -32,6 +32,7 @@ from reconciler.model.wire.questions import (
     Facts,
     Largest,
     MessagesFrom,
+    MessagesSince,
     Peers,
     Question,
     QueuedFrom,
@@ -132,7 +133,8 @@ def merge(found: Any, over: Any) -> Any:
 
 
 def facts(said: Iterable[Mapping[str, Any]]) -> Facts:
-    """Answers as files write them: `{stream: S, filter: ">", answer: {s.a: 3}}`; with `start` about sequences, with
+    """Answers as files write them: `{stream: S, filter: ">", answer: {s.a: 3}}`; with `start` about sequences,
+    with `since` about times, with
     `source` about what a queue holds of it, with `copied` about what came through a source, and `unanswered: why` where there was none."""
     return {_question(**one): one["answer"] if "answer" in one else Unanswered(one["unanswered"]) for one in said}
 
@@ -147,6 +149,7 @@ def _question(
     peers: int = 0,
     above: int | None = None,
     newest: int = 0,
+    since: str = "",
     **_answered: Any,
 ) -> Question:
     if copied:
@@ -158,7 +161,7 @@ def _question(
     if source:
         return QueuedFrom(stream=stream, source=source)
     if start is None:
-        return SubjectCounts(stream=stream, filter=filter)
+        return MessagesSince(stream=stream, since=since) if since else SubjectCounts(stream=stream, filter=filter)
     return MessagesFrom(stream=stream, filter=filter, start=start)
 
 

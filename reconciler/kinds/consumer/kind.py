@@ -73,7 +73,7 @@ CONSUMER = Kind(
     inherits=("consumer_limits", "retention"),
     questions=lambda change, view: (
         *losses.questions(change, view),
-        *starting.questions(change),
+        *starting.questions(change, view),
         *former.questions(change, view),
         *position.questions(change),
     ),

@@ -11,6 +11,7 @@ from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.consumer import position, taking_over
+from reconciler.kinds.consumer.counts import number_of
 from reconciler.kinds.consumer.handovers import switches
 from reconciler.kinds.consumer_checks.around import changes_of
 from reconciler.kinds.effects.readers import filters
@@ -99,13 +100,6 @@ def _all(move: _Move, subjects: Sequence[str]) -> list[MessagesFrom]:
 def _begun(move: _Move, subjects: Sequence[str]) -> list[MessagesFrom]:
     """All that it may have in flight, and all after them."""
     return [MessagesFrom(stream=move.stream, start=move.point or 1, filter=one) for one in subjects]
-
-
-def number_of(asked: Sequence[MessagesFrom], view: View) -> int | None:
-    """Messages counted for all of these questions together; None if one of them has no number for an answer."""
-    answers = [view.facts.get(one) for one in asked]
-    known = [one["messages"] for one in answers if isinstance(one, Mapping) and "messages" in one]
-    return sum(known) if len(known) == len(answers) else None
 
 
 @rule("CO301", "filter-change", on=(Action.UPDATE,), needs=("live", "facts"), reaction=Reaction.HARMS)

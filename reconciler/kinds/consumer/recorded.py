@@ -10,15 +10,21 @@ from typing import NamedTuple
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.view import View
 from reconciler.engine.bindings import after_ack_floor, first_asked
+from reconciler.kinds.consumer.counts import number_of
+from reconciler.kinds.effects.readers import filters
 from reconciler.kinds.fields.times import before, moment
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.questions import MessagesFrom, MessagesSince
 
 
-def questions(change: Change) -> Iterator[MessagesFrom | MessagesSince]:
-    """Where its stream was at the recording, and where a consumer that somebody recreated began."""
+def questions(change: Change, view: View) -> Iterator[MessagesFrom | MessagesSince]:
+    """Where its stream was at the recording, where a consumer that somebody recreated began, and what was stored only
+    after that."""
     yield from _recording(change)
     yield from _begun(change)
+    if created := _created(change):
+        yield created
+        yield from _later(change, view)
 
 
 def _recording(change: Change) -> Iterator[MessagesFrom]:
@@ -75,11 +81,39 @@ MARGIN = 5_000_000_000
 def _begun(change: Change) -> Iterator[MessagesSince]:
     """What tells where a consumer that somebody recreated began at the latest: no server says it, but at its creation it
     began with the next message, unless its start was a later time."""
-    config = (change.live.state.get("config") if change.live else None) or {}
-    created = str(change.live.state.get("created") or "") if change.made_anew and change.live else ""
+    config, created = _live_config(change), _recreated_at(change)
     if created and "opt_start_seq" not in config:
         times = [one for one in (created, config.get("opt_start_time")) if one]
         yield MessagesSince(stream=change.address.stream, since=before(max(times, key=moment), -MARGIN))
+
+
+def _live_config(change: Change) -> Config:
+    return (change.live.state.get("config") if change.live else None) or {}
+
+
+def _recreated_at(change: Change) -> str:
+    return str(change.live.state.get("created") or "") if change.made_anew and change.live else ""
+
+
+def _created(change: Change) -> MessagesSince | None:
+    """What tells which messages were stored before somebody recreated the consumer: only these can the old one have
+    processed."""
+    created = _recreated_at(change)
+    return MessagesSince(stream=change.address.stream, since=before(created, -MARGIN)) if created else None
+
+
+def _gone_by(change: Change, view: View) -> int | None:
+    """The first message that was certainly stored after the old consumer had gone; None: none is, or nobody knows."""
+    answer = view.facts.get(asked) if (asked := _created(change)) else None
+    return answer.get("first") if isinstance(answer, Mapping) else None
+
+
+def _later(change: Change, view: View) -> list[MessagesFrom]:
+    """What counts the messages that the live consumer matches from there on."""
+    subjects, first = filters(_live_config(change)), _gone_by(change, view)
+    if first is None or subjects == [">"]:
+        return []
+    return [MessagesFrom(stream=change.address.stream, start=first, filter=one) for one in subjects]
 
 
 def _began_by(change: Change, view: View) -> int | None:
@@ -88,15 +122,17 @@ def _began_by(change: Change, view: View) -> int | None:
 
 
 class LostPosition(NamedTuple):
-    """A recreated consumer, compared with the record of the old one. It delivers again, or skips, at most these
+    """A recreated consumer, compared with the record of the old one. It delivers again, and skips, at most these
     messages."""
 
-    at: int
-    """The position on record."""
+    at: int | None
+    """The position on record, behind which the old one may have come since; None: nobody knows."""
     redelivered: int = 0
     skipped: int = 0
-    reached: int = 1
-    """The next message of the live one."""
+    reached: int | None = None
+    """The next message of the live one; None: no server tells."""
+    ended: int = 0
+    """The first message that is not skipped."""
 
 
 def compared(change: Change, view: View) -> LostPosition | None:
@@ -104,18 +140,34 @@ def compared(change: Change, view: View) -> LostPosition | None:
     stream = stream_info(change, view).get("config") or {}
     if not change.made_anew or change.live is None or stream.get("retention") == "workqueue":
         return None  # a work queue holds exactly what is still to be done
-    at = stood(change, view) or (1 if _had_not_begun(change, view) else None)
-    if at is None:
+    if not _is_its_stream(change, view):
         return None
+    at = stood(change, view) or (1 if _had_not_begun(change, view) else None)
     live = {"config": {}, **change.live.state}
-    reached, began = after_ack_floor(live), first_asked(live["config"])
-    if (began and began <= at) or (reached and reached <= at):
-        again = min(between(reached or at, at, change, view), still_to_come(change))
-        return LostPosition(at, redelivered=again, reached=reached or at) if again else None
+    reached, again = after_ack_floor(live), _given_again(change, view)
+    ended = _began(live, reached, change, view) if at else 0
+    never = between(at, ended, change, view) if at else 0
+    return LostPosition(at, again, never, reached, ended) if again or never else None
+
+
+def _began(live: Mapping[str, Json], reached: int | None, change: Change, view: View) -> int:
+    """Where the live consumer began, or before."""
+    began = first_asked(live["config"])
     end = reached or int((live.get("delivered") or {}).get("stream_seq", 0))  # it began there or before
-    end = min(end, began or _began_by(change, view) or end)  # what it has delivered since is not skipped
-    never = between(at, end, change, view)
-    return LostPosition(at, skipped=never, reached=end) if never else None
+    return min(end, began or _began_by(change, view) or end)  # what it has delivered since is not skipped
+
+
+def _given_again(change: Change, view: View) -> int:
+    """How many messages that the old consumer may have processed are still to come to the live one: at most those that
+    it matches and that were stored before somebody recreated it. The record tells how far the old one had come at
+    least."""
+    if _live_config(change).get("deliver_policy") == "new" or change.live is None:
+        return 0
+    start = after_ack_floor({"config": {}, **change.live.state}) or 1
+    gone_by = _gone_by(change, view)
+    later = number_of(asked, view) if (asked := _later(change, view)) else 0
+    to_come = max(0, still_to_come(change) - (later or 0))
+    return min(between(start, sys.maxsize if gone_by is None else gone_by, change, view), to_come)
 
 
 def _had_not_begun(change: Change, view: View) -> bool:
@@ -145,8 +197,16 @@ def continues_at(change: Change, view: View) -> int | None:
     since. None: at its own position."""
     if not change.made_anew:
         return None
-    asked = change.becomes("opt_start_seq")
-    if asked and change.owned and change.owned.applied.get("opt_start_seq") != asked:
-        return int(asked)
+    if asked := asked_since(change):
+        return asked
     found = compared(change, view)
-    return found.at if found else None
+    if found is None or found.at is None:
+        return None
+    return found.at if found.skipped or found.at > (found.reached or 1) else None
+
+
+def asked_since(change: Change) -> int | None:
+    """The start sequence that the file has named since the old consumer was applied."""
+    asked = change.becomes("opt_start_seq")
+    is_new = asked and change.owned and change.owned.applied.get("opt_start_seq") != asked
+    return int(asked) if is_new else None

@@ -3,6 +3,7 @@ before."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -12,7 +13,8 @@ from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.consumer import former, recorded
-from reconciler.kinds.consumer.losses import number_of, retention_of
+from reconciler.kinds.consumer.counts import number_of
+from reconciler.kinds.consumer.losses import retention_of
 from reconciler.kinds.effects import shrinking
 from reconciler.kinds.effects.made_again import is_made_again, when_recorded
 from reconciler.kinds.effects.readers import filters
@@ -54,10 +56,10 @@ def _are(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
-def questions(change: Change) -> Iterator[Question]:
+def questions(change: Change, view: View) -> Iterator[Question]:
     """How many messages are stored from the start on, if the stream's own number does not say it."""
     if change.made_anew:
-        yield from recorded.questions(change)
+        yield from recorded.questions(change, view)
     if change.action is not Action.CREATE or change.desired is None:
         return
     config = change.desired.config
@@ -67,7 +69,7 @@ def questions(change: Change) -> Iterator[Question]:
         yield from _counted_from(change, asked)
     if is_made_again(change) and (stood := recorded.next_of(change)):
         yield from _counted_from(change, stood)
-        yield from recorded.questions(change)
+        yield from recorded.questions(change, view)
 
 
 def consequences(change: Change, view: View) -> Iterator[Consequence]:
@@ -211,7 +213,7 @@ def _lost(change: Change, view: View) -> Finding | None:
     if policy == "all":
         if stood is not None and stood <= state.get("first_seq", 0):
             stood = None  # nothing is stored before it, so a start there repeats as much
-        known = "even if it had processed them" if stood is None else f"including those before sequence {stood}"
+        known = "even if it had processed them" if stood is None else _including(stood)
         return _consented(change, f"{was}it starts over with {many}, {known}", "redelivered", number, stood)
     since = _staying_from(change, stood, state, view) if stood else None
     if since and not since.most:
@@ -244,46 +246,94 @@ def _from_where_the_file_says(change: Change, was: str, start: Start, stood: int
             "skipped",
         )
     else:
-        number = recorded.between(named, stood, change, view)
-        what, name = f"delivers up to {some(number, 'message')} before sequence {stood} again", "redelivered"
+        stored = start.stored or Amount(0, recorded.between(named, sys.maxsize, change, view))
+        what, name = f"delivers {amount(stored, 'message')} from there on, {_including(stood)}", "redelivered"
+        number = stored.most
     return (
         _consented(change, f"{was}it starts at sequence {named}, and {what}", name, number, stood) if number else None
     )
+
+
+def _including(stood: int) -> str:
+    """The old one had come at least that far, and maybe further since the recording."""
+    return f"including those before sequence {stood}"
 
 
 def _with_the_old_one(change: Change, view: View) -> Finding | None:
     """What a consumer that somebody recreated delivers twice, or never: the old one's record tells."""
     if (lost := recorded.compared(change, view)) is None:
         return None
-    stood = f"before sequence {lost.at}" if lost.at > 1 else "at its first message"
-    was = f"the old one is gone with its position{when_recorded(change, stood)}: "
-    if lost.skipped:
-        name, number = "skipped", lost.skipped
-        began = _BEGAN.get(_policy(change.live.config if change.live else {}), "")
-        said = (
-            f"the new one started{began} and skips up to {some(number, 'message')} from sequence {lost.at} on, as far as the old "
-            "one had not processed them"
-        )
-    else:
-        name, number = "redelivered", lost.redelivered
-        said = (
-            f"the new one continues at sequence {lost.reached}, so up to {some(number, 'message')} that the old one had processed "
-            f"{_are(number)} redelivered"
-        )
+    skipping, again = lost.skipped, lost.redelivered
+    said = [
+        *([f"the new one started{_began(change)} and {_skips(lost)}"] if skipping else []),
+        *(
+            [
+                f"{_goes_on(lost)}{some(again, 'message')} {_are(again)} redelivered, {_AS_FAR} had processed {_them(again)}"
+            ]
+            if again
+            else []
+        ),
+    ]
     return Finding(
-        outcome=Outcome.WARNS, reaction=Reaction.DOES, quantities={name: Amount(0, number)}, message=was + said,
-        fix=_back_to(lost.at, change),
+        outcome=Outcome.WARNS, reaction=Reaction.DOES,
+        quantities={name: Amount(0, number) for name, number in (("skipped", skipping), ("redelivered", again)) if number},
+        message=f"the old one is gone with its position{_known(change, lost)}: {'; '.join(said)}", fix=_back_to(lost, change, view),
     )  # fmt: skip
 
 
-def _back_to(stood: int, change: Change) -> str:
-    if found := change.field("deliver_policy"):
-        stay = f"write deliver_policy: {found.live or 'all'}, and it stays where it is"
-        return f"consent to the replacement, which continues at sequence {stood}; or {stay}"
+_AS_FAR = "as far as the old one"
+
+
+def _known(change: Change, lost: recorded.LostPosition) -> str:
+    """What the record tells of the old position, in brackets."""
+    if lost.at is None:
+        return when_recorded(change, "")
+    known = when_recorded(change, f"before sequence {lost.at}" if lost.at > 1 else "at its first message")
+    return known.removesuffix(")") + "; it may have come further since)"
+
+
+def _began(change: Change) -> str:
+    return _BEGAN.get(_policy(change.live.config if change.live else {}), "")
+
+
+def _skips(lost: recorded.LostPosition) -> str:
+    number = lost.skipped
     return (
-        f"to continue at sequence {stood}, write deliver_policy: by_start_sequence and opt_start_seq: {stood} before you apply, and "
-        "consent to the replacement that the next plan offers; an apply without that only updates the record"
+        f"skips up to {some(number, 'message')} from sequence {lost.at} on, {_AS_FAR} had not processed {_them(number)}"
     )
+
+
+def _goes_on(lost: recorded.LostPosition) -> str:
+    where = f" at sequence {lost.reached}" if lost.reached else ""
+    return f"it continues{where}, and up to " if lost.skipped else f"the new one continues{where}, so up to "
+
+
+def _them(number: int) -> str:
+    return "it" if number == 1 else "them"
+
+
+def _back_to(lost: recorded.LostPosition, change: Change, view: View) -> str:
+    point = recorded.continues_at(change, view)
+    if found := change.field("deliver_policy"):
+        where = f"at sequence {point}" if point else "at its own position"
+        stay = f"write deliver_policy: {found.live or 'all'}, and it stays where it is"
+        return f"consent to the replacement, which continues {where}; or {stay}"
+    write, then = (
+        "write deliver_policy: by_start_sequence and opt_start_seq",
+        (
+            "before you apply, and consent to the replacement that the next plan offers; an apply without that only updates the record"
+        ),
+    )
+    if point:
+        later = ", or a later one if you know that the old one had come further," if lost.redelivered else ""
+        return f"to continue at sequence {point}, {write}: {point}{later} {then}"
+    return f"to continue where the old one was, {write}, {_LAST_ACKNOWLEDGED}, {then}"
+
+
+_LAST_ACKNOWLEDGED = (
+    "one more than the last message it had acknowledged (clients' logs or monitoring may tell; `nats stream get` shows a message "
+    "by its number)"
+)
 
 
 _BEGAN = {
@@ -304,9 +354,8 @@ def _consented(change: Change, message: str, name: str, number: int, stood: int 
         way = f"write deliver_policy: by_start_sequence and opt_start_seq: {stood}, which skips nothing and redelivers less"
     else:
         way = (
-            "write deliver_policy: by_start_sequence and opt_start_seq, one more than the last message it had acknowledged "
-            "(clients' logs or monitoring may tell; `nats stream get` shows a message by its number), or by_start_time and "
-            "opt_start_time, a time when it still existed"
+            f"write deliver_policy: by_start_sequence and opt_start_seq, {_LAST_ACKNOWLEDGED}, or by_start_time and opt_start_time, "
+            "a time when it still existed"
         )
     return Finding(
         outcome=Outcome.NEEDS_CONSENT, path="deliver_policy", to=policy, quantities={name: Amount(0, number)}, message=message,
@@ -326,13 +375,15 @@ def consumer_made_again(change: Change, view: View) -> Found:
 
     The new consumer starts where the file says, which is not the old position: with all stored messages, or after them.
     So the server redelivers what the old one had processed, or skips what it had not. No server knows the old position
-    any more. The bucket remembers only the position at the last recording. On a work queue the new consumer finds only
-    what nobody has acknowledged, and nothing is lost. If the file names a start sequence that the stream has not
-    reached, because the stream was recreated too, the new consumer skips everything up to there.
+    any more. The bucket remembers only the position at the last recording, and an apply with nothing to do records none.
+    So the old one may have come further, up to everything that was stored before it was gone. On a work queue the new
+    consumer finds only what nobody has acknowledged, and nothing is lost. If the file names a start sequence that the
+    stream has not reached, because the stream was recreated too, the new consumer skips everything up to there.
 
     If somebody recreated it by hand, the new one exists and has its own position, and no apply hurts more than that. So
-    this is a warning, with the position on record. An apply that only updates the record leaves the position as it is. If
-    the start changes, apply recreates the consumer at the position on record, with consent to that change (CO101).
+    this is a warning, with the position on record and the number of messages that may be redelivered or are skipped. An apply
+    that only updates the record leaves the position as it is. If the start changes, apply recreates the consumer at the
+    position on record, with consent to that change (CO101).
 
     Instead: state the old position, with `deliver_policy: by_start_sequence` and `opt_start_seq`; or consent.
     """

@@ -1,0 +1,15 @@
+"""Counts that servers gave for what a consumer matches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from reconciler.changes.view import View
+from reconciler.model.wire.questions import MessagesFrom
+
+
+def number_of(asked: Sequence[MessagesFrom], view: View) -> int | None:
+    """Messages counted for all of these questions together; None if one of them has no number for an answer."""
+    answers = [view.facts.get(one) for one in asked]
+    known = [one["messages"] for one in answers if isinstance(one, Mapping) and "messages" in one]
+    return sum(known) if len(known) == len(answers) else None
