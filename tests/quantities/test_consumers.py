@@ -87,13 +87,74 @@ def test_what_a_filter_turns_to_and_has_passed_is_never_delivered(account: Accou
         return verdicts["CO301"], await take(js, "S", "c", pending)
 
     said, delivered = talk(account, work)
-    assert said.quantities == {"skipped": 2, "missed": 2}
+    assert said.quantities == {"skipped": 2 + 1, "missed": 2}
     assert delivered == ["s.b"] * (5 - said.quantities["missed"])
     assert said.message == (
-        "it gets only what matches s.b after its position (sequence 5). The new filter leaves out 2 of 2 pending messages, which "
-        "the server does not deliver any more. It does not go back to 2 messages before its position that the old filter left out"
+        "it gets only what matches s.b after its position (sequence 5 or later). The new filter leaves out 2 of 2 pending messages, "
+        "which the server does not deliver any more. It does not go back to 2 messages before its position that the old filter left "
+        "out. Up to 1 message after sequence 5 that the new filter matches may be skipped: the server may have moved past it while it "
+        "looked for messages of the old filter, and does not tell"
     )
     return f"Of 5 messages that the new filter matches, {len(delivered)} are delivered; the others lie before the position."
+
+
+PASSED: dict[str, tuple[tuple[str, ...], str, int]] = {
+    "nothing more of the old filter": ((), "s.b", 4),
+    "one more of the old filter, behind all": (("s.a",), "s.b", 4),
+    "one more of the old filter, before two others": (("s.a", "s.b", "s.b"), "s.b", 4),
+    "a wider filter": ((), "s.*", 4),
+}
+
+
+@on_every_version
+@pytest.mark.parametrize("direct", [True, False], ids=["counted", "not counted"])
+@pytest.mark.parametrize(("more", "new", "passed"), PASSED.values(), ids=PASSED.keys())
+def test_what_the_server_has_moved_past_while_it_looked_for_the_old_filter_is_told(
+    account: Account, tmp_path: Path, more: tuple[str, ...], new: str, passed: int, direct: bool
+) -> None:
+    """It has processed three. Four others come, and a pull that finds nothing: the server has come to the end."""
+
+    async def work(js: JetStream) -> tuple[Verdict, list[str]]:
+        await make_stream(js, "S", subjects=["s.>"], allow_direct=direct)
+        await make_consumer(js, "S", "c", filter_subject="s.a")
+        await publish(js, *("s.a",) * 3)
+        await take(js, "S", "c", 3)
+        await publish(js, *("s.b",) * 4)
+        await pulled(js, 1, within=0.5)
+        await publish(js, *more)
+        file = text(f"limits, allow_direct: {str(direct).lower()}", f", filter_subject: {new}")
+        verdicts = await planned(js, tmp_path, file)
+        await update_consumer(js, "c", filter_subject=new)
+        return verdicts["CO301"], [one.subject for one in await pulled(js, 20, within=1)]
+
+    said, delivered = talk(account, work)
+    matching = passed + sum(new in (one, "s.*") for one in more)
+    left_out = sum(one == "s.a" for one in more if new == "s.b")
+    lost = matching - len(delivered) + left_out
+    assert lost >= passed, "the server has moved past them"
+    assert lost <= said.quantities["skipped"] <= passed + left_out + (0 if direct else len(more))
+    assert "skipped" in said.bounds
+    assert "it gets only what matches" in said.message
+    assert "after its position (sequence 3 or later). " in said.message
+    assert "the server may have moved past them while it looked for messages of the old filter" in said.message
+
+
+@on_every_version
+def test_nothing_is_said_to_be_passed_before_the_next_message_of_the_old_filter(
+    account: Account, tmp_path: Path
+) -> None:
+    async def work(js: JetStream) -> Verdict:
+        await make_stream(js, "S", subjects=["s.>"], allow_direct=True)
+        await make_consumer(js, "S", "c", filter_subject="s.a")
+        await publish(js, "s.a", "s.a", "s.b", "s.b")
+        await take(js, "S", "c", 1)
+        await pulled(js, 1)
+        await publish(js, "s.a", "s.b")
+        return (await planned(js, tmp_path, text("limits, allow_direct: true", ", filter_subject: s.b")))["CO301"]
+
+    said = talk(account, work)
+    assert said.quantities == {"skipped": 3, "missed": 0}
+    assert "Up to 2 messages after sequence 2 that the new filter matches may be skipped" in said.message
 
 
 @on_every_version

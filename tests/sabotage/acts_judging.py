@@ -807,6 +807,23 @@ QUANTITIES = (
         seen_by=("tests/kinds/test_filling.py",),
     ),
     Act(
+        name="what the server has moved past while it looked for the old filter is said to come",
+        file="reconciler/kinds/consumer/losses.py",
+        before="passed = _moved_past(move, view) if _looks_ahead(move, retention) else 0",
+        after="passed = _moved_past(move, view) if _looks_ahead(move, retention) and move.pending else 0",
+        seen_by=(
+            "tests/quantities/test_consumers.py::"
+            "test_what_the_server_has_moved_past_while_it_looked_for_the_old_filter_is_told",
+        ),
+    ),
+    Act(
+        name="a server is said to have moved past messages behind the next one of the old filter",
+        file="reconciler/kinds/consumer/losses.py",
+        before="    return min(found) if found and len(known) == len(answers) else None",
+        after="    return max(found) + 1000 if found and len(known) == len(answers) else None",
+        seen_by=(says("CO301"),),
+    ),
+    Act(
         name="a consumer that starts over is said to go on after its position",
         file="reconciler/kinds/consumer/losses.py",
         before='retention == "workqueue" and not (move.narrows',

@@ -73,15 +73,20 @@ async def filtered(live: Live, scene: Scene) -> Measured:
     passed = (
         {seq for seq in scene.stored if seq <= max(progress.given, default=0)} - progress.given - progress.processed
     )
-    is_interest = (await live.info())["config"]["retention"] == "interest" and "skipped" not in (
-        verdict.quantities if verdict else ()
+    quantities = verdict.quantities if verdict else {}
+    is_interest = (await live.info())["config"]["retention"] == "interest" and (
+        "messages" in quantities or "skipped" not in quantities
     )
     dropping = verdict and "messages" in verdict.quantities and "messages" not in verdict.bounds
     left = await live.rests(len(scene.stored) - verdict.quantities["messages"] if verdict and dropping else None)
     came = set(await live.everything("c"))
     taken = {seq for seq in passed if any(matches(scene.stored[seq], one) for one in filters(config))}
+    later = {seq for seq in scene.stored if seq > max(progress.given, default=0)} - pending
+    turned = {seq for seq in later if any(matches(scene.stored[seq], one) for one in filters(config))}
     dropped = {"CO301 messages": len(scene.stored.keys() - left.keys())}
-    found = dropped if is_interest else {"CO301 skipped": len(pending - came)}
+    if "skipped" in quantities:
+        dropped["CO301 skipped"] = len((turned & left.keys()) - came)
+    found = dropped if is_interest else {"CO301 skipped": len((pending | turned) - came)}
     return found if verdict and "missed" not in verdict.quantities else {**found, "CO301 missed": len(taken - came)}
 
 

@@ -34,6 +34,9 @@ def questions(change: Change, view: View) -> Iterator[Question]:
             yield from (one for subjects in (move.before, move.after, move.both) for one in _begun(move, subjects))
         for subjects in (move.after, move.both):
             yield from (*_ahead(move, subjects), *_all(move, subjects))
+        if _looks_ahead(move, retention_of(move.stream, view)) and move.pending:
+            yield from _ahead(move, move.before)
+            yield from _from_next(move, view)
         if not move.widens:
             yield from _all(move, move.before)
 
@@ -93,6 +96,40 @@ def _ahead(move: _Move, subjects: Sequence[str]) -> list[MessagesFrom]:
     return [MessagesFrom(stream=move.stream, start=move.position + 1, filter=one) for one in subjects]
 
 
+def _looks_ahead(move: _Move, retention: str) -> bool:
+    """While it looks for messages of the old filter, the server moves past all others without a word, and an update does
+    not take it back."""
+    return move.point is None and not (move.narrows or move.is_listed) and not _starts_over(move, retention)
+
+
+def _next(move: _Move, view: View) -> int | None:
+    """The next message of the old filter, at which the server stops looking; None: there is none, or nobody knows."""
+    answers = [view.facts.get(one) for one in _ahead(move, move.before)] if move.pending else []
+    known = [one for one in answers if isinstance(one, Mapping)]
+    found = [one["first"] for one in known if one.get("first")]
+    return min(found) if found and len(known) == len(answers) else None
+
+
+def _from_next(move: _Move, view: View) -> list[MessagesFrom]:
+    start = _next(move, view)
+    subjects = move.after if start else ()
+    return [MessagesFrom(stream=move.stream, start=start or 1, filter=one) for one in subjects]
+
+
+def _moved_past(move: _Move, view: View) -> int:
+    """How many messages the server may have moved past that the new filter matches: up to the next one of the old
+    filter."""
+    state = (view.snapshot.streams.get(move.stream) or {}).get("state") or {}
+    end = _next(move, view)
+    span = max(0, (end - 1 if end else int(state.get("last_seq", 0))) - move.position)
+    ahead, later = number_of(_ahead(move, move.after), view), number_of(_from_next(move, view), view) if end else 0
+    if ahead is None:
+        ahead = number_of(_all(move, move.after), view)
+        later = 0
+    counted = span if ahead is None else max(0, ahead - (later or 0))
+    return min(span, counted, int(state.get("messages", 0)))
+
+
 def _all(move: _Move, subjects: Sequence[str]) -> list[MessagesFrom]:
     return [MessagesFrom(stream=move.stream, start=1, filter=one) for one in subjects]
 
@@ -107,7 +144,10 @@ def filter_change(change: Change, view: View) -> Found:
     """The filter of a consumer changes. The consumer keeps its position and never goes back.
 
     It never gets pending messages that the new filter leaves out. It does not go back to messages before its position
-    that the old filter left out. Messages in flight are redelivered until they are acknowledged, whatever the new filter is.
+    that the old filter left out. Nor does it get those after its position that the server has already moved past: while
+    it looks for a message of the old filter, it passes all others up to the next match, or to the end of the stream, and
+    no server tells how far it has come. Messages in flight are redelivered until they are acknowledged, whatever the new
+    filter is.
 
     A consumer that the same plan recreates continues after its ack floor with the new filter. It gets what the old
     filter left out there, but no message in flight that the new filter leaves out. On other streams than a work queue
@@ -134,10 +174,12 @@ def filter_change(change: Change, view: View) -> Found:
     skipped = _skipped(move, staying, view)
     missed = exactly(0) if retention == "workqueue" else _never(move, staying, view)
     path = next(one.path for one in change.fields if one.top in FILTERS)
+    passed = _moved_past(move, view) if _looks_ahead(move, retention) else 0
     flying = _let_go(move, view)
     ending = _ending(flying, move, retention)
     if (
         not skipped.most
+        and not passed
         and (not ending.most or (retention == "workqueue" and taking_over.is_taken(change, move.left, view)))
         and (missed is None or not missed.most)
         and not (missed is None and move.position)
@@ -147,13 +189,15 @@ def filter_change(change: Change, view: View) -> Found:
     drops = retention == "interest" and going.most > 0
     loses = drops or (move.point is not None and retention == "limits" and ending.most > 0)
     left_out = [*_left_out(skipped, ending, move, _fates(change, move, retention, view)), *_left_behind(missed, move)]
-    left_out += [] if ending.most else _comes_again(flying, move)
+    left_out += [*_already_past(passed, move), *([] if ending.most else _comes_again(flying, move))]
+    lost = exactly(0) if drops else going if loses else skipped
     return Finding(
         outcome=Outcome.NEEDS_CONSENT if loses else Outcome.WARNS,
         path=path,
         to=change.becomes(path) if loses else None,
-        message=". ".join([_goes_on(move, retention), *left_out]),
-        quantities=({"messages": _dropped(going, change, view)} if drops else {"skipped": going if loses else skipped})
+        message=". ".join([_goes_on(move, retention, passed), *left_out]),
+        quantities=({"messages": _dropped(going, change, view)} if drops else {})
+        | ({"skipped": Amount(lost.least, lost.most + passed)} if passed or not drops else {})
         | ({} if missed is None else {"missed": missed}),
         fix="declare a second consumer with the new filter, or let this one process what is pending first"
         + (f", or consent here: {consent_to('CO301', change.becomes(path))}" if loses else ""),
@@ -265,7 +309,7 @@ def _fates(change: Change, move: _Move, retention: str, view: View) -> str:
     return f", except, until it restarts, {LISTED}" if move.is_listed and move.point is None else ""
 
 
-def _goes_on(move: _Move, retention: str) -> str:
+def _goes_on(move: _Move, retention: str, passed: int) -> str:
     """What it gets from now on; on a work queue, a consumer that takes more starts over."""
     only = "" if move.is_listed else "only "
     subjects = "everything" if move.after == [">"] else f"{only}what matches {listed(list(move.after))}"
@@ -274,7 +318,17 @@ def _goes_on(move: _Move, retention: str) -> str:
     if move.point is not None:
         also = "" if move.narrows else ", also what the old filter left out there"
         return f"it is recreated and gets {subjects} from sequence {move.point} on{also}"
-    return f"it gets {subjects}{f' after its position (sequence {move.position})' if move.position else ''}"
+    where = f"sequence {move.position}{' or later' if passed else ''}"
+    return f"it gets {subjects}{f' after its position ({where})' if move.position else ''}"
+
+
+def _already_past(passed: int, move: _Move) -> Iterator[str]:
+    if passed:
+        them, after = "it" if passed == 1 else "them", f" after sequence {move.position}" if move.position else ""
+        yield (
+            f"Up to {some(passed, 'message')}{after} that the new filter matches may be skipped: the server "
+            f"may have moved past {them} while it looked for messages of the old filter, and does not tell"
+        )
 
 
 def _comes_again(flying: Amount, move: _Move) -> Iterator[str]:
