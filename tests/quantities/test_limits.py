@@ -134,6 +134,37 @@ def test_readers_of_what_goes_are_named_with_what_they_miss(account: Account, tm
     )
 
 
+NOT_RECEIVED = "which of them a consumer has yet to receive was not counted"
+NOT_ACKNOWLEDGED = "the server does not tell which messages a consumer has acknowledged"
+REASONS = {
+    "acknowledges nothing": ("none", 0, 6, NOT_RECEIVED),
+    "acknowledged all that it received": ("explicit", 6, 0, NOT_RECEIVED),
+    "received all and acknowledged some": ("explicit", 6, 4, NOT_ACKNOWLEDGED),
+    "received some and acknowledged some": ("explicit", 6, 2, f"{NOT_ACKNOWLEDGED} and {NOT_RECEIVED}"),
+}
+
+
+@on_every_version
+@pytest.mark.parametrize(("policy", "acknowledged", "others", "why"), REASONS.values(), ids=REASONS.keys())
+def test_bounds_of_what_a_reader_misses_have_the_reason_that_holds_for_it(
+    account: Account, tmp_path: Path, policy: str, acknowledged: int, others: int, why: str
+) -> None:
+    """Of two subjects in turn all but the last message goes."""
+
+    async def work(js: JetStream) -> str:
+        await make_stream(js, "S", subjects=["s.>"])
+        await make_consumer(js, "S", "audit", ack_policy=policy)
+        await publish(js, *("s.a", "s.b") * 5)
+        await take(js, "S", "audit", acknowledged)
+        await take(js, "S", "audit", others, acknowledge=False)
+        return (await planned(js, tmp_path, "streams: {S: {subjects: [s.>], max_msgs_per_subject: 1}}"))[
+            "ST301"
+        ].message
+
+    said = talk(account, work)
+    assert f"(only bounds: {why})" in said
+
+
 @on_every_version
 @pytest.mark.parametrize("direct", [True, False], ids=["direct", "leader"])
 @pytest.mark.parametrize("limit", ["max_msgs: 100", "max_bytes: 4300"])

@@ -944,6 +944,15 @@ QUANTITIES = (
         seen_by=("tests/lease/test_history.py",),
     ),
     Act(
+        name="bounds of a consumer that acknowledges nothing are said to come from its acknowledgements",
+        file="reconciler/kinds/effects/readers.py",
+        before="    if is_unacknowledged:\n",
+        after="    if is_unacknowledged or in_bounds:\n",
+        seen_by=(
+            "tests/quantities/test_limits.py::test_bounds_of_what_a_reader_misses_have_the_reason_that_holds_for_it",
+        ),
+    ),
+    Act(
         name="a consumer that the same plan deletes counts among those that have not read what a stream loses",
         file="reconciler/kinds/effects/readers.py",
         before="    return lambda info: counts(info) and all(info is not one for one in going)",

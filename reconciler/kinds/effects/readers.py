@@ -163,7 +163,16 @@ def _why(stream: str, consumers: Mapping[str, Info], behind: Mapping[str, Amount
         return (
             " (only bounds: without allow_direct, a server does not count a filter's messages from a given sequence on)"
         )
-    return " (only bounds: the server does not tell which messages it has acknowledged)"
+    return f" (only bounds: {' and '.join(_unknown(in_bounds, going))})"
+
+
+def _unknown(in_bounds: Sequence[Info], going: Going) -> Iterator[str]:
+    """What nobody knows of these consumers. One without acknowledgements has processed what it has received."""
+    is_unacknowledged = any(one.get("num_ack_pending") for one in in_bounds)
+    if is_unacknowledged:
+        yield "the server does not tell which messages a consumer has acknowledged"
+    if not is_unacknowledged or (going.before is None and any(one.get("num_pending") for one in in_bounds)):
+        yield "which of them a consumer has yet to receive was not counted"
 
 
 def _all(consumers: Mapping[str, Info]) -> str:
