@@ -424,3 +424,74 @@ def test_what_came_after_it_was_recreated_by_hand_does_not_count(account: Accoun
         return [*found, *(dict(one.quantities) for one in change.verdicts)]
 
     assert talk(account, work) == [{"redelivered": 3}, {"redelivered": 3}]
+
+
+@on_every_version
+def test_the_start_where_a_recreated_one_is_wanted_is_one_decision(account: Account, tmp_path: Path) -> None:
+    """Six of ten messages match; two of them were processed when the apply recorded it."""
+
+    async def work(js: JetStream) -> tuple[list[Verdict], int]:
+        file = text(", filter_subject: s.a")
+        await applied(js, tmp_path, file)
+        await publish(js, *MIXED, *MIXED)
+        await take(js, "S", "c", 2)
+        await applied(js, tmp_path, file.replace("explicit", "explicit, ack_wait: 1m"))
+        done(await js.request("CONSUMER.DELETE.S.c"))
+        await make_consumer(js, "S", "c", filter_subject="s.a", ack_wait=60_000_000_000)
+        advised = text(", ack_wait: 1m, filter_subject: s.a, deliver_policy: by_start_sequence, opt_start_seq: 4")
+        change = await of_consumer(js, tmp_path, advised)
+        await applied(js, tmp_path, advised, "CO101")
+        return [*change.verdicts], await coming(js)
+
+    verdicts, comes = talk(account, work)
+    assert [(one.code, one.quantities["redelivered"]) for one in verdicts] == [("CO101", comes)] == [("CO101", 4)]
+    assert verdicts[0].message == (
+        "deliver_policy cannot change from all to by_start_sequence. The server fixes it at creation, and somebody recreated this "
+        "consumer since it was applied. Apply can recreate it at sequence 4, as this file says: the server delivers up to 4 messages "
+        "from there on, including those that were processed since."
+    )
+
+
+@on_every_version
+def test_a_later_start_than_the_record_is_told_with_what_it_skips(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> list[tuple[str, dict[str, int]]]:
+        await applied(js, tmp_path, text(""))
+        await publish(js, *MIXED, *MIXED)
+        await take(js, "S", "c", 2)
+        await applied(js, tmp_path, text(", ack_wait: 1m"))
+        done(await js.request("CONSUMER.DELETE.S.c"))
+        await make_consumer(js, "S", "c", ack_wait=60_000_000_000)
+        later = text(", ack_wait: 1m, deliver_policy: by_start_sequence, opt_start_seq: 8")
+        verdicts = (await of_consumer(js, tmp_path, later)).verdicts
+        assert (
+            "skips up to 5 messages from sequence 3 on" in next(one for one in verdicts if one.code == "CO312").message
+        )
+        await applied(js, tmp_path, later, "CO101")
+        assert await coming(js) == 3
+        return sorted((one.code, dict(one.quantities)) for one in verdicts)
+
+    assert talk(account, work) == [("CO101", {"redelivered": 3, "unacknowledged": 0}), ("CO312", {"skipped": 5})]
+
+
+@on_every_version
+def test_a_start_that_is_taken_back_says_whether_something_was_delivered(account: Account, tmp_path: Path) -> None:
+    """The file named a start for a consumer that was gone; then the line goes, before and after the first delivery."""
+
+    async def work(js: JetStream) -> tuple[list[Verdict], list[str]]:
+        await applied(js, tmp_path, STREAM)
+        await publish(js, *MIXED)
+        await applied(js, tmp_path, text(", deliver_policy: by_start_sequence, opt_start_seq: 4"))
+        before = await of_consumer(js, tmp_path, text(""))
+        await take(js, "S", "c", 1)
+        after = await plan(read(tmp_path, text("")), js)
+        await applied(js, tmp_path, text(""))
+        assert await coming(js) == 1
+        return [*before.verdicts], [one.code for change in after.plan.changes for one in change.verdicts]
+
+    before, after = talk(account, work)
+    assert after == []
+    (said,) = before
+    assert said.message.startswith(
+        "deliver_policy cannot change from by_start_sequence to all. The server fixes it at creation, and this consumer has delivered "
+        "nothing yet; once it has, apply only records the new value. "
+    )

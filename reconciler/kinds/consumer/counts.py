@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from reconciler.changes.diff import Change
 from reconciler.changes.view import View
+from reconciler.kinds.effects.readers import filters
 from reconciler.model.wire.questions import MessagesFrom
 
 
@@ -13,3 +15,9 @@ def number_of(asked: Sequence[MessagesFrom], view: View) -> int | None:
     answers = [view.facts.get(one) for one in asked]
     known = [one["messages"] for one in answers if isinstance(one, Mapping) and "messages" in one]
     return sum(known) if len(known) == len(answers) else None
+
+
+def counted_from(change: Change, start: int | str) -> list[MessagesFrom]:
+    """What counts the messages that the declared consumer matches from there on."""
+    subjects = filters(change.desired.config if change.desired else {})
+    return [MessagesFrom(stream=change.address.stream, start=start, filter=one) for one in subjects]

@@ -75,7 +75,7 @@ CONSUMER = Kind(
         *losses.questions(change, view),
         *starting.questions(change, view),
         *former.questions(change, view),
-        *position.questions(change),
+        *position.questions(change, view),
     ),
     unknown=lambda address, snapshot: snapshot.unknown_consumer(*address.names),
     rules=RULES,

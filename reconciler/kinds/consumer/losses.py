@@ -97,7 +97,7 @@ def _ahead(move: _Move, subjects: Sequence[str]) -> list[MessagesFrom]:
 
 
 def _looks_ahead(move: _Move, retention: str) -> bool:
-    """While it looks for messages of the old filter, the server moves past all others without a word, and an update does
+    """While it looks for messages of the old filter, the server moves past all others silently, and an update does
     not take it back."""
     return move.point is None and not (move.narrows or move.is_listed) and not _starts_over(move, retention)
 
@@ -144,10 +144,10 @@ def filter_change(change: Change, view: View) -> Found:
     """The filter of a consumer changes. The consumer keeps its position and never goes back.
 
     It never gets pending messages that the new filter leaves out. It does not go back to messages before its position
-    that the old filter left out. Nor does it get those after its position that the server has already moved past: while
-    it looks for a message of the old filter, it passes all others up to the next match, or to the end of the stream, and
-    no server tells how far it has come. Messages in flight are redelivered until they are acknowledged, whatever the new
-    filter is.
+    that the old filter left out. Nor does it get those after its position that the server has already moved past. While
+    it looks for a message of the old filter, the server passes all others, up to the next match or to the end of the
+    stream. No server tells how far it has come. Messages in flight are redelivered until they are acknowledged, whatever
+    the new filter is.
 
     A consumer that the same plan recreates continues after its ack floor with the new filter. It gets what the old
     filter left out there, but no message in flight that the new filter leaves out. On other streams than a work queue

@@ -19,6 +19,7 @@ from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
 from reconciler.engine.bindings import after_ack_floor
 from reconciler.kinds.consumer import recorded
+from reconciler.kinds.consumer.counts import counted_from, number_of
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
 from reconciler.kinds.effects import rewound, shrinking
 from reconciler.kinds.effects.readers import filters
@@ -41,13 +42,32 @@ NEEDS = {"by_start_sequence": "opt_start_seq", "by_start_time": "opt_start_time"
 def begins(desired: Resource, live: Resource, snapshot: Snapshot) -> tuple[str, ...]:
     """The start fields that no longer mean anything, since something was delivered. None if no server would accept
     their values."""
-    if not (live.state.get("delivered") or {}).get("consumer_seq"):
-        return ()
-    config, stream = desired.config, snapshot.streams.get(live.address.stream, {})
-    needed = NEEDS.get(config.get("deliver_policy", "all"))
+    return BEGINS if has_delivered(live) and _may_begin(desired.config, live, snapshot) else ()
+
+
+def has_delivered(live: Resource) -> bool:
+    """It has a past, so that where it was to start no longer matters."""
+    return bool((live.state.get("delivered") or {}).get("consumer_seq"))
+
+
+def _may_begin(config: Config, live: Resource, snapshot: Snapshot) -> bool:
+    """A server would accept these start fields of a consumer of this stream."""
+    stream, needed = snapshot.streams.get(live.address.stream, {}), NEEDS.get(config.get("deliver_policy", "all"))
     fits = all((name in config) == (name == needed) for name in NEEDS.values())
-    queue = (stream.get("config") or {}).get("retention") == "workqueue"
-    return BEGINS if fits and not queue else ()
+    return fits and (stream.get("config") or {}).get("retention") != "workqueue"
+
+
+def whose_start(change: Change, view: View) -> str:
+    """Why the start of this consumer is not only recorded, as the end of a sentence; empty where it never is."""
+    if change.live is None or change.desired is None or change.intent:
+        return ""
+    if not _may_begin(change.desired.config, change.live, view.snapshot):
+        return ""
+    if change.made_anew:
+        return ", and somebody recreated this consumer since it was applied"
+    if has_delivered(change.live):
+        return ""
+    return ", and this consumer has delivered nothing yet; once it has, apply only records the new value"
 
 
 def is_recreated(change: Change, view: View) -> bool:
@@ -124,6 +144,12 @@ def _whose(point: int, change: Change) -> str:
         if point == change.becomes("opt_start_seq")
         else "where the deleted one stood when it was recorded"
     )
+
+
+def follows_from_the_policy(change: Change, path: str) -> bool:
+    """The field belongs to one deliver_policy, and comes or disappears with it."""
+    policies = {change.was("deliver_policy"), change.becomes("deliver_policy")}
+    return len(policies) > 1 and any(NEEDS.get(str(one)) == path for one in policies)
 
 
 def _comes_since(again: Amount) -> str:
@@ -228,7 +254,9 @@ def _above_the_floor(change: Change, view: View) -> tuple[Amount, int]:
     if point := by_record(change, view):
         end, reached = sys.maxsize, after_ack_floor(info) or point
         known = recorded.between(point, reached, change, view) + recorded.still_to_come(change)
-        return Amount(0, min(recorded.between(point, end, change, view), known)), unacknowledged
+        counted = number_of(counted_from(change, point), view)
+        most = min(recorded.between(point, end, change, view), known)
+        return Amount(0, most if counted is None else min(most, counted)), unacknowledged
     delivered, floor = info.get("delivered") or {}, info.get("ack_floor") or {}
     messages = delivered.get("stream_seq", 0) + 1 - after_ack_floor(info)
     deliveries = delivered.get("consumer_seq", 0) - floor.get("consumer_seq", 0)
@@ -274,9 +302,12 @@ def by_record(change: Change, view: View) -> int | None:
     return None if is_its_own else int(resumed(change, view).get("opt_start_seq", 1))
 
 
-def questions(change: Change) -> Iterable[Question]:
-    """Whether the stream is still the one it was when the position was noted."""
-    return rewound.questions(change.address.stream, change.intent) if change.intent and is_start_noted(change) else ()
+def questions(change: Change, view: View) -> Iterable[Question]:
+    """Whether the stream is still the one it was when the position was noted; what comes from a position on record on."""
+    if change.intent and is_start_noted(change):
+        yield from rewound.questions(change.address.stream, change.intent)
+    if change.intent is None and is_recreated(change, view) and (point := by_record(change, view)):
+        yield from counted_from(change, point)
 
 
 def is_start_noted(change: Change) -> bool:

@@ -142,7 +142,7 @@ def compared(change: Change, view: View) -> LostPosition | None:
         return None  # a work queue holds exactly what is still to be done
     if not _is_its_stream(change, view):
         return None
-    at = stood(change, view) or (1 if _had_not_begun(change, view) else None)
+    at = known(change, view)
     live = {"config": {}, **change.live.state}
     reached, again = after_ack_floor(live), _given_again(change, view)
     ended = _began(live, reached, change, view) if at else 0
@@ -168,6 +168,11 @@ def _given_again(change: Change, view: View) -> int:
     later = number_of(asked, view) if (asked := _later(change, view)) else 0
     to_come = max(0, still_to_come(change) - (later or 0))
     return min(between(start, sys.maxsize if gone_by is None else gone_by, change, view), to_come)
+
+
+def known(change: Change, view: View) -> int | None:
+    """The position on record, which may be the first message; None: nobody knows."""
+    return stood(change, view) or (1 if _had_not_begun(change, view) else None)
 
 
 def _had_not_begun(change: Change, view: View) -> bool:

@@ -12,7 +12,15 @@ from reconciler.kinds.consumer.clients import ACCEPTED_BY, groups_gone, policy_o
 from reconciler.kinds.consumer.deletion import consumer_deletion
 from reconciler.kinds.consumer.effects import EFFECTS
 from reconciler.kinds.consumer.losses import filter_change
-from reconciler.kinds.consumer.position import SECOND, follows_from_the_switch, instead_of_refusing, is_recreated
+from reconciler.kinds.consumer.position import (
+    BEGINS,
+    SECOND,
+    follows_from_the_policy,
+    follows_from_the_switch,
+    instead_of_refusing,
+    is_recreated,
+    whose_start,
+)
 from reconciler.kinds.consumer.renaming import RULES as RENAMING
 from reconciler.kinds.consumer.starting import RULES as STARTING
 from reconciler.kinds.consumer.workqueue import RULES as WORK_QUEUE
@@ -31,8 +39,9 @@ from reconciler.kinds.stream_config.updatability import Fixed, updatability_rule
 
 AT_CREATION = "The server fixes it at creation."
 ITS_START = (
-    f"{AT_CREATION} It says where a consumer without a past starts; an existing one keeps its position. If it is still the one "
-    "that was applied, and has delivered something, the bucket only records the new value."
+    f"{AT_CREATION} It says where a new consumer starts. One that has delivered something keeps its position, and apply only records "
+    "the new value. This rule judges one that has delivered nothing yet, one that somebody recreated since it was applied, and any of "
+    "a work queue."
 )
 REPLACED = (
     " (a work queue takes none beside it); or consent: apply then deletes the consumer and recreates it at its position, after "
@@ -61,12 +70,19 @@ FIXED = {
 
 
 def made_anew_once(change: Change, view: View, refusal: Finding) -> Finding | None:
-    """The first field that takes a replacement says what the replacement costs; the others refer to it."""
+    """The first field that takes a replacement says what the replacement costs; the others refer to it. A start that comes
+    or goes with the policy is no decision of its own."""
+    if follows_from_the_policy(change, refusal.path) and _is_fixed("deliver_policy", change, view):
+        return None
+    why = FIXED[refusal.path].why
+    if refusal.path in BEGINS:
+        why = AT_CREATION.removesuffix(".") + whose_start(change, view) + "."
+        refusal = replace(refusal, message=refusal.message.removesuffix(ITS_START) + why)
     found = instead_of_refusing(change, view, refusal)
     first = next(field for field in FIXED if field == refusal.path or _is_fixed(field, change, view))
     if found is None or found.outcome is not Outcome.REPLACES or first == refusal.path:
         return found
-    itself = refusal.message.removesuffix(FIXED[refusal.path].why)
+    itself = refusal.message.removesuffix(why)
     return replace(found, message=f"{itself}It changes when the consumer is recreated, as for {first}.")
 
 

@@ -13,14 +13,14 @@ from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.consumer import former, recorded
-from reconciler.kinds.consumer.counts import number_of
+from reconciler.kinds.consumer.counts import counted_from, number_of
 from reconciler.kinds.consumer.losses import retention_of
 from reconciler.kinds.effects import shrinking
 from reconciler.kinds.effects.made_again import is_made_again, when_recorded
 from reconciler.kinds.effects.readers import filters
 from reconciler.kinds.fields.words import amount, consent_to, some
 from reconciler.model.resource import Config
-from reconciler.model.wire.questions import MessagesFrom, Question
+from reconciler.model.wire.questions import Question
 
 ASKED = {"by_start_sequence": "opt_start_seq", "by_start_time": "opt_start_time"}
 """Deliver policies that take their start from the file, and the field that holds it."""
@@ -64,11 +64,11 @@ def questions(change: Change, view: View) -> Iterator[Question]:
         return
     config = change.desired.config
     if filters(config) != [">"]:
-        yield from _counted_from(change, 1)
+        yield from counted_from(change, 1)
     if asked := config.get(ASKED.get(_policy(config), "")):
-        yield from _counted_from(change, asked)
+        yield from counted_from(change, asked)
     if is_made_again(change) and (stood := recorded.next_of(change)):
-        yield from _counted_from(change, stood)
+        yield from counted_from(change, stood)
         yield from recorded.questions(change, view)
 
 
@@ -151,7 +151,7 @@ def _total(change: Change, state: Config, view: View) -> int | None:
     """How many stored messages it may get; None: nobody counted."""
     if filters(change.desired.config if change.desired else {}) == [">"]:
         return int(state.get("messages", 0))
-    return number_of(_counted_from(change, 1), view) if state.get("messages") else 0
+    return number_of(counted_from(change, 1), view) if state.get("messages") else 0
 
 
 def _staying(change: Change, state: Config, view: View) -> Amount | None:
@@ -179,15 +179,10 @@ def _staying_from(change: Change, start: int | str, state: Config, view: View) -
     return _less(change, number, int(state.get("messages", 0)) - number, view)
 
 
-def _counted_from(change: Change, start: int | str) -> list[MessagesFrom]:
-    subjects = filters(change.desired.config if change.desired else {})
-    return [MessagesFrom(stream=change.address.stream, start=start, filter=one) for one in subjects]
-
-
 def _number_from(change: Change, start: int | str, state: Config, view: View) -> int | None:
     """How many stored messages it may get from there on; None: nobody counted. If every sequence holds a message, the
     first one tells the number."""
-    asked = _counted_from(change, start)
+    asked = counted_from(change, start)
     if (number := number_of(asked, view)) is not None:
         return number
     (answer, *others) = [view.facts.get(one) for one in asked]
@@ -261,6 +256,8 @@ def _including(stood: int) -> str:
 
 def _with_the_old_one(change: Change, view: View) -> Finding | None:
     """What a consumer that somebody recreated delivers twice, or never: the old one's record tells."""
+    if change.touches("opt_start_seq") and (asked := recorded.asked_since(change)):
+        return _from_where_the_file_says_now(change, asked, view)
     if (lost := recorded.compared(change, view)) is None:
         return None
     skipping, again = lost.skipped, lost.redelivered
@@ -278,6 +275,20 @@ def _with_the_old_one(change: Change, view: View) -> Finding | None:
         outcome=Outcome.WARNS, reaction=Reaction.DOES,
         quantities={name: Amount(0, number) for name, number in (("skipped", skipping), ("redelivered", again)) if number},
         message=f"the old one is gone with its position{_known(change, lost)}: {'; '.join(said)}", fix=_back_to(lost, change, view),
+    )  # fmt: skip
+
+
+def _from_where_the_file_says_now(change: Change, asked: int, view: View) -> Finding | None:
+    """A replacement starts it where the file says since. The rule about that field says what comes from there on."""
+    at = recorded.known(change, view)
+    number = recorded.between(at, asked, change, view) if at else 0
+    if at is None or not number or retention_of(change.address.stream, view) == "workqueue":
+        return None
+    lost = recorded.LostPosition(at, skipped=number)
+    return Finding(
+        outcome=Outcome.WARNS, reaction=Reaction.DOES, quantities={"skipped": Amount(0, number)},
+        message=f"the old one is gone with its position{_known(change, lost)}: recreated at sequence {asked}, the new one {_skips(lost)}",
+        fix=f"write opt_start_seq: {at}, which skips nothing",
     )  # fmt: skip
 
 
