@@ -288,7 +288,8 @@ def _from_where_the_file_says_now(change: Change, asked: int, view: View) -> Fin
     return Finding(
         outcome=Outcome.WARNS, reaction=Reaction.DOES, quantities={"skipped": Amount(0, number)},
         message=f"the old one is gone with its position{_known(change, lost)}: recreated at sequence {asked}, the new one {_skips(lost)}",
-        fix=f"write opt_start_seq: {at}, which skips nothing",
+        fix=f"keep it if you know that the old one had come that far (clients' logs or monitoring may tell), or write opt_start_seq: {at}, "
+        "which skips nothing",
     )  # fmt: skip
 
 
