@@ -31,6 +31,7 @@ _DEEDS = {
     Call.GATE_IN_FLIGHT_DONE: "wait until the messages in flight of {} are acknowledged",
     Call.GATE_MIRROR_CAUGHT_UP: "wait until mirror {} has caught up",
     Call.GATE_MEMBERS_BACK: "wait until the members consume again from {}",
+    Call.GATE_QUEUE_CAUGHT_UP: "wait until queue {} has caught up",
     Call.QUEUE_READ: "read the position of stream {}",
     Call.QUEUE_SETTLE: "remove the start sequence of stream {}",
 }  # fmt: skip

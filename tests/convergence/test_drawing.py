@@ -81,6 +81,7 @@ DRAWN_ELSEWHERE = {
     Call.GATE_CONSUMER_EVERYWHERE: "tests/replacement/test_servers_away.py",
     Call.GATE_MIRROR_CAUGHT_UP: GATES,
     Call.GATE_MEMBERS_BACK: GATES,
+    Call.GATE_QUEUE_CAUGHT_UP: "tests/replacement/test_sources_cut.py",
     Call.QUEUE_READ: DRILL,
     Call.QUEUE_SETTLE: DRILL,
 }

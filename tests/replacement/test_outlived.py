@@ -39,14 +39,14 @@ class Source:
     """A stream, and a group that has taken in all ten messages of it."""
 
     def __init__(self, js: JetStream, folder: Path, stream: str = "") -> None:
-        self.js, self._folder, self._stream = js, folder, stream
+        self.js, self._folder, self.stream, self.group = js, folder, stream, ""
 
     def file(self, partitions: int, *codes: str) -> Topology:
         allow = ", ".join(f"{{code: {code}, to: {partitions}, reason: meant}}" for code in codes)
         filters = "[{filter: s.*, partitioning_wildcards: [1]}]"
-        group = f"{{type: elastic, max_members: {partitions}, partitioning_filters: {filters}, allow: [{allow}]}}"
+        group = f"{{type: elastic, max_members: {partitions}, partitioning_filters: {filters}, {self.group} allow: [{allow}]}}"
         folder = self._folder / str(len(list(self._folder.iterdir())))
-        return read(folder, f"streams: {{S: {{subjects: [s.*], {self._stream} groups: {{g: {group}}}}}}}")
+        return read(folder, f"streams: {{S: {{subjects: [s.*], {self.stream} groups: {{g: {group}}}}}}}")
 
     async def plan(self, wanted: Topology) -> Planned:
         return await plan(wanted, self.js, OPTIONS)

@@ -280,6 +280,31 @@ REPLACING = (
         seen_by=("tests/guards/test_backup.py::test_a_backup_brings_every_message_and_position_back[2.11]",),
     ),
     Act(
+        name="a source is cut before the new queue of its group exists",
+        file="reconciler/kinds/order/queue_handovers.py",
+        before="            yield Tie(change.address, above)",
+        after="            yield Tie(above, change.address)",
+        seen_by=("tests/replacement/test_sources_cut.py::test_only_what_was_lost_before_is_counted_and_lost[2.15]",),
+    ),
+    Act(
+        name="a source is cut before the new queue of its group has everything",
+        file="reconciler/server/run/queue_steps.py",
+        before="        if reached >= end or _has_come_to_rest(live, loop.time() - since):",
+        after="        if reached >= 0 or _has_come_to_rest(live, loop.time() - since):",
+        seen_by=(
+            "tests/replacement/test_sources_cut.py::test_a_source_stays_as_it_is_while_the_new_queue_has_no_room[2.15]",
+        ),
+    ),
+    Act(
+        name="the rest of a recreation waits for no queue",
+        file="reconciler/kinds/elastic_group/kind.py",
+        before="    if change.action is Action.KEEP:",
+        after="    if change.action is Action.KEEP and False:",
+        seen_by=(
+            "tests/replacement/test_sources_cut.py::test_a_source_stays_as_it_is_while_the_new_queue_has_no_room[2.15]",
+        ),
+    ),
+    Act(
         name="a consumer that somebody recreated is replaced at its own position",
         file="reconciler/kinds/consumer/position.py",
         before="        return recorded.continues_at(change, view)",

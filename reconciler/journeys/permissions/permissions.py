@@ -186,7 +186,7 @@ def _stream(one: _May, raw: Raw) -> Iterator[Step]:
     # for an earlier apply that recreated the queue with consent and could not settle it
     yield _step(Call.QUEUE_SETTLE, raw.on, feeding)
     if one.replaced:
-        for call in (Call.QUEUE_READ, Call.GATE_CONSUMERS_GONE, Call.STREAM_DELETE):
+        for call in (Call.QUEUE_READ, Call.GATE_CONSUMERS_GONE, Call.STREAM_DELETE, Call.GATE_QUEUE_CAUGHT_UP):
             yield _step(call, raw.on, feeding)
 
 

@@ -15,6 +15,7 @@ from reconciler.kinds.elastic_group import (
     queue_rules,
     recreate,
     recreation,
+    refilling,
     replicas,
     still_stored,
     unmatched,
@@ -137,8 +138,15 @@ def _steps(change: Change, view: View) -> Sequence[Step]:
     if change.action is Action.CREATE:
         return (*group_steps.bucket(change, BUCKET, view), *_create(change, view))
     if change.action is Action.UPDATE:
-        return tuple(_update(change, view))
+        return _refilled(change, view, tuple(_update(change, view)))
+    if change.action is Action.KEEP:  # the rest of a replacement, whose queue may not have everything yet
+        return _refilled(change, view, ())
     return _delete(change, view) if change.action is Action.DELETE else ()
+
+
+def _refilled(change: Change, view: View, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    gates = refilling.caught_up(change, view, change.desired.config if change.desired else {})
+    return (*steps, *(replace(gate, after=tuple(step.id for step in steps)) for gate in gates))
 
 
 def _create(change: Change, view: View) -> Sequence[Step]:
@@ -239,6 +247,7 @@ ELASTIC_GROUP = Kind(
         *movement.consequences(change, view),
         *waiting(change, view),
         *recreation.consequences(change, view),
+        *refilling.consequences(change, view),
         *replicas.consequences(change, view),
     ),
     adrift=queue_rules.adrift,

@@ -16,6 +16,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.effects import rewound
 from reconciler.kinds.elastic_group import derived
 from reconciler.kinds.elastic_group.members import members_gone
+from reconciler.kinds.elastic_group.refilling import caught_up
 from reconciler.kinds.elastic_group.still_stored import gone
 from reconciler.kinds.group_records import group_record, group_steps
 from reconciler.kinds.stream_config import calls
@@ -59,7 +60,7 @@ def rest(change: Change, view: View) -> Sequence[Step]:
     """What is left to do when the old queue is deleted: the new queue, unless it exists, and the record."""
     if queue(change, view) is None:
         return _new(change, view)
-    return (_record(change, view), settled(change))
+    return (_record(change, view), settled(change), *caught_up(change, view, wanted(change)))
 
 
 def stands(change: Change, view: View) -> bool:
@@ -80,7 +81,8 @@ def made(change: Change, view: View, bound: str = "") -> Step:
 
 
 def _new(change: Change, view: View, bound: str = "") -> tuple[Step, ...]:
-    return (made(change, view, bound), _record(change, view), settled(change))
+    filled = caught_up(change, view, wanted(change))
+    return (made(change, view, bound), _record(change, view), settled(change), *filled)
 
 
 def _record(change: Change, view: View) -> Step:

@@ -13,7 +13,14 @@ from reconciler.changes.stages import Opening, Tie
 from reconciler.changes.view import View
 from reconciler.kinds.across import filter_handovers, replicas
 from reconciler.kinds.order import account_room as room
-from reconciler.kinds.order import consumer_room, copy_handovers, reader_handovers, retention, subject_handovers
+from reconciler.kinds.order import (
+    consumer_room,
+    copy_handovers,
+    queue_handovers,
+    reader_handovers,
+    retention,
+    subject_handovers,
+)
 from reconciler.model.resource import Json
 
 HANDOVERS = (
@@ -21,6 +28,7 @@ HANDOVERS = (
     copy_handovers,
     filter_handovers,
     reader_handovers,
+    queue_handovers,
     retention,
     consumer_room,
     room,

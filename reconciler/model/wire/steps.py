@@ -36,6 +36,7 @@ class Call(StrEnum):
     GATE_IN_FLIGHT_DONE = "gate.in_flight_done"
     GATE_MIRROR_CAUGHT_UP = "gate.mirror_caught_up"
     GATE_MEMBERS_BACK = "gate.members_back"
+    GATE_QUEUE_CAUGHT_UP = "gate.queue_caught_up"
 
     @property
     def waits(self) -> bool:

@@ -38,6 +38,7 @@ DEEDS = {
     Call.GATE_IN_FLIGHT_DONE: "wait until what {} has delivered is acknowledged",
     Call.GATE_MIRROR_CAUGHT_UP: "wait until mirror {} has caught up",
     Call.GATE_MEMBERS_BACK: "wait until the members of {} consume again",
+    Call.GATE_QUEUE_CAUGHT_UP: "wait until queue {} has caught up",
 }
 
 FIXES = {
@@ -225,6 +226,17 @@ def still_behind(step: Step, how: str) -> Unsuccessful:
         "plan then says which messages never come, and does not wait for them."
     )
     return Unsuccessful(_diagnostic(step, "AP110", "mirror-behind", message, fix), nothing_done=True)
+
+
+def queue_behind(step: Step, how: str) -> Unsuccessful:
+    """AP115: the queue did not catch up, so nothing was deleted from its source. `how` says what it still lacks."""
+    queue, source, seconds = step.on[0], step.body["from"], step.body["timeout"] / 1e9
+    message = (
+        f"Stream {queue} has copied nothing more of {source} for {seconds:g} s, and does not have everything yet: {how}. {source} "
+        "was left as it is, because it would delete messages that no member got."
+    )
+    fix = f"If {queue} is full, let members process some of it; then apply again: the apply does what is left."
+    return Unsuccessful(_diagnostic(step, "AP115", "queue-behind", message, fix), nothing_done=True)
 
 
 def still_away(step: Step, names: Sequence[str]) -> Unsuccessful:

@@ -20,7 +20,7 @@ from reconciler.server.read import lost_answers as settled
 from reconciler.server.read.queues import OVERTAKEN, has_moved, is_gone, is_rewound, look, message
 from reconciler.server.run import problems
 from reconciler.server.run.handling import Result, RunContext, Succeeded, unlike_planned
-from reconciler.server.wire.answers import Answer
+from reconciler.server.wire.answers import NO_MESSAGE, Answer, Refusal
 from reconciler.server.wire.pipeline import NoAnswer
 
 POLL = 0.1
@@ -71,6 +71,56 @@ def _stand(seen: Mapping[str, Any]) -> tuple[Json, ...]:
 def _is_fed(seen: Mapping[str, Any]) -> bool:
     """Has the queue heard from its source since it came to rest? A negative number means not yet."""
     return 0 <= float(told_of_source(seen["queue"]).get("active", -1)) < REST * 1e9
+
+
+async def caught_up(run: RunContext, step: Step) -> Result:
+    """Wait until the queue has copied the last message that its source held for it when this began. As long as the queue
+    copies more, this waits on."""
+    with waiting(f"for {step.on[0]} to copy what {step.body['from']} holds", step.body["timeout"] / 1e9):
+        return await _caught_up(run, step)
+
+
+async def _caught_up(run: RunContext, step: Step) -> Result:
+    loop = asyncio.get_running_loop()
+    asked = ({"last_by_subj": subject} for subject in step.body["subjects"])
+    found = await asyncio.gather(*(run.js.read(f"STREAM.MSG.GET.{step.body['from']}", one) for one in asked))
+    for said in found:
+        if not isinstance(said, Mapping) and not (isinstance(said, Refusal) and said.err_code == NO_MESSAGE):
+            return problems.unreadable(step, said)
+    end = max((int(said["message"]["seq"]) for said in found if isinstance(said, Mapping)), default=0)
+    stood, since = None, loop.time()
+    while True:
+        live = await run.js.read(f"STREAM.INFO.{step.on[0]}")
+        if not isinstance(live, Mapping):
+            return problems.unreadable(step, live) if not is_gone(live) else problems.changed(step, ["it is gone"])
+        stand = (live["state"]["last_seq"], live["state"]["messages"])
+        if stand != stood:
+            stood, since = stand, loop.time()
+        reached = await _reached(run, step, live)
+        if reached >= end or _has_come_to_rest(live, loop.time() - since):
+            return Succeeded()
+        if loop.time() - since >= step.body["timeout"] / 1e9:
+            how = f"it has copied up to message {reached}" if reached else "how far it has come is not known"
+            return problems.queue_behind(step, f"{how}, and the last one for it is message {end}")
+        await asyncio.sleep(POLL)
+
+
+async def _reached(run: RunContext, step: Step, live: Mapping[str, Any]) -> int:
+    """The message of its source up to which the queue has everything; 0: unknown. It copies them in order."""
+    before = (_start(live) or 1) - 1
+    told = int(told_of_source(live).get("seq") or 0)
+    newest = await run.js.read(f"STREAM.MSG.GET.{step.on[0]}", {"last_by_subj": ">"})
+    copied = sourced(newest["message"], step.body["from"]) if isinstance(newest, Mapping) else None
+    return max(before, told, copied or 0)
+
+
+def _has_come_to_rest(live: Mapping[str, Any], still: float) -> bool:
+    """Has it everything, as far as it can tell: because members took out what it copied, or its source lost the last
+    message? One that is full reports no lag either."""
+    is_full = live["state"]["messages"] and any(
+        live["config"].get(limit, -1) > 0 for limit in ("max_msgs", "max_bytes")
+    )
+    return still >= REST and _is_fed({"queue": live}) and not told_of_source(live).get("lag") and not is_full
 
 
 async def settle(run: RunContext, step: Step) -> Result:

@@ -1,0 +1,58 @@
+"""A new queue is filled from its source. If the same plan deletes messages there, that waits until the queue has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from reconciler.changes.diff import Action, Change, Consequence
+from reconciler.changes.view import View
+from reconciler.kinds.effects import shrinking
+from reconciler.kinds.elastic_group.derived import stream_name, transforms
+from reconciler.kinds.elastic_group.fixed import QUEUE
+from reconciler.model.resource import Address, Config
+from reconciler.model.wire.steps import Call, Step
+
+PATIENCE = 30_000_000_000
+"""Nanoseconds for which a queue that lacks something may stand still."""
+
+
+def cut_afterwards(change: Change, view: View) -> Address | None:
+    """The stream that fills the new queue of this group, and from which the same plan deletes messages; None: there is no
+    new queue, or nothing is deleted."""
+    planned = view.changes.get(change.address)  # the rest of a replacement has another action
+    if change.address.kind != "elastic_group" or planned is None or not _is_filled_again(planned):
+        return None
+    source = Address.of("stream", change.address.stream)
+    above = view.changes.get(source)
+    is_cut = above is not None and above.action is Action.UPDATE and shrinking.going(source.name, view)
+    return source if is_cut else None
+
+
+def _is_filled_again(change: Change) -> bool:
+    is_made_again = change.action in (Action.UPDATE, Action.ADOPT) and change.was(QUEUE) == "missing"
+    return change.action is Action.REPLACE or is_made_again
+
+
+def caught_up(change: Change, view: View, group: Config) -> Iterator[Step]:
+    """Waits until the new queue has all that its source holds for it, if the source is cut afterwards."""
+    if cut_afterwards(change, view) is None:
+        return
+    stream, queue = change.address.stream, stream_name(*change.address.names)
+    yield Step(
+        id=f"wait for queue stream/{queue}",
+        call=Call.GATE_QUEUE_CAUGHT_UP,
+        on=(queue,),
+        address=str(change.address),
+        body={"from": stream, "subjects": [one["src"] for one in transforms(group)], "timeout": PATIENCE},
+        effect=f"wait until stream {queue} has copied all that {stream} holds for it",
+    )
+
+
+def consequences(change: Change, view: View) -> Iterable[Consequence]:
+    """When the source is cut, and what happens if the queue has no room for what it is to copy."""
+    if cut_afterwards(change, view):
+        stream, queue = change.address.stream, stream_name(*change.address.names)
+        yield Consequence(
+            message=f"{stream} deletes messages only after the new queue has copied what it takes of them; if {queue} stands still "
+            f"for {PATIENCE // 1_000_000_000} s before that, apply fails and leaves {stream} as it is"
+        )
