@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -251,6 +252,45 @@ def test_what_a_full_queue_has_not_taken_in_is_told_as_the_least_it_can_be(accou
     (said,) = talk(account, look)
     assert "; it is at least" in said
     assert "it copies nothing more" in said
+
+
+@on_every_version
+def test_a_queue_with_a_lower_limit_than_it_holds_is_said_to_copy_nothing(account: Account) -> None:
+    """Its server keeps what is stored, and the plan and the doctor say the same."""
+
+    async def look(js: JetStream) -> tuple[int, list[str]]:
+        await making.elastic(js)
+        await making.publish(js, 6)
+        await making.sourced(js, 6)
+        await edited(max_msgs=3)(js)
+        await making.publish(js, 2)
+        await asyncio.sleep(1)
+        stored = done(await js.read("STREAM.INFO.S-g"))["state"]["messages"]
+        return stored, [one.message for one in await findings(js) if one.code in ("GR122", "GR161")]
+
+    stored, found = talk(account, look)
+    assert stored == 6
+    assert len(found) == 2
+    assert all("it is full (max_msgs 3)" in one.lower() or "is full (max_msgs 3)" in one for one in found)
+    assert not any("not affected" in one for one in found)
+
+
+@pytest.mark.parametrize(
+    ("made", "says"),
+    [
+        (2, "makes 2 partitions, and the record into 4: the highest get no message, and b idles"),
+        (3, "divides into 3 partitions, and the record into 4: the highest get no message"),
+    ],
+)
+def test_only_members_without_any_partition_are_said_to_idle(account: Account, made: int, says: str) -> None:
+    async def look(js: JetStream) -> list[str]:
+        transform = {"src": "j.*", "dest": f"{{{{partition({made},1)}}}}.j.{{{{wildcard(1)}}}}"}
+        await making.static(js, subject_transform=transform)
+        await making.put(js, {**making.STATIC, "max_members": 4, "members": ["a", "b"]}, "static")
+        return [one.message for one in await findings(js) if one.code == "GR124"]
+
+    (said,) = talk(account, look)
+    assert said.endswith(says.replace("makes", "divides into"))
 
 
 @on_every_version

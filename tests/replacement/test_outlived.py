@@ -24,7 +24,7 @@ from reconciler.server.run.execute import execute
 from reconciler.server.wire.api import JetStream
 from tests.replacement.consuming import OPTIONS
 from tests.support.accounts import Account
-from tests.support.jetstream import done, talk
+from tests.support.jetstream import done, make_consumer, talk
 from tests.support.topologies import read
 from tests.support.versions import on_every_version
 
@@ -169,6 +169,26 @@ def test_what_the_source_drops_after_the_plan_is_found_before_the_queue_goes(
         assert (await source.applied(source.file(4))).is_success
         assert (await source.plan(source.file(4))).plan.changes == ()
         assert await source.queued() == QUEUED
+
+    played(account, tmp_path, story)
+
+
+@on_every_version
+def test_members_that_still_consume_are_not_said_to_have_ended(account: Account, tmp_path: Path) -> None:
+    async def story(source: Source) -> None:
+        await make_consumer(source.js, "S-g", "b1", filter_subjects=["0.s.*"])
+        planned = await source.plan(source.file(6, "EG101"))
+        await carried_out(source.js, planned, [step.call for step in planned.plan.steps].index(Call.ENTRY_DELETE) + 1)
+        assert await said(source) == (
+            "Its members were told to end, but b1 still has a consumer; the owners of all must restart them"
+        )
+        done(await source.js.request("CONSUMER.DELETE.S-g.b1"))
+        assert await said(source) == "Its members have ended, and their owners must restart them"
+
+    async def said(source: Source) -> str:
+        (change,) = (await source.plan(source.file(6, "EG101"))).plan.changes
+        (found,) = [one.message for one in change.consequences if one.message.startswith("Its members")]
+        return found
 
     played(account, tmp_path, story)
 

@@ -321,6 +321,29 @@ RULES = (
         seen_by=("tests/quantities/test_starting.py::test_what_came_after_it_was_recreated_by_hand_does_not_count",),
     ),
     Act(
+        name="a queue that is full by another limit than its record's is said to concern no member",
+        file="reconciler/kinds/elastic_group/edited.py",
+        before="    if reached := full(queue):",
+        after="    if (reached := full(queue)) and False:",
+        seen_by=(says("EG320"),),
+    ),
+    Act(
+        name="members that still consume are said to have ended",
+        file="reconciler/kinds/elastic_group/recreation.py",
+        before="    if left:\n",
+        after="    if left and False:\n",
+        seen_by=(
+            "tests/replacement/test_outlived.py::test_members_that_still_consume_are_not_said_to_have_ended[2.15]",
+        ),
+    ),
+    Act(
+        name="members with partitions that are left are said to idle",
+        file="reconciler/kinds/subjects/partitions.py",
+        before="if min(numbers, default=made) >= made)",
+        after="if max(numbers, default=made) >= made)",
+        seen_by=(says("XX554"),),
+    ),
+    Act(
         name="nobody is told how long an apply may wait for the members of a group",
         file="reconciler/kinds/elastic_group/kind.py",
         before="        *waiting(change, view),\n",

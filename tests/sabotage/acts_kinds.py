@@ -401,8 +401,8 @@ GROUPS = (
     Act(
         name="a plan counts the start sequence of a recreated queue among what somebody edited",
         file="reconciler/kinds/elastic_group/queue_rules.py",
-        before="    message, fix = _told(name, queue, ",
-        after='    message, fix = _told(name, info["config"], ',
+        before='    message, fix = _told(name, {**info, "config": queue}, ',
+        after="    message, fix = _told(name, info, ",
         seen_by=(
             "tests/replacement/test_groups.py::test_its_start_sequence_is_told_apart_from_what_somebody_edits_meanwhile",
         ),

@@ -16,8 +16,9 @@ from reconciler.changes.view import View
 from reconciler.kinds.afterwards.readers import consuming, static_groups, stored_afterwards
 from reconciler.kinds.afterwards.streams import GONE, afterwards
 from reconciler.kinds.effects.dependants import consumers
-from reconciler.kinds.fields.words import consent_to, outside
+from reconciler.kinds.fields.words import consent_to, few, outside, some
 from reconciler.kinds.group_records.group_record import PRIORITY_GROUP
+from reconciler.kinds.subjects.partitions import assign, beyond
 from reconciler.kinds.subjects.subjects import collide, is_subset
 from reconciler.kinds.subjects.transforms import partition_call
 from reconciler.model.resource import Address, Config
@@ -184,31 +185,40 @@ def partitions_mismatch(change: Change, view: View) -> Iterator[Finding]:
     """A static group divides another number of partitions than its stream's transform makes.
 
     Nothing compares the two. No member reads partitions from `max_members` on. If there are too few partitions, members
-    idle.
+    that own only missing ones idle.
 
     Instead: write the same number in `max_members` and in `{{partition(…)}}`.
     """
     if change.address.kind == "static_group" and change.action is Action.CREATE:
         made, wanted = _partitions(_transform(change.address.stream, view)), change.becomes("max_members") or 0
         if made is not None and made != wanted:
-            yield _mismatch("max_members", f"the transform of {change.address.stream} makes", made, wanted)
+            config = change.desired.config if change.desired else {}
+            yield _mismatch("max_members", f"the transform of {change.address.stream} makes", made, config)
     elif change.address.kind == "stream" and change.touches("subject_transform"):
         made = _partitions(_transform(change.address.name, view))
         for group, config in static_groups(change.address.name, view):
             if made is not None and made != config.get("max_members"):
                 path = "subject_transform.dest"
-                mismatch = _mismatch(
-                    path, f"for static group {group.name} this makes", made, config.get("max_members", 0)
-                )
+                mismatch = _mismatch(path, f"for static group {group.name} this makes", made, config)
                 yield replace(mismatch, affects=[group])
 
 
-def _mismatch(path: str, who: str, made: int, wanted: int) -> Finding:
-    what = (
-        f"nobody would read {made - wanted} of them" if made > wanted else f"{wanted - made} of its members would idle"
-    )
+def _mismatch(path: str, who: str, made: int, group: Config) -> Finding:
+    wanted = group.get("max_members") or 0
+    what = f"nobody would read {made - wanted} of them" if made > wanted else _missing(group, made)
     said = f"{who} {made} partitions, and max_members is {wanted}: {what}"
     return _refused(said, path, "write the same number in both")
+
+
+def _missing(group: Config, made: int) -> str:
+    """What it means that the transform makes fewer partitions than the group has."""
+    partitions = group.get("max_members") or 0
+    owned: Mapping[str, Sequence[int]] = group.get("member_mappings") or assign(group.get("members") or (), partitions)
+    missing = f"{some(partitions - made, 'partition')} would get no message"
+    if not owned:
+        return f"{missing}, and a member that owns no other would idle"
+    idle = beyond(owned, made)
+    return f"{missing}, and member{'s' if len(idle) > 1 else ''} {few(idle)} would idle" if idle else missing
 
 
 @rule("XX555", "unpartitioned-subjects", needs=("neighbours",), reaction=Reaction.HARMS)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from reconciler.changes.amount import Amount
 from reconciler.changes.diff import Action, Change, FieldChange, FieldClass
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.elastic_group import derived, recreate, recreation, still_stored
+from reconciler.kinds.elastic_group import derived, edited, recreate, recreation, still_stored
 from reconciler.kinds.elastic_group.fixed import AS_NEEDED, QUEUE, fixed
 from reconciler.kinds.fields.words import amount, consent_to, some
 from reconciler.kinds.group_records.group_rules import migrating
 from reconciler.model.fields import FieldInfo
-from reconciler.model.resource import Config
+from reconciler.model.resource import Config, Json
 
 
 @rule("EG321", "group-resuming", on=(Action.KEEP, Action.ADOPT, Action.UPDATE), needs=("live",))
@@ -71,7 +71,7 @@ def queue_differs(change: Change, view: View) -> Found:
     queue = derived.without_its_start(info["config"], legacy=live.state["legacy"])
     if not derived.deviations(queue, change.address.stream, live.config):
         return _another_window(name, info["config"], view)
-    message, fix = _told(name, queue, change, view)
+    message, fix = _told(name, {**info, "config": queue}, change, view)
     return Finding(outcome=Outcome.WARNS, message=message, fix=fix)
 
 
@@ -183,8 +183,9 @@ def _queue_made_by_hand(change: Change, view: View) -> Found:
     )
 
 
-def _told(name: str, queue: Config, change: Change, view: View) -> tuple[str, str]:
+def _told(name: str, info: Mapping[str, Json], change: Change, view: View) -> tuple[str, str]:
     """Which implementation it looks like, and what to do about it."""
+    queue: Config = info["config"]
     stream, group = change.address.stream, change.live.config if change.live else {}
     differing = derived.deviations(queue, stream, group)
     said = _differ(differing)
@@ -196,7 +197,7 @@ def _told(name: str, queue: Config, change: Change, view: View) -> tuple[str, st
     if set(differing) <= derived.BUFFERS.keys():
         limits = " ".join(f"--{field.replace('_', '-')}={group.get(derived.BUFFERS[field], -1)}" for field in differing)
         return (
-            f"its stream {name} has other limits than its record: {said}; members are not affected",
+            f"its stream {name} has other limits than its record: {said}; {edited.effect(info, differing)}",
             f"set them to those of the record, which loses nothing: nats stream edit {name} {limits}",
         )
     if not derived.TAKING_IN & {*differing}:

@@ -15,12 +15,13 @@ from reconciler.kinds.elastic_group import recreate
 from reconciler.kinds.elastic_group.fixed import QUEUE
 from reconciler.kinds.elastic_group.unmatched import takes_more, unmatched
 from reconciler.kinds.fields.times import moment
-from reconciler.kinds.fields.words import amount, in_words, some, verb
+from reconciler.kinds.fields.words import amount, few, in_words, some, verb
 from reconciler.kinds.group_records.another_name import declared_again
 from reconciler.kinds.group_records.group_rules import is_current
 from reconciler.kinds.group_records.group_start import waits_outside
 from reconciler.model.resource import Json
 from reconciler.model.units import show_quantity
+from reconciler.model.wire.snapshot import Scope
 
 Info = Mapping[str, Json]
 
@@ -209,7 +210,19 @@ def _of_the_rest(change: Change, view: View) -> Iterable[Consequence]:
             why = f"since {stream} was recreated or lost its last messages, up to {noted}"
         yield Consequence(message=f"The new queue starts at message {point} of {stream}, {why}")
     if change.live is None:
-        yield Consequence(message="Its members have ended, and their owners must restart them")
+        yield Consequence(message=_ended(change, view))
+
+
+def _ended(change: Change, view: View) -> str:
+    """The members were told to end when the record was deleted. Whether they did, only their consumers tell."""
+    name = recreate.name(change)
+    left = sorted(view.snapshot.consumers.get(name, {}))
+    if left:
+        still = "still has a consumer" if len(left) == 1 else "still have consumers"
+        return f"Its members were told to end, but {few(left)} {still}; the owners of all must restart them"
+    if view.snapshot.unknown.get(Scope.consumers(name)):
+        return "Its members were told to end, and their owners must restart them"
+    return "Its members have ended, and their owners must restart them"
 
 
 def _filling(change: Change, view: View) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from reconciler.kinds.elastic_group import edited
 from reconciler.kinds.elastic_group.derived import NET, TAKING_IN, deviations, replicas_behind, start, without_its_start
 from reconciler.kinds.fields.words import in_words, listed, outside, some
 from reconciler.kinds.group_records.group_rules import migrating
@@ -12,6 +13,7 @@ from reconciler.kinds.groups.model import Group
 from reconciler.kinds.groups.places import patterns
 from reconciler.kinds.groups.writer import of_queue
 from reconciler.kinds.stream_config.stream_config import FIELD_INFOS
+from reconciler.kinds.subjects.partitions import beyond
 from reconciler.kinds.subjects.subjects import collide, is_subset
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.resource import Json
@@ -19,7 +21,6 @@ from reconciler.model.resource import Json
 LIMITS = ("max_msgs", "max_bytes")
 FAR_BEHIND = 100
 """How many messages behind the source are worth a finding, if they are at least a tenth of what the source holds."""
-REMOVING = {"max_age", "max_msgs_per_subject", "discard"}
 NEVER = "never edit its sources, subjects or transforms in place, which imports messages twice or drops some"
 
 
@@ -58,14 +59,13 @@ def differs(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
             "leave it as it is; let only one implementation create this group",
         )  # fmt: skip
     elif not TAKING_IN & {*differing}:
-        effect = (
-            "No member gets the messages that they delete" if REMOVING & {*differing} else "Members are not affected"
-        )
+        felt = edited.effect(group.queue, differing)
+        effect = f"{felt[:1].upper()}{felt[1:]}; the" if felt else "The"
         what = "limits" if {*differing} <= {*LIMITS} else "settings"
         said = ", ".join(f"{name} is {_shown(name, live)}" for name in differing)
         yield warning(
             "GR122", group.address,
-            f"{group.queue_name} has other {what} than its record: {said}. {effect}; the server refuses the reference's own "
+            f"{group.queue_name} has other {what} than its record: {said}. {effect} server refuses the reference's own "
             "create of the group (10058)",
             f"set the {what} of {group.queue_name} to those of the record, which loses nothing",
         )  # fmt: skip
@@ -119,7 +119,7 @@ def transform(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
         yield error(
             "GR124", group.address,
             f"stream {group.stream} divides into {found[0].partitions} partitions, and the record into {group.partitions}: "
-            + ("nobody consumes the highest ones" if found[0].partitions > group.partitions else "some members idle"),
+            + _differing(group, found[0].partitions),
             f"recreate the group with max_members {found[0].partitions}, in a planned stop",
         )  # fmt: skip
     covered = found[0].filter
@@ -136,6 +136,13 @@ def transform(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
             "partition number, unless publishers send one, and members get only those that have one",
             "if they are for this group, widen the transform's src; if not, leave it as it is",
         )  # fmt: skip
+
+
+def _differing(group: Group, made: int) -> str:
+    if made > group.partitions:
+        return "nobody consumes the highest ones"
+    idle = beyond(group.owned, made)
+    return f"the highest get no message{', and ' + listed(idle) + ' idle' + ('' if len(idle) > 1 else 's') if idle else ''}"
 
 
 def replicas(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
@@ -200,7 +207,7 @@ def is_in_doubt(group: Group) -> bool:
 def _behind(group: Group) -> Iterator[Diagnostic]:
     queue, origin = group.queue or {}, (group.source or {}).get("config", {})
     lag = sum(int(item.get("lag") or 0) for item in queue.get("sources") or ())
-    full, drops = _full(queue), queue.get("config", {}).get("discard") == "old"
+    full, drops = edited.full(queue), queue.get("config", {}).get("discard") == "old"
     behind = f"; it is at least {some(lag, 'message')} behind {group.stream}" if lag else ""
     if full and drops:
         yield warning(
@@ -231,14 +238,6 @@ def _is_far_behind(group: Group, lag: int) -> bool:
     """A busy queue is always a little behind. It is in danger if that is a good part of what the source still holds."""
     held = int((group.source or {}).get("state", {}).get("messages", 0))
     return lag >= FAR_BEHIND and lag * 10 >= held
-
-
-def _full(queue: Mapping[str, Json]) -> str | None:
-    config, state = queue["config"], queue["state"]
-    for limit, used in (("max_msgs", "messages"), ("max_bytes", "bytes")):
-        if 0 < config.get(limit, -1) <= state[used]:
-            return f"{limit} {config[limit]:_}"
-    return None
 
 
 def orphans(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:

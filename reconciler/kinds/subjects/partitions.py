@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
 FNV_OFFSET, FNV_PRIME = 2166136261, 16777619
@@ -51,6 +51,11 @@ def by_owner(owners: Sequence[str | None]) -> dict[str, list[int]]:
         if owner is not None:
             owned.setdefault(owner, []).append(number)
     return owned
+
+
+def beyond(owned: Mapping[str, Iterable[int]], made: int) -> list[str]:
+    """Members of whose partitions only the first `made` exist, and who own none of these."""
+    return sorted(name for name, numbers in owned.items() if min(numbers, default=made) >= made)
 
 
 def rebalance(owners: Sequence[str | None], members: Iterable[str]) -> dict[str, list[int]]:
