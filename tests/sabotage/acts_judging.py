@@ -321,6 +321,13 @@ RULES = (
         seen_by=("tests/quantities/test_starting.py::test_what_came_after_it_was_recreated_by_hand_does_not_count",),
     ),
     Act(
+        name="old servers are said to delete what a copy took before it begins anew",
+        file="reconciler/kinds/stream/retention.py",
+        before="view.target.version >= DELETES_COPIED else",
+        after="view.target.version < DELETES_COPIED else",
+        seen_by=(says("ST302"),),
+    ),
+    Act(
         name="a queue that is full by another limit than its record's is said to concern no member",
         file="reconciler/kinds/elastic_group/edited.py",
         before="    if reached := full(queue):",

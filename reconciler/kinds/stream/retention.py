@@ -25,6 +25,9 @@ from reconciler.model.wire.version import Version
 EMPTIES = Version(2, 15)
 """From this version on, a stream that turns to interest retention without any consumer deletes everything it stores."""
 
+DELETES_COPIED = Version(2, 14)
+"""From this version on, a copy that begins anew deletes from an interest stream what it copied before."""
+
 
 @rule("ST302", "interest-retention", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.HARMS)
 def interest_retention(change: Change, view: View) -> Found:
@@ -34,7 +37,9 @@ def interest_retention(change: Change, view: View) -> Found:
     2.15 on delete all messages. From then on, the server does not store a message that no consumer wants.
 
     Apply creates the plan's new consumers first, so the messages they want stay. Messages that no consumer has received
-    yet stay. All messages stay while only mirrors and sources read from the stream.
+    yet stay. If only mirrors and sources read from the stream, all messages stay until these begin to copy anew, as after
+    a restart of the server. From then on the stream keeps a message only until it is copied, and servers from 2.14 on
+    also delete what was copied before.
 
     Instead: make sure a consumer still wants every message that must stay, or consent:
     `allow: [{code: ST302, to: interest, reason: …}]`.
@@ -63,10 +68,7 @@ def _without_interest(change: Change, view: View, messages: int) -> tuple[Amount
     """How many messages are deleted, and why. The plan's own consumers are created and deleted before."""
     stored, takers = some(messages, "stored message"), _takers(change, messages, view)
     if not takers and (copies := taking_in(change.address.name, view)):
-        who = f"only {listed(copies)}, which cop{'ies' if len(copies) == 1 else 'y'} this stream, read{'s' if len(copies) == 1 else ''} it"
-        return exactly(
-            0
-        ), f"{who}: {stored} {verb(messages, 'stay')} for now, and new messages stay only until they are copied"
+        return exactly(0), _only_copied(change.address.name, stored, copies, view)
     if not takers:
         if view.target.version >= EMPTIES:
             return exactly(
@@ -86,6 +88,15 @@ def _without_interest(change: Change, view: View, messages: int) -> tuple[Amount
         return going, f"apply deletes none of {stored}: {still or 'no consumer has acknowledged any'}"
     words = f"apply deletes {amount(going)} of {stored}, those that no consumer wants any more"
     return going, words + (f"; {still}" if still else "")
+
+
+def _only_copied(stream: str, stored: str, copies: list[str], view: View) -> str:
+    """The server does not count what copies have taken until it makes their consumers anew."""
+    one = len(copies) == 1
+    who = f"only {listed(copies)}, which cop{'ies' if one else 'y'} this stream, read{'s' if one else ''} it"
+    anew = f"until {'it begins' if one else 'they begin'} to copy anew, as after a restart of the server"
+    old = "deletes what is copied, and " if view.target.version >= DELETES_COPIED else ""
+    return f"{who}: {stored} and new ones stay {anew}; then {stream} {old}keeps new messages only until they are copied"
 
 
 class _Taker(NamedTuple):
