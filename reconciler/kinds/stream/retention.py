@@ -26,7 +26,7 @@ EMPTIES = Version(2, 15)
 """From this version on, a stream that turns to interest retention without any consumer deletes everything it stores."""
 
 DELETES_COPIED = Version(2, 14)
-"""From this version on, a copy that begins anew deletes from an interest stream what it copied before."""
+"""From this version on, a copy that begins again deletes from an interest stream what it copied before."""
 
 
 @rule("ST302", "interest-retention", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.HARMS)
@@ -37,7 +37,7 @@ def interest_retention(change: Change, view: View) -> Found:
     2.15 on delete all messages. From then on, the server does not store a message that no consumer wants.
 
     Apply creates the plan's new consumers first, so the messages they want stay. Messages that no consumer has received
-    yet stay. If only mirrors and sources read from the stream, all messages stay until these begin to copy anew, as after
+    yet stay. If only mirrors and sources read from the stream, all messages stay until these begin to copy again, as after
     a restart of the server. From then on the stream keeps a message only until it is copied, and servers from 2.14 on
     also delete what was copied before.
 
@@ -91,12 +91,14 @@ def _without_interest(change: Change, view: View, messages: int) -> tuple[Amount
 
 
 def _only_copied(stream: str, stored: str, copies: list[str], view: View) -> str:
-    """The server does not count what copies have taken until it makes their consumers anew."""
+    """The server does not count what copies have taken until it recreates their consumers."""
     one = len(copies) == 1
     who = f"only {listed(copies)}, which cop{'ies' if one else 'y'} this stream, read{'s' if one else ''} it"
-    anew = f"until {'it begins' if one else 'they begin'} to copy anew, as after a restart of the server"
+    again = f"until {'it begins' if one else 'they begin'} to copy again, as after a restart of the server"
     old = "deletes what is copied, and " if view.target.version >= DELETES_COPIED else ""
-    return f"{who}: {stored} and new ones stay {anew}; then {stream} {old}keeps new messages only until they are copied"
+    return (
+        f"{who}: {stored} and new ones stay {again}; then {stream} {old}keeps new messages only until they are copied"
+    )
 
 
 class _Taker(NamedTuple):
