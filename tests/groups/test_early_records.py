@@ -102,7 +102,7 @@ def test_a_queue_without_a_source_does_not_prevent_the_migration(someone: Someon
     )
     said = flat(someone("plan", "topology.yaml").out)
     assert "EG320" in said
-    assert "recreate the group in a planned stop" in said
+    assert "otherwise remove it, and declare it again: 1. Stop the members of g" in said
 
 
 def test_of_a_queue_that_no_record_describes_both_are_made_anew(someone: Someone) -> None:
