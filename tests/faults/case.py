@@ -311,8 +311,6 @@ class Playing:
         out.word = "by itself" if out.code == 0 else "by the next"
         second = self._said("second")[-SHOWN:]
         did_nothing = self._gave_way and "Nothing was changed" in second
-        if self.case.fault is Fault.DOUBLED:  # it planned while the first one was at work, and says so
-            did_nothing |= all(said in second for said in ("AP103", " 0 of ", "Nothing is half-made"))
         if self._second is not None and self._second.exitcode != 0 and not did_nothing:
             out.wrong.append(f"THE SECOND DID NOT FINISH [exit {self._second.exitcode}]: {second}")
 
