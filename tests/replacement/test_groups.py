@@ -237,6 +237,28 @@ def test_who_waited_for_another_apply_of_the_same_does_what_that_left_to_later(
     played(account, tmp_path, story)
 
 
+@pytest.mark.parametrize("after", [DELETED, MADE, RECORDED])
+def test_who_planned_while_another_apply_was_at_work_does_what_that_left_to_later(
+    account: Account, tmp_path: Path, after: int
+) -> None:
+    """What it planned is the rest of the replacement, of which the other one has done all that could be done."""
+
+    async def story(group: Group) -> None:
+        done(await group.js.request("STREAM.PURGE.S-g"))
+        await group.cut(after)
+        second = await group.plan(group.wanted)
+        await group.applied(group.wanted)
+        await group.publish(10)
+        await group.until(lambda state: state["messages"] == 1)
+        finished = [event async for event in apply(second, group.js)][-1]
+        assert isinstance(finished, Finished)
+        assert finished.is_success, finished
+        assert [one.step.call for one in finished.done] == [Call.QUEUE_SETTLE]
+        assert (await group.plan(group.wanted)).plan.changes == ()
+
+    played(account, tmp_path, story)
+
+
 @on_every_version
 @pytest.mark.parametrize("after", [DELETED, MADE, RECORDED])
 def test_not_wanted_any_more_when_it_is_gone_it_is_made_as_it_was_from_the_noted_place(

@@ -21,6 +21,7 @@ from reconciler.engine.identity import Seen, recreated
 from reconciler.journeys.saved.interrupted import (
     Begun,
     is_continued,
+    is_left_to_later,
     is_other,
     is_rest,
     is_resumed,
@@ -198,7 +199,7 @@ def _compared(change: PlannedChange, found: PlannedChange, beside: _Beside) -> J
     mine = beside.planned_steps.get(change.address, [])
     needed = beside.needed.get(change.address, [])
     is_being_replaced = Address.parse(change.address) in beside.begun  # and not by this plan
-    if is_rest(mine, needed) and not is_being_replaced:
+    if (is_rest(mine, needed) or is_left_to_later(mine, needed)) and not is_being_replaced:
         return Judged(change=change, standing=SavedStanding.TO_DO, rest=tuple(needed))
     if what := _recreated(change, beside):
         return _made_anew(change, what)

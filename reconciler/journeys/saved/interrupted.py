@@ -40,6 +40,13 @@ def is_rest(mine: Iterable[Step], needed: Sequence[Step]) -> bool:
     return all(_is_same(planned[step.id], step, written) for step in needed)
 
 
+def is_left_to_later(mine: Iterable[Step], needed: Sequence[Step]) -> bool:
+    """Is everything done that was planned, and only needed what any run may leave to a later one? A plan made while
+    another apply was at work may not hold such a step, which became possible since."""
+    planned = {step.id for step in mine}
+    return bool(planned and needed) and all(step.call in LEFT_TO_LATER and step.id not in planned for step in needed)
+
+
 def _is_same(step: Step, now: Step, written: set[tuple[str, ...]]) -> bool:
     """Does the step go from the same values to the same values? A key that an earlier step wrote has a newer revision."""
     then, there = step.before or {}, now.before or {}
