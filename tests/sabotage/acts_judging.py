@@ -20,6 +20,15 @@ RULES = (
         seen_by=("tests/rules/test_rules.py", "tests/quantities/test_limits.py"),
     ),
     Act(
+        name="who planned while another apply was at work is told that somebody changed what that one left to later",
+        file="reconciler/journeys/saved/interrupted.py",
+        before="    return bool(planned and needed) and all(step.call in LEFT_TO_LATER",
+        after="    return not planned and all(step.call in LEFT_TO_LATER",
+        seen_by=(
+            "tests/replacement/test_groups.py::test_who_planned_while_another_apply_was_at_work_does_what_that_left_to_later",
+        ),
+    ),
+    Act(
         name="a new source pushes messages out of a stream with a limit, and no plan says so",
         file="reconciler/kinds/effects/pushed_out.py",
         before="    if most <= 0:\n        return None\n",
@@ -29,7 +38,7 @@ RULES = (
     Act(
         name="copies weigh no more than their originals, so fewer messages are said to go",
         file="reconciler/kinds/effects/pushed_out.py",
-        before="    most = min(stored, number.most * surplus.LARGEST) + number.most * LONGEST\n",
+        before="    most = 2 * min(stored, number.most * surplus.LARGEST) + number.most * (told + sum(map(len, _texts(source))))\n",
         after="    most = least\n",
         seen_by=("tests/quantities/test_pushed_out.py",),
     ),

@@ -93,31 +93,35 @@ def _left_behind(left: list[Reader], change: Change) -> Finding:
 
 def _would_come_back(missing: Sequence[Reader], change: Change) -> Finding:
     """Its owner's files still declare it, as far as the ledger tells."""
-    owners = list(dict.fromkeys(one.owner or "" for one in missing))
-    names = few([f"`{one}`" for one in owners], NAMED)
-    return Finding(
-        outcome=Outcome.NEEDS_CONSENT,
-        quantities={"dependants": len(missing)},
-        affects=_addresses(missing),
-        message=f"{some(len(missing), 'reader')} that the ledger knows of {names} {verb(len(missing), 'are')} not live: "
-        f"the next apply there fails without this {change.address.kind.replace('_', ' ')}",
-        fix=f"let {names} remove {'it' if len(missing) == 1 else 'them'} first, or allow it for this run: "
-        f"--allow XX231={change.address}",
-    )
+    return _recorded(
+        missing, Outcome.NEEDS_CONSENT,
+        f"{verb(len(missing), 'are')} not live: the next apply there fails without this {_noun(change)}",
+        f", or allow it for this run: --allow XX231={change.address}",
+    )  # fmt: skip
 
 
 def _perhaps_live(recorded: Sequence[Reader], change: Change) -> Finding:
     """No server was asked whether they are live, which decides whether consent is enough."""
-    owners = few([f"`{one}`" for one in dict.fromkeys(one.owner or "" for one in recorded)], NAMED)
-    reads, them, they_are = ("reads", "it", "it is") if len(recorded) == 1 else ("read", "them", "they are")
+    reads, they_are = ("reads", "it is") if len(recorded) == 1 else ("read", "they are")
+    return _recorded(
+        recorded, Outcome.REFUSED, f"{reads} this {_noun(change)}",
+        f"; where {they_are} not live any more, a plan asks for consent instead",
+    )  # fmt: skip
+
+
+def _recorded(readers: Sequence[Reader], outcome: Outcome, what: str, otherwise: str) -> Finding:
+    owners = few([f"`{one}`" for one in dict.fromkeys(one.owner or "" for one in readers)], NAMED)
     return Finding(
-        outcome=Outcome.REFUSED,
-        quantities={"dependants": len(recorded)},
-        affects=_addresses(recorded),
-        message=f"{some(len(recorded), 'reader')} that the ledger knows of {owners} {reads} this "
-        f"{change.address.kind.replace('_', ' ')}",
-        fix=f"let {owners} remove {them} first; where {they_are} not live any more, a plan asks for consent instead",
+        outcome=outcome,
+        quantities={"dependants": len(readers)},
+        affects=_addresses(readers),
+        message=f"{some(len(readers), 'reader')} that the ledger knows of {owners} {what}",
+        fix=f"let {owners} remove {'it' if len(readers) == 1 else 'them'} first{otherwise}",
     )
+
+
+def _noun(change: Change) -> str:
+    return change.address.kind.replace("_", " ")
 
 
 def _fates(left: Sequence[Reader]) -> Iterator[str]:

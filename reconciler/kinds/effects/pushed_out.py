@@ -19,10 +19,10 @@ from reconciler.kinds.fields.words import amount, consent_to, listed, some, writ
 from reconciler.kinds.stream_config.origins import taken_subjects
 from reconciler.model.wire.questions import Question
 
+SEQUENCE = 20
+"""The longest number of a message."""
 OVERHEAD = 34
 """Bytes of a header that tells where a copy came from, beside what it tells."""
-LONGEST = 1024
-"""More than such a header has, with a usual subject."""
 
 
 def copies_push_out(family: str, own: OwnName = as_named) -> Rule:
@@ -96,10 +96,20 @@ def _measured(limit: str, source: Begun, number: Amount) -> Amount:
         return number
     stored, messages = (int(source.origin_state.get(one, 0)) for one in ("bytes", "messages"))
     mean = -(-stored // messages) if messages else 0
-    header = OVERHEAD + len(source.origin) + 20
+    told = OVERHEAD + SEQUENCE + sum(map(len, _texts(source)))
     least = number.least * surplus.smallest_message(source.change)
-    most = min(stored, number.most * surplus.LARGEST) + number.most * LONGEST
-    return Amount(min(least, most), most, number.most * (mean + header))
+    # a header repeats the subject, which is part of what the origin stores, and perhaps every text of the source
+    most = 2 * min(stored, number.most * surplus.LARGEST) + number.most * (told + sum(map(len, _texts(source))))
+    return Amount(min(least, most), most, number.most * (mean + told))
+
+
+def _texts(source: Begun) -> Iterator[str]:
+    """What is written of the source and of the stream's own transform, of which a copy's subject and header are made."""
+    renamings = [*(source.source.get("subject_transforms") or ()), source.change.becomes("subject_transform") or {}]
+    yield source.origin
+    yield str(source.source.get("filter_subject") or ">")
+    for one in renamings:
+        yield from map(str, one.values())
 
 
 def _going(change: Change, view: View, limit: str, over: Amount) -> Going:
