@@ -107,7 +107,7 @@ RULES = (
     ),
     Act(
         name="a recreated consumer that starts behind its old position skips messages without consent",
-        file="reconciler/kinds/consumer/starting.py",
+        file="reconciler/kinds/consumer/lost_position.py",
         before="    if stood is None or not named or named == stood:\n",
         after="    if stood is None or not named or named >= stood:\n",
         seen_by=("tests/quantities/test_starting.py",),
@@ -949,7 +949,7 @@ QUANTITIES = (
     ),
     Act(
         name="what was lost with a consumer that somebody recreated is not said",
-        file="reconciler/kinds/consumer/starting.py",
+        file="reconciler/kinds/consumer/lost_position.py",
         before="    return _with_the_old_one(change, view) if change.made_anew else",
         after="    return None if change.made_anew else",
         seen_by=("tests/rules/test_rules.py",),
@@ -1014,7 +1014,7 @@ QUANTITIES = (
     ),
     Act(
         name="a file that starts a recreated consumer behind the record is not told what that skips",
-        file="reconciler/kinds/consumer/starting.py",
+        file="reconciler/kinds/consumer/lost_position.py",
         before="    number = recorded.between(at, asked, change, view) if at else 0",
         after="    number = recorded.between(at, asked, change, view) * 0 if at else 0",
         seen_by=("tests/quantities/test_starting.py::test_a_later_start_than_the_record_is_told_with_what_it_skips",),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from reconciler.changes.kind import Bound, Context, FilePlace, Kind, Raw, declared_config
 from reconciler.changes.view import SubjectsRead
-from reconciler.kinds.consumer import former, losses, position, replacement, starting
+from reconciler.kinds.consumer import former, losses, lost_position, position, replacement, starting
 from reconciler.kinds.consumer.another_stream import recipe
 from reconciler.kinds.consumer.effects import EFFECTS
 from reconciler.kinds.consumer.rules import RULES
@@ -81,7 +81,7 @@ CONSUMER = Kind(
     rules=RULES,
     consequences=lambda change, view: (
         *position.consequences(change, view),
-        *starting.consequences(change, view),
+        *lost_position.consequences(change, view),
         *waits(change, view),
         *EFFECTS.consequences(change, view),
     ),

@@ -12,6 +12,7 @@ from reconciler.kinds.consumer.clients import ACCEPTED_BY, groups_gone, policy_o
 from reconciler.kinds.consumer.deletion import consumer_deletion
 from reconciler.kinds.consumer.effects import EFFECTS
 from reconciler.kinds.consumer.losses import filter_change
+from reconciler.kinds.consumer.lost_position import RULES as LOST_POSITION
 from reconciler.kinds.consumer.position import (
     BEGINS,
     SECOND,
@@ -22,7 +23,6 @@ from reconciler.kinds.consumer.position import (
     whose_start,
 )
 from reconciler.kinds.consumer.renaming import RULES as RENAMING
-from reconciler.kinds.consumer.starting import RULES as STARTING
 from reconciler.kinds.consumer.workqueue import RULES as WORK_QUEUE
 from reconciler.kinds.consumer_checks.filters import RULES as FILTERS
 from reconciler.kinds.consumer_checks.flow import RULES as FLOW
@@ -231,7 +231,7 @@ _OWN = (
     live_as_ephemeral,
     filter_change,
     consumer_deletion,
-    *STARTING,
+    *LOST_POSITION,
     *RENAMING,
     *FILTERS,
     *VALIDITY,

@@ -1,0 +1,261 @@
+"""What it means that a consumer of that name existed before, and its position is lost: what is redelivered, and what
+never."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+from reconciler.changes.amount import Amount, inexact, mosts
+from reconciler.changes.diff import Action, Change, Consequence
+from reconciler.changes.rule import Found, rule
+from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
+from reconciler.kinds.consumer import former, recorded
+from reconciler.kinds.consumer.losses import retention_of
+from reconciler.kinds.consumer.starting import ASKED, Start, deliver_policy, start_of, staying, staying_from
+from reconciler.kinds.effects.made_again import is_made_again, when_recorded
+from reconciler.kinds.fields.words import amount, consent_to, some, verb
+
+
+def consequences(change: Change, view: View) -> Iterator[Consequence]:
+    """One line for each consumer that is created beside messages that are already stored."""
+    if change.action is Action.CREATE and change.origin is None and change.desired and not _lost(change, view):
+        start = start_of(change, view)
+        if start and (start.quantities or start.stored is None):
+            known = start.quantities
+            said = f"It starts at {start.words}{_again(change, start, view)}"
+            yield Consequence(message=said, quantities=mosts(known), bounds=inexact(known))
+
+
+def _again(change: Change, start: Start, view: View) -> str:
+    """What it delivers again that one of the same name acknowledged before that was removed. A work queue holds only
+    what nobody acknowledged."""
+    until = former.recorded_until(change, view)
+    if (
+        not until
+        or not (start.stored is None or start.stored.most)
+        or retention_of(change.address.stream, view) == "workqueue"
+    ):
+        return ""
+    one = f". A consumer of this name was recorded until {until[:19]}Z"
+    then = former.stored_then(change, view, start.stored) if start.stored else None
+    if then is None:
+        return f"{one}, and what it had acknowledged of them is redelivered"
+    if not then.most:
+        return ""
+    were = "was" if then.most == 1 else "were"
+    return f"{one}: {amount(then)} of them {were} stored by then, and what it had acknowledged is redelivered"
+
+
+def _lost(change: Change, view: View) -> Finding | None:
+    """What a recreated consumer delivers twice, or never."""
+    if not is_made_again(change) or change.desired is None or (start := start_of(change, view)) is None:
+        return None
+    policy, stood = deliver_policy(change.desired.config), recorded.stood(change, view)
+    was = f"it is gone with its position{when_recorded(change, '' if stood is None else f'before sequence {stood}')}: recreated, "
+    if policy in ASKED:
+        return _from_where_the_file_says(change, was, start, stood, view)
+    if retention_of(change.address.stream, view) == "workqueue":
+        return None
+    state = recorded.stream_state(change, view)
+    total = staying(change, state, view) or Amount(0, int(state["messages"]))
+    number, many = total.most, amount(total, "stored message")
+    if policy == "all":
+        if stood is not None and stood <= state.get("first_seq", 0):
+            stood = None  # nothing is stored before it, so a start there repeats as much
+        known = "even if it had processed them" if stood is None else _including(stood)
+        return _consented(change, f"{was}it starts over with {many}, {known}", "redelivered", number, stood)
+    since = staying_from(change, stood, state, view) if stood else None
+    if since and not since.most:
+        return None
+    unseen = (
+        f"those of {many} that it had not processed"
+        if since is None
+        else f"those of {amount(since, 'message')} since then that it had not processed"
+    )
+    return _consented(
+        change,
+        f"{was}it starts at {start.where} and skips {unseen}",
+        "skipped",
+        number if since is None else since.most,
+        stood,
+    )
+
+
+def _from_where_the_file_says(change: Change, was: str, start: Start, stood: int | None, view: View) -> Finding | None:
+    """It had a position of its own, and a start that the file names is another one."""
+    if start.missed:
+        return _consented(change, f"{was}it starts at {start.words}", "skipped", start.missed)
+    named = change.becomes("opt_start_seq")
+    if stood is None or not named or named == stood:
+        return None
+    if named > stood:
+        number = recorded.between(stood, named, change, view)
+        what, name = (
+            f"skips up to {some(number, 'message')} from sequence {stood} on that it had not processed",
+            "skipped",
+        )
+    else:
+        stored = start.stored or Amount(0, recorded.between(named, sys.maxsize, change, view))
+        what, name = f"delivers {amount(stored, 'message')} from there on, {_including(stood)}", "redelivered"
+        number = stored.most
+    return (
+        _consented(change, f"{was}it starts at sequence {named}, and {what}", name, number, stood) if number else None
+    )
+
+
+def _including(stood: int) -> str:
+    """The old one had come at least that far, and maybe further since the recording."""
+    return f"including those before sequence {stood}"
+
+
+def _with_the_old_one(change: Change, view: View) -> Finding | None:
+    """What a consumer that somebody recreated delivers twice, or never: the old one's record tells."""
+    if change.touches("opt_start_seq") and (asked := recorded.asked_since(change)):
+        return _from_where_the_file_says_now(change, asked, view)
+    if (lost := recorded.compared(change, view)) is None:
+        return None
+    skipping, again = lost.skipped, lost.redelivered
+    said = [
+        *([f"the new one started{_began(change)} and {_skips(lost)}"] if skipping else []),
+        *(
+            [
+                f"{_goes_on(lost)}{some(again, 'message')} {verb(again, 'are')} redelivered, {_AS_FAR} had processed {_them(again)}"
+            ]
+            if again
+            else []
+        ),
+    ]
+    return Finding(
+        outcome=Outcome.WARNS, reaction=Reaction.DOES,
+        quantities={name: Amount(0, number) for name, number in (("skipped", skipping), ("redelivered", again)) if number},
+        message=f"the old one is gone with its position{_known(change, lost)}: {'; '.join(said)}", fix=_back_to(lost, change, view),
+    )  # fmt: skip
+
+
+def _from_where_the_file_says_now(change: Change, asked: int, view: View) -> Finding | None:
+    """A replacement starts it where the file says since. The rule about that field says what comes from there on."""
+    at = recorded.known(change, view)
+    number = recorded.between(at, asked, change, view) if at else 0
+    if at is None or not number or retention_of(change.address.stream, view) == "workqueue":
+        return None
+    lost = recorded.LostPosition(at, skipped=number)
+    return Finding(
+        outcome=Outcome.WARNS, reaction=Reaction.DOES, quantities={"skipped": Amount(0, number)},
+        message=f"the old one is gone with its position{_known(change, lost)}: recreated at sequence {asked}, the new one {_skips(lost)}",
+        fix=f"keep it if you know that the old one had come that far (clients' logs or monitoring may tell), or write opt_start_seq: {at}, "
+        "which skips nothing",
+    )  # fmt: skip
+
+
+_AS_FAR = "as far as the old one"
+
+
+def _known(change: Change, lost: recorded.LostPosition) -> str:
+    """What the record tells of the old position, in brackets."""
+    if lost.at is None:
+        return when_recorded(change, "")
+    known = when_recorded(change, f"before sequence {lost.at}" if lost.at > 1 else "at its first message")
+    return known.removesuffix(")") + "; it may have come further since)"
+
+
+def _began(change: Change) -> str:
+    return _BEGAN.get(deliver_policy(change.live.config if change.live else {}), "")
+
+
+def _skips(lost: recorded.LostPosition) -> str:
+    number = lost.skipped
+    return (
+        f"skips up to {some(number, 'message')} from sequence {lost.at} on, {_AS_FAR} had not processed {_them(number)}"
+    )
+
+
+def _goes_on(lost: recorded.LostPosition) -> str:
+    where = f" at sequence {lost.reached}" if lost.reached else ""
+    return f"it continues{where}, and up to " if lost.skipped else f"the new one continues{where}, so up to "
+
+
+def _them(number: int) -> str:
+    return "it" if number == 1 else "them"
+
+
+def _back_to(lost: recorded.LostPosition, change: Change, view: View) -> str:
+    point = recorded.continues_at(change, view)
+    if found := change.field("deliver_policy"):
+        where = f"at sequence {point}" if point else "at its own position"
+        stay = f"write deliver_policy: {found.live or 'all'}, and it stays where it is"
+        return f"consent to the replacement, which continues {where}; or {stay}"
+    write, then = (
+        "write deliver_policy: by_start_sequence and opt_start_seq",
+        (
+            "before you apply, and consent to the replacement that the next plan offers; an apply without that only updates the record"
+        ),
+    )
+    if point:
+        later = ", or a later one if you know that the old one had come further," if lost.redelivered else ""
+        return f"to continue at sequence {point}, {write}: {point}{later} {then}"
+    return f"to continue where the old one was, {write}, {_LAST_ACKNOWLEDGED}, {then}"
+
+
+_LAST_ACKNOWLEDGED = (
+    "one more than the last message it had acknowledged (clients' logs or monitoring may tell; `nats stream get` shows a message "
+    "by its number)"
+)
+
+
+_BEGAN = {
+    "new": " at new messages",
+    "last": " at the last message",
+    "last_per_subject": " at the last message of each subject",
+    "by_start_sequence": " at its own sequence",
+    "by_start_time": " at its own time",
+}
+
+
+def _consented(change: Change, message: str, name: str, number: int, stood: int | None = None) -> Finding:
+    policy = change.becomes("deliver_policy")
+    consent = f"or consent here: {consent_to('CO312', policy)}"
+    if policy == "by_start_sequence":
+        way = f"write opt_start_seq: {stood}" if stood else "correct opt_start_seq for the stream as it is now"
+    elif stood is not None:
+        way = f"write deliver_policy: by_start_sequence and opt_start_seq: {stood}, which skips nothing and redelivers less"
+    else:
+        way = (
+            f"write deliver_policy: by_start_sequence and opt_start_seq, {_LAST_ACKNOWLEDGED}, or by_start_time and opt_start_time, "
+            "a time when it still existed"
+        )
+    return Finding(
+        outcome=Outcome.NEEDS_CONSENT, path="deliver_policy", to=policy, quantities={name: Amount(0, number)}, message=message,
+        fix=f"{way}; {consent}",
+    )  # fmt: skip
+
+
+@rule(
+    "CO312",
+    "consumer-made-again",
+    on=(Action.CREATE, Action.ADOPT, Action.UPDATE),
+    needs=("live", "facts"),
+    reaction=Reaction.HARMS,
+)
+def consumer_made_again(change: Change, view: View) -> Found:
+    """A consumer that was applied before is gone, with its position, and apply recreates it, or somebody already has.
+
+    The new consumer starts where the file says, which is not the old position: with all stored messages, or after them.
+    So the server redelivers what the old one had processed, or skips what it had not. No server knows the old position
+    any more. The bucket remembers only the position at the last recording, and an apply with nothing to do records none.
+    So the old one may have come further, up to everything that was stored before it was gone. On a work queue the new
+    consumer finds only what nobody has acknowledged, and nothing is lost. If the file names a start sequence that the
+    stream has not reached, because the stream was recreated too, the new consumer skips everything up to there.
+
+    If somebody recreated it by hand, the new one exists and has its own position, and no apply hurts more than that. So
+    this is a warning, with the position on record and the number of messages that may be redelivered or are skipped. An apply
+    that only updates the record leaves the position as it is. If the start changes, apply recreates the consumer at the
+    position on record, with consent to that change (CO101).
+
+    Instead: state the old position, with `deliver_policy: by_start_sequence` and `opt_start_seq`; or consent.
+    """
+    return _with_the_old_one(change, view) if change.made_anew else _lost(change, view)
+
+
+RULES = (consumer_made_again,)
