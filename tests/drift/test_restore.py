@@ -269,3 +269,21 @@ def test_what_someone_else_manages_is_not_for_us_to_put_back(someone: Someone, o
     assert "XX907" not in restored.out
     assert "someone else manages it, and it does not exist" in restored.out
     assert "someone else manages it, and it differs from what the file expects" in restored.out
+
+
+def test_a_reader_of_a_stream_that_its_owner_deleted_is_not_put_back(someone: Someone, owner: Owner) -> None:
+    theirs = "  X: {external: true, consumers: {reads: {}}}\n"
+    file = someone.write(f"{HEADER}streams:\n{theirs}  S: {{subjects: [s.*], consumers: {{reads: {{}}}}}}\n")
+    owner.meddle(("alice", asking("STREAM.CREATE.X", {"name": "X", "subjects": ["x.>"]})))
+    assert someone("apply", file, "--yes").code == 0
+    owner.meddle(("alice", asking("STREAM.DELETE.X")))
+    looked_at, refused = someone("drift", file), someone("drift", file, "--restore", "--yes")
+    assert "Nothing puts back consumer/X/reads (ST109)." in looked_at.out, looked_at
+    assert "--restore" not in looked_at.out
+    assert (refused.code, "ST109 external-mismatch, refused" in refused.out) == (4, True), refused
+    owner.meddle(("alice", asking("CONSUMER.DELETE.S.reads")))
+    both, partial = someone("drift", file), someone("drift", file, "--restore", "--partial", "--yes")
+    assert "To put it back: " in both.out, both
+    assert "Nothing puts back consumer/X/reads (ST109)." in both.out
+    assert "+ consumer/S/reads" in partial.out, partial
+    assert "AP102" not in partial.out

@@ -402,6 +402,20 @@ RULES = (
         seen_by=("tests/review/test_revisions.py::test_what_the_files_consent_to_is_said_with_what_is_not_judged",),
     ),
     Act(
+        name="`drift` offers to put back the reader of a stream that its owner deleted",
+        file="reconciler/journeys/drift/look.py",
+        before="    return {**judged, **{one: [*judged.get(one, ()), *_said_of(above, judged)] for one, above in below.items()}}",
+        after="    return judged if below else {**judged}",
+        seen_by=("tests/drift/test_restore.py::test_a_reader_of_a_stream_that_its_owner_deleted_is_not_put_back",),
+    ),
+    Act(
+        name="`drift --restore` asks the server for the reader of a stream that its owner deleted",
+        file="reconciler/journeys/drift/restored.py",
+        before="    changes = {**dict(_changes(view, items, registry)), **_refusing(drift, view, registry)}",
+        after="    changes = dict(_changes(view, items, registry))",
+        seen_by=("tests/drift/test_restore.py::test_a_reader_of_a_stream_that_its_owner_deleted_is_not_put_back",),
+    ),
+    Act(
         name="one drifted field that nothing puts back hides that the rest can be",
         file="reconciler/journeys/drift/drift.py",
         before="return [] if is_whole or len(final) == sum(one.counts for one in self.fields) else final",

@@ -17,6 +17,7 @@ from reconciler.engine.decide import idle_patterns, questions
 from reconciler.engine.judging import judged_all
 from reconciler.engine.target_check import check_place
 from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, drift
+from reconciler.journeys.drift.restored import missing_streams
 from reconciler.journeys.plan.plan import completed
 from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered
@@ -64,7 +65,14 @@ def _judged(found: Drift, view: View, registry: Registry) -> dict[Address, list[
     """Judge only what differs from its declaration: there is nothing to judge about the rest."""
     addresses = [Address.parse(item.address) for item in found.items]
     open_ = dict.fromkeys(questions(view, registry, addresses), Unanswered(NOBODY_ASKED))
-    return judged_all(replace(view, facts=open_), registry, about=addresses)
+    judged = judged_all(replace(view, facts=open_), registry, about=addresses)
+    below = {one: above for one in addresses if (above := missing_streams(one, view, registry))}
+    return {**judged, **{one: [*judged.get(one, ()), *_said_of(above, judged)] for one, above in below.items()}}
+
+
+def _said_of(streams: Sequence[Address], judged: Mapping[Address, Sequence[Verdict]]) -> list[Verdict]:
+    """What refuses the streams refuses what stands on them."""
+    return [verdict for stream in streams for verdict in judged.get(stream, ()) if verdict.is_final]
 
 
 def _with(item: Item, verdicts: Mapping[Address, Sequence[Verdict]]) -> Item:

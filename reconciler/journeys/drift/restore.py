@@ -14,7 +14,7 @@ from reconciler.server.wire.api import JetStream
 async def restore(found: Looked, js: JetStream) -> Planned:
     """Plan the restoration like any other plan: with rules, consent, lease and journal."""
     snapshot = found.view.snapshot
-    options = replace(found.options, only=restoring.patterns(found.drift), exclude=())
+    options = replace(found.options, only=restoring.patterns(found.drift, found.view, REGISTRY), exclude=())
     back = restoring.narrowed(compared(found.topology, snapshot, options), found.drift, REGISTRY)
     plan = restoring.as_before(await decided(back, js, options), found.view, found.drift)
     return Planned(plan=plan, snapshot=snapshot, topology=found.topology, options=options, purpose=PlanPurpose.RESTORE)

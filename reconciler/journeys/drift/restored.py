@@ -29,17 +29,35 @@ def restorable(drift: Drift) -> tuple[Item, ...]:
     return tuple(item for item in drift.drifted if item.is_ours)
 
 
+def missing_streams(address: Address, view: View, registry: Registry) -> tuple[Address, ...]:
+    """Return the stream that someone else manages and that does not exist, if the object stands on one. Nothing puts
+    the object back before the owner recreates that stream."""
+    above = registry.backed_by(address.stream) if registry.of(address).place.within else ()
+    return tuple(one for one in above if (change := view.changes.get(one)) and _is_missing(change))
+
+
+def _is_missing(change: Change) -> bool:
+    return change.live is None and change.desired is not None and change.desired.external
+
+
+def _refusing(drift: Drift, view: View, registry: Registry) -> dict[Address, Change]:
+    """The changes of missing streams that objects to put back stand on."""
+    items = (Address.parse(item.address) for item in restorable(drift))
+    return {stream: view.changes[stream] for item in items for stream in missing_streams(item, view, registry)}
+
+
 def narrowed(view: View, drift: Drift, registry: Registry) -> View:
-    """Reduce the comparison to the changes that put something back."""
+    """Reduce the comparison to the changes that put something back, and what refuses them."""
     items = {Address.parse(item.address): item for item in restorable(drift)}
-    changes = dict(_changes(view, items, registry))
+    changes = {**dict(_changes(view, items, registry)), **_refusing(drift, view, registry)}
     desired = {address: change.desired for address, change in changes.items() if change.desired}
     return replace(view, changes=changes, desired=desired)
 
 
-def patterns(drift: Drift) -> tuple[str, ...]:
-    """Return patterns that select exactly the objects to put back."""
-    return tuple(glob.escape(item.address) for item in restorable(drift))
+def patterns(drift: Drift, view: View, registry: Registry) -> tuple[str, ...]:
+    """Return patterns that select exactly the objects to put back, and what refuses them."""
+    selected = (*(item.address for item in restorable(drift)), *map(str, _refusing(drift, view, registry)))
+    return tuple(map(glob.escape, selected))
 
 
 def as_before(plan: Plan, view: View, drift: Drift) -> Plan:
