@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -406,14 +407,26 @@ def test_after_an_applier_is_killed_the_next_takes_over_and_finishes(account: Ac
 
 
 @on_every_version
-def test_an_applier_that_sleeps_through_its_lease_writes_nothing_more(account: Account, tmp_path: Path) -> None:
-    """It is suspended among its steps, another takes over and is done; then it wakes. Only where it was suspended between
-    asking whether it may write and writing, that one request still goes out."""
+def test_an_applier_that_sleeps_through_its_lease_writes_nothing_more(
+    account: Account, new_account: Callable[..., Account], tmp_path: Path
+) -> None:
+    """It is suspended among its steps, another takes over and is done; then it wakes. Where it was suspended between asking
+    whether it may write and handing the requests to the system, those still go out, which are no more than a window. That
+    takes some microseconds, so nobody is suspended there twice."""
+    late = written_after_sleep(account, tmp_path / "first")
+    assert late <= WINDOW
+    if late > 1:
+        assert written_after_sleep(new_account(account.minor), tmp_path / "second") <= 1
+
+
+def written_after_sleep(account: Account, folder: Path) -> int:
+    """How many streams an applier still creates that sleeps through its lease. It writes nothing else."""
+    folder.mkdir()
 
     async def work() -> tuple[str, list[int], str, list[int]]:
         async with (
-            Applier.started(tmp_path / "a", account, streams(MANY), TTL) as sleeper,
-            Applier.started(tmp_path / "b", account, "streams: {OTHER: {subjects: [other]}}\n") as other,
+            Applier.started(folder / "a", account, streams(MANY), TTL) as sleeper,
+            Applier.started(folder / "b", account, "streams: {OTHER: {subjects: [other]}}\n") as other,
         ):
             await asyncio.gather(sleeper.has_planned(), other.has_planned())
             sleeper.goes()
@@ -430,8 +443,8 @@ def test_an_applier_that_sleeps_through_its_lease_writes_nothing_more(account: A
     assert ended == "done 1 failed 0"
     assert woken.startswith("stopped the lease of topology t was")
     assert before[0] < MANY, "it was suspended before its end"
-    assert after[0] - before[0] <= 1
     assert after[1] == before[1], "nothing was written into the journal or the ledger"
+    return after[0] - before[0]
 
 
 def test_in_many_rounds_of_two_processes_each_is_alone(account: Account, tmp_path: Path) -> None:
@@ -448,6 +461,9 @@ def test_in_many_rounds_of_two_processes_each_is_alone(account: Account, tmp_pat
 
     assert asyncio.run(work()) == ["alone"] * 30
 
+
+WINDOW = 64
+"""Requests that are under way at once."""
 
 MANY = 500
 """Streams, so many that whoever has begun is not done a moment later."""
