@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from nats.aio.msg import Msg
 from reconciler.changes.amount import Amount
 from reconciler.changes.verdict import Verdict
 from reconciler.journeys.plan.plan import plan
+from reconciler.kinds.consumer.deletion import together
 from reconciler.model.run_options import RunOptions
 from reconciler.server.wire.api import JetStream
 from tests.agreement.harm import shows
@@ -297,6 +299,54 @@ def test_a_deleted_consumer_takes_no_more_with_it_than_was_said(account: Account
 
     predicted, gone = talk(account, work)
     assert (predicted, gone) == (10, 5 if other else 10)
+
+
+TAKEN = {"of one that has all": ("s.b", "s.b"), "of one that has some": ("s.c",), "of one that has nothing": ()}
+
+
+@on_every_version
+@pytest.mark.parametrize("mine", TAKEN.values(), ids=TAKEN)
+def test_a_deleted_consumer_takes_with_it_what_a_limits_stream_stored_for_nobody(
+    account: Account, tmp_path: Path, mine: Sequence[str]
+) -> None:
+    """Of the stored messages, c wants these, d wants two, and nobody wants the others."""
+
+    async def work(js: JetStream) -> tuple[dict[str, int], str, int]:
+        await make_stream(js, "S", subjects=["s.>"])
+        await make_consumer(js, "S", "c", filter_subjects=["s.b", "s.c"])
+        await make_consumer(js, "S", "d", filter_subject="s.d")
+        await publish(js, "s.a", *mine, "s.d", "s.e", "s.a", "s.d")
+        retention = "retention: interest"
+        d = "d: {ack_policy: explicit, filter_subject: s.d}"
+        done(await js.request("STREAM.UPDATE.S", {"name": "S", "subjects": ["s.>"], "retention": "interest"}))
+        before = await settled(js, "S")
+        file = f"streams: {{S: {{subjects: [s.>], {retention}, consumers: {{{d}}}}}}}\nremoved: [{{address: consumer/S/c, reason: x}}]"
+        verdict = (await planned(js, tmp_path, file))["CO310"]
+        done(await js.request("CONSUMER.DELETE.S.c"))
+        return dict(verdict.quantities), verdict.message, before - await settled(js, "S", 2)
+
+    said, words, gone = talk(account, work)
+    assert gone == len(mine) + 3
+    assert said == {"undelivered": len(mine), "unacknowledged": 0, "dropped": gone}
+    assert words.endswith("with it, apply deletes up to 3 stored messages that no consumer wants")
+
+
+TOGETHER: dict[str, tuple[list[tuple[Sequence[str], int]], int]] = {
+    "nobody": ([], 0),
+    "apart": ([(("a",), 3), (("b",), 2)], 5),
+    "the same": ([(("a",), 3), (("a",), 3)], 3),
+    "one in the other": ([(("a.x",), 3), (("a.>",), 10)], 10),
+    "two in one that wants less": ([(("a.x",), 3), (("a.y",), 3), (("a.>",), 2)], 6),
+    "partly": ([(("a.x", "b"), 4), (("b", "c"), 4)], 4),
+    "one that has all": ([(("a",), 0), (("a.>", "a"), 2)], 2),
+}
+
+
+@pytest.mark.parametrize(("wanted", "least"), TOGETHER.values(), ids=TOGETHER)
+def test_what_consumers_want_together_counts_no_message_twice(
+    wanted: list[tuple[Sequence[str], int]], least: int
+) -> None:
+    assert together(wanted) == least
 
 
 @on_every_version

@@ -219,6 +219,22 @@ RULES = (
         seen_by=("tests/quantities/test_consumers.py",),
     ),
     Act(
+        name="nobody says that a consumer takes with it what no consumer wants",
+        file="reconciler/kinds/consumer/deletion.py",
+        before='    if retention_of(stream, view) != "interest" or',
+        after='    if retention_of(stream, view) != "limits" or',
+        seen_by=(
+            "tests/quantities/test_consumers.py::test_a_deleted_consumer_takes_with_it_what_a_limits_stream_stored_for_nobody",
+        ),
+    ),
+    Act(
+        name="what two consumers want is counted twice",
+        file="reconciler/kinds/consumer/deletion.py",
+        before="        if wants and not any(collide(one, other) for one in subjects for other in counted):",
+        after="        if wants:",
+        seen_by=("tests/quantities/test_consumers.py::test_what_consumers_want_together_counts_no_message_twice",),
+    ),
+    Act(
         name="messages are said to stay although their stream goes",
         file="reconciler/kinds/consumer/deletion.py",
         before="    if above and above.action is Action.DELETE:",
