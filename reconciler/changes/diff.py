@@ -63,6 +63,7 @@ class FieldClass(StrEnum):
     CONFIG = "config"
     DRIFTED = "drifted"
     BOTH = "both"
+    UNFINISHED = "unfinished"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +78,7 @@ class FieldChange:
     """The value that is wanted, raw: durations in nanoseconds, sizes in bytes."""
     field_class: Annotated[FieldClass, ALWAYS, Name("class")] = FieldClass.PLAIN
     """Who changed it since it was last applied: the file (`config`), somebody outside (`drifted`), or `both`; `plain`
-    where there is no record."""
+    where there is no record; `unfinished` where an interrupted apply left a value that it had written for a moment."""
     info: Annotated[FieldInfo, INLINE] = field(default_factory=FieldInfo)
     filled: str = ""
     """Where the wanted value comes from, if the file leaves it out: `default`, `from consumer_limits`."""
@@ -277,6 +278,8 @@ def _classify(
 ) -> FieldClass:
     if applied is None or not applied.remembers(name, info.since):
         return FieldClass.PLAIN
+    if info.is_passing(live):
+        return FieldClass.UNFINISHED
     was = _value_at(applied.applied.get(name), path)
     if was == desired:
         return FieldClass.DRIFTED

@@ -241,6 +241,10 @@ def _not_adopted(change: Change) -> Change:
     )
 
 
+GIVEN_UP = "no longer managed here; stays as it is"
+GONE = "already gone; an apply deletes its record"
+
+
 def _unwanted(
     topology: Topology,
     elsewhere: Iterable[Resource],
@@ -278,7 +282,7 @@ def _unwanted(
             live=live.get(address),
             owned=ledger.get(address),
             where=where,
-            reason="it stays as it is, and this topology no longer manages it",
+            reason=GIVEN_UP if address in live else GONE,
         )
     declared = {d.address for d in topology.resources}
     rest = sorted(ours - declared - changes.keys())
@@ -335,7 +339,10 @@ def _removal(
     action, reason = Action.DELETE, removed.reason
     if live is None:
         why = registry.of(address).unknown(address, snapshot)
-        action, reason = (Action.UNKNOWN, why) if why else (Action.FORGET if owned else Action.ABSENT, removed.reason)
+        if why:
+            action, reason = Action.UNKNOWN, why
+        else:
+            action, reason = (Action.FORGET, GONE) if owned else (Action.ABSENT, removed.reason)
         if not why and owned and owned.topology == topology.name and registry.of(address).remains(address, snapshot):
             action, reason = (
                 Action.DELETE,

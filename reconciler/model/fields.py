@@ -40,6 +40,13 @@ class FieldInfo:
     """Numbers of the rules that say what a change costs: `301` stands for ST301 of a stream, and KV301 of a bucket."""
     values_since: Annotated[Mapping[Json, Version], UNWRITTEN] = field(default_factory=dict, compare=False)
     """Values younger than the field, with the first server version that knows them."""
+    passing: Annotated[tuple[str, ...], UNWRITTEN] = field(default=(), compare=False)
+    """How values begin that only an apply writes, for a moment."""
+
+    def is_passing(self, value: Json) -> bool:
+        """Is it a value that only an apply writes, for a moment? It stays if that apply is interrupted."""
+        each = value if isinstance(value, list) else [value]
+        return bool(self.passing) and any(isinstance(one, str) and one.startswith(self.passing) for one in each)
 
     def inside(self, path: Iterable[str | int]) -> FieldInfo:
         """About a value inside this one; the items of a list are as the list says."""

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from reconciler.journeys.plan.plan import plan
+from reconciler.model.run_options import RunOptions
 from reconciler.report.words.values import counted
 from reconciler.server.wire.answers import Refusal
 from reconciler.server.wire.api import JetStream
@@ -28,6 +30,7 @@ from tests.agreement.harm import (
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_bucket, make_consumer, make_stream, talk
 from tests.support.servers import running
+from tests.support.topologies import read
 from tests.support.versions import on_every_version
 
 
@@ -459,6 +462,35 @@ def test_the_members_positions_go_with_a_static_group(account: Account, tmp_path
 
     assert talk(account, work) is False
     return "The consumer of a member is gone with the group, and so is its position."
+
+
+@shows("SG312")
+@on_every_version
+def test_members_process_again_what_a_recreated_static_group_starts_with(account: Account, tmp_path: Path) -> str:
+    async def work(js: JetStream) -> tuple[int, int, int]:
+        group = STATIC.format(more="groups: {g: {type: static, max_members: 2, members: [m]}}")
+        await carried_out(js, tmp_path, group)
+        await publish(js, "s.1", "s.2", "s.3")
+        await make_consumer(js, "S", "g-m")
+        for _ in range(2):
+            message = await pull(js.pipeline.nc, "S", "g-m")
+            assert message is not None
+            await js.pipeline.nc.request(message.reply, b"", timeout=5)
+        left = done(await js.read("CONSUMER.INFO.S.g-m"))["num_pending"]
+        deleted = await js.pipeline.nc.request(
+            "$KV.static-consumer-groups.S.g", b"", headers={"KV-Operation": "DEL"}, timeout=5
+        )
+        assert b'"seq"' in deleted.data
+        done(await js.write("CONSUMER.DELETE.S.g-m"))
+        made = (await plan(read(tmp_path, group), js, RunOptions())).plan
+        said = next(one for change in made.changes for one in change.verdicts if one.code == "SG312")
+        await carried_out(js, tmp_path, group, "SG312")
+        await make_consumer(js, "S", "g-m")  # as a member does
+        return left, said.quantities["redelivered"], done(await js.read("CONSUMER.INFO.S.g-m"))["num_pending"]
+
+    left, told, again = talk(account, work)
+    assert (left, told, again) == (1, 3, 3)
+    return f"{counted(left, 'message')} was left to process; in the recreated group, {counted(again, 'message')} are."
 
 
 @shows("ST546")

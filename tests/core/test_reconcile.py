@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date
 
+import pytest
+
 from reconciler.changes.diff import Action
 from reconciler.model.resource import Address
 from tests.support.topologies import Scene
@@ -51,6 +53,12 @@ def test_what_is_removed_is_deleted(compare: Compare) -> None:
 
 def test_a_removal_of_what_is_gone_only_forgets(compare: Compare) -> None:
     assert actions(compare(REMOVE_OLD, OLD, raw={"streams": {"OLD": None}})) == {"stream/OLD": Action.FORGET}
+
+
+@pytest.mark.parametrize("wanted", [REMOVE_OLD, "forget: [stream/OLD]"])
+def test_what_is_gone_is_not_said_to_stay(compare: Compare, wanted: str) -> None:
+    [gone] = compare(wanted, OLD, raw={"streams": {"OLD": None}}).view().changes.values()
+    assert gone.reason == "already gone; an apply deletes its record"
 
 
 def test_a_removal_of_what_never_was_does_nothing(compare: Compare) -> None:

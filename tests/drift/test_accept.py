@@ -140,6 +140,21 @@ def test_what_was_accepted_and_applied_is_no_change_from_outside_any_more(owner:
     ]
 
 
+def test_a_value_with_which_the_next_plan_is_refused_is_not_written_and_the_others_are(owner: Owner) -> None:
+    owner.apply(TEXT.replace("max_ack_pending: 500", "max_ack_pending: 500, filter_subject: s.a"))
+    owner.meddle(
+        ("alice", updating("S", max_age=3 * DAY)), ("alice", consumer("west", max_ack_pending=5, filter_subject="s.b"))
+    )
+    now = TEXT.replace("max_ack_pending: 500", "max_ack_pending: 500, filter_subjects: [s.a, s.c]")
+    made, text = accepted(owner, now)
+    assert text == now.replace("max_ack_pending: 500", "max_ack_pending: 5").replace("max_age: 7d", "max_age: 3d")
+    [refused] = made.refused
+    assert refused.message.startswith(
+        "filter_subject was not written into the file: with it, the next plan is refused (CO544)"
+    )
+    assert [one.address for one in made.left.drift.drifted] == ["consumer/S/west"]
+
+
 def test_a_list_whose_order_says_something_keeps_the_live_order(owner: Owner) -> None:
     text = "streams:\n  A: {}\n  B: {subjects: []}\n  S:\n    sources:\n      - name: A   # first\n      - name: B\n"
     owner.apply(text.replace("B: {subjects: []}", "B: {}"))

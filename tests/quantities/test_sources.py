@@ -116,6 +116,7 @@ SHRINKING = {
     "a part, in bounds": ("max_msgs: 4", A, 2, Amount(0, 4)),
     "behind a start, counted": ("allow_direct: true, max_msgs: 4", {**EVERYTHING, "opt_start_seq": 8}, 3, exactly(3)),
     "behind a start, in bounds": ("max_msgs: 4", {**EVERYTHING, "opt_start_seq": 3}, 4, Amount(0, 4)),
+    "far behind a start, in bounds": ("max_msgs: 8", {**EVERYTHING, "opt_start_seq": 9}, 2, Amount(0, 2)),
     "fewer for each subject": ("max_msgs_per_subject: 2", A, 2, exactly(2)),
     "two limits": ("max_msgs: 4, max_msgs_per_subject: 4", EVERYTHING, 4, exactly(4)),
 }  # fmt: skip

@@ -115,8 +115,8 @@ RULES = (
     Act(
         name="apply waits for messages in flight, and no plan says so",
         file="reconciler/kinds/consumer/steps.py",
-        before="    if change.action is not Action.UPDATE or not in_flight or parks(change):\n",
-        after="    if change.action is Action.UPDATE or not in_flight or parks(change):\n",
+        before="    elif in_flight and lost(change) and somebody_takes(change, view):",
+        after="    elif not in_flight and lost(change) and somebody_takes(change, view):",
         seen_by=("tests/quantities/test_waiting_for_filters.py",),
     ),
     Act(
@@ -217,6 +217,64 @@ RULES = (
         before="return Amount(0, flying.most) if _starts_over(move, retention) else exactly(0)",
         after="return exactly(0)",
         seen_by=("tests/quantities/test_consumers.py",),
+    ),
+    Act(
+        name="an interrupted apply is taken for somebody who changed a consumer",
+        file="reconciler/changes/diff.py",
+        before="    if info.is_passing(live):",
+        after="    if info.is_passing(desired):",
+        seen_by=("tests/drift/test_interrupted.py",),
+    ),
+    Act(
+        name="nothing is said of what finishing the move of a consumer costs",
+        file="reconciler/kinds/consumer/steps.py",
+        before="    if is_parked(change):\n        yield Consequence(",
+        after="    if is_parked(change) and not in_flight < 0:\n        return\n        yield Consequence(",
+        seen_by=("tests/drift/test_interrupted.py",),
+    ),
+    Act(
+        name="the rest of an interrupted move recreates a consumer without consent",
+        file="reconciler/kinds/across/filter_handovers.py",
+        before="    if not (taken := gained(change)):",
+        after='    if not (taken := gained(change)) or "_parked." in str(change.live):',
+        seen_by=("tests/drift/test_interrupted.py",),
+    ),
+    Act(
+        name="`drift --accept` writes a value with which the next plan is refused",
+        file="reconciler/journeys/drift/accept.py",
+        before="    elif refused := done.newly_refused():",
+        after="    elif refused := {}:",
+        seen_by=(
+            "tests/drift/test_accept.py::test_a_value_with_which_the_next_plan_is_refused_is_not_written_and_the_others_are",
+        ),
+    ),
+    Act(
+        name="what somebody deleted is said to stay as it is, where it is removed",
+        file="reconciler/engine/compare.py",
+        before="            action, reason = (Action.FORGET, GONE) if owned",
+        after="            action, reason = (Action.FORGET, GIVEN_UP) if owned",
+        seen_by=("tests/core/test_reconcile.py",),
+    ),
+    Act(
+        name="a static group that was deleted with its consumers comes back without a word",
+        file="reconciler/kinds/static_group/__init__.py",
+        before="    if not (is_made_again(change) and stored and lost) or",
+        after="    if not (is_made_again(change) and stored and not lost) or",
+        seen_by=(says("SG312"),),
+    ),
+    Act(
+        name="an elastic group that was deleted with its queue comes back without a word",
+        file="reconciler/kinds/elastic_group/queue_rules.py",
+        before="    is_all_lost = is_made_again(change) and name not in view.snapshot.streams",
+        after="    is_all_lost = is_made_again(change) and name in view.snapshot.streams",
+        seen_by=(says("EG312"),),
+    ),
+    Act(
+        name="where a server cannot count, a source is said to copy all that its origin holds",
+        file="reconciler/kinds/effects/sources_begun.py",
+        before="            return Amount(0, min(stays.most, self._at_most_ahead))",
+        after="            return Amount(0, stays.most)",
+        seen_by=("tests/quantities/test_sources.py",),
     ),
     Act(
         name="nobody says that a consumer takes with it what no consumer wants",
@@ -1124,8 +1182,8 @@ QUANTITIES = (
     Act(
         name="one value that no file can be read with keeps every file from being written",
         file="reconciler/journeys/drift/accept.py",
-        before="        done = _Acceptance(found, paths, is_wary=True).made()",
-        after="        done = _Acceptance(found, paths).made()",
+        before="        done = _Acceptance(found, paths, options, is_wary=True).made()",
+        after="        done = _Acceptance(found, paths, options).made()",
         seen_by=(
             "tests/drift/test_accept.py::test_a_value_with_which_no_file_can_be_read_keeps_nothing_else_from_being_written",
         ),

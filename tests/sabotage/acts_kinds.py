@@ -345,8 +345,8 @@ GROUPS = (
     Act(
         name="a group's queue that somebody deleted comes back without consent",
         file="reconciler/kinds/elastic_group/queue_rules.py",
-        before="        outcome=Outcome.NEEDS_CONSENT,\n        path=QUEUE,",
-        after="        outcome=Outcome.WARNS,\n        path=QUEUE,",
+        before='        outcome=Outcome.NEEDS_CONSENT,\n        path="" if is_all_lost',
+        after='        outcome=Outcome.WARNS,\n        path="" if is_all_lost',
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(

@@ -120,8 +120,9 @@ def overlaid(snapshot: Snapshot, raw: Mapping[str, Any]) -> Snapshot:
     merged = {part: merge(getattr(snapshot, part), raw.get(part, {})) for part in ("streams", "consumers", "unknown")}
     entries = {bucket: dict(found) for bucket, found in snapshot.entries.items()}
     for bucket, texts in raw.get("entries", {}).items():
-        for key, text in texts.items():
-            entries.setdefault(bucket, {})[key] = Entry(text.encode(), 2)
+        written = {key: Entry(text.encode(), 2) for key, text in texts.items() if text is not None}
+        kept = {key: one for key, one in entries.get(bucket, {}).items() if key not in texts}
+        entries[bucket] = {**kept, **written}
     return replace(snapshot, entries=entries, **merged)
 
 

@@ -8,10 +8,11 @@ written.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from reconciler.changes.verdict import Verdict
 from reconciler.documents.read.files import Disk
 from reconciler.documents.read.load import Loaded
 from reconciler.documents.read.syntax import decode
@@ -78,9 +79,11 @@ class _AsEdited(Disk):
 def accept(found: Looked, paths: Sequence[Path], options: RunOptions) -> Accepted:
     """Edit the files: write every value that can be written, and report the others. Raises CannotContinue where the
     files cannot be read or written."""
-    done = _Acceptance(found, paths).made()
+    done = _Acceptance(found, paths, options).made()
     if done.loaded.topology is None:  # one value is at fault: each is read again as soon as it is written
-        done = _Acceptance(found, paths, is_wary=True).made()
+        done = _Acceptance(found, paths, options, is_wary=True).made()
+    elif refused := done.newly_refused():  # with what waits to be applied
+        done = _Acceptance(found, paths, options, doubtful=refused).made()
     if done.loaded.topology is None:
         raise CannotContinue(_not_as_wanted(done.loaded.diagnostics))
     try:
@@ -97,8 +100,11 @@ class _Acceptance:
 
     found: Looked
     paths: Sequence[Path]
+    options: RunOptions
     is_wary: bool = False
     """Keep no value with which the files can no longer be read."""
+    doubtful: Collection[str] = ()
+    """Objects of which no value is kept with which the next plan is refused."""
     editing: _Editing = field(default_factory=_Editing)
     written: list[Written] = field(default_factory=list)
     refused: list[Diagnostic] = field(default_factory=list)
@@ -110,6 +116,20 @@ class _Acceptance:
                 self._accept(item)
         self.loaded = self._load()
         return self
+
+    def newly_refused(self) -> dict[str, Verdict]:
+        """Return the objects that were written and that the next plan refuses, unless it refused them before."""
+        if self.loaded.topology is None or not self.written:
+            return {}
+        left = look(self.loaded.topology, self.found.view.snapshot, self.options)
+        written = {one.address for one in self.written}
+        return {address: why for address in written if (why := self._refusal(address, left))}
+
+    def _refusal(self, address: str, left: Looked) -> Verdict | None:
+        """Why it can no longer be applied."""
+        before, now = (one.verdicts.get(Address.parse(address), ()) for one in (self.found, left))
+        known = {one.code for one in before if one.is_final}
+        return next((one for one in now if one.is_final and one.code not in known), None)
 
     def _load(self) -> Loaded:
         return load(self.paths, _AsEdited(self.editing.now))
@@ -152,9 +172,20 @@ class _Acceptance:
         self.editing.now[file] = (
             mark + edited(place.file, text, [*path_in_file(address, kind)], values, ordered).encode()
         )
-        if self.is_wary and (loaded := self._load()).topology is None:
+        if why := self._spoils(item):
             self.editing.now[file] = before
-            raise CannotEdit(loaded.diagnostics[0].message)
+            raise CannotEdit(why)
+
+    def _spoils(self, item: Item) -> str:
+        """Why the files must not be as they are now; empty if nobody doubts it."""
+        if not self.is_wary and item.address not in self.doubtful:
+            return ""
+        loaded = self._load()
+        if loaded.topology is None:
+            return loaded.diagnostics[0].message
+        left = look(loaded.topology, self.found.view.snapshot, self.options)
+        refusal = self._refusal(item.address, left) if item.address in self.doubtful else None
+        return f"with it, the next plan is refused ({refusal.code}): {refusal.message}" if refusal else ""
 
 
 def _instead(item: Item, lost: NotExpressed) -> str:

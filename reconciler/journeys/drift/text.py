@@ -179,6 +179,8 @@ UNREMEMBERED = "differs from the file; no record of an apply"
 
 
 def _words(one: FieldDrift) -> str:
+    if one.change.field_class is FieldClass.UNFINISHED:
+        return "left by an interrupted apply, which the next one completes"
     if not one.drifted:
         return "pending: the file changed, and that is not applied yet"
     if one.ignored:

@@ -17,7 +17,7 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import consent_to, some
-from reconciler.kinds.subjects.filters import filters_of, gained, is_parked, is_work_queue, lost, written
+from reconciler.kinds.subjects.filters import filters_of, gained, is_work_queue, lost, written
 from reconciler.kinds.subjects.parking import is_parking_subject, parking_subject
 from reconciler.kinds.subjects.subjects import collide
 
@@ -99,8 +99,8 @@ def work_queue_takeover(change: Change, view: View) -> Found:
     """
     if change.address.kind != "consumer" or not is_work_queue(change.address.stream, view):
         return None
-    if not (taken := gained(change)) or is_parked(change):
-        return None  # the rest of an interrupted takeover that has consent
+    if not (taken := gained(change)):
+        return None
     info = change.live.state if change.live else {}
     path = "filter_subjects" if change.becomes("filter_subjects") else "filter_subject"
     to = change.becomes(path) or "none"

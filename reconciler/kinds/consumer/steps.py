@@ -11,6 +11,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.consumer.clients import groups_gone
 from reconciler.kinds.consumer.everywhere import staying, taking
 from reconciler.kinds.fields.known import V2_14
+from reconciler.kinds.fields.passing import HELD
 from reconciler.kinds.fields.sparse import SECOND
 from reconciler.kinds.fields.words import in_words, some
 from reconciler.kinds.stream_config import calls
@@ -18,8 +19,6 @@ from reconciler.kinds.subjects.filters import is_parked, is_work_queue, lost, pa
 from reconciler.model.wire.steps import Call, Step
 
 ACK_WAIT = 30 * SECOND
-LONG = "2100-01-01T00:00:00Z"
-"""Until a later step, or the next apply, resumes it."""
 
 
 def steps(change: Change, view: View) -> Sequence[Step]:
@@ -73,9 +72,15 @@ def waits(change: Change, view: View) -> Iterator[Consequence]:
     """What apply waits for before another consumer of the work queue takes what this one gives up."""
     info = change.live.state if change.live else {}
     in_flight = int(info.get("num_ack_pending", 0))
-    if change.action is not Action.UPDATE or not in_flight or parks(change):
+    if change.action is not Action.UPDATE or parks(change) or not is_work_queue(change.address.stream, view):
         return
-    if is_work_queue(change.address.stream, view) and lost(change) and somebody_takes(change, view):
+    if is_parked(change):
+        yield Consequence(
+            message="An interrupted apply left it where it delivers nothing. This apply waits until clients have acknowledged what "
+            f"is in flight ({some(in_flight, 'message')}) or ack_wait is over; then it starts over with what is still stored",
+            quantities={"unacknowledged": in_flight},
+        )
+    elif in_flight and lost(change) and somebody_takes(change, view):
         most = in_words(_longest(change), "duration")
         verb_ = "is" if in_flight == 1 else "are"
         yield Consequence(
@@ -100,7 +105,7 @@ def _start_over(change: Change, view: View, stream: str, name: str) -> Iterator[
         call=Call.CONSUMER_PAUSE,
         on=(stream, name),
         address=str(change.address),
-        body={"pause_until": LONG},
+        body={"pause_until": HELD},
         effect=f"pause consumer {name} on {stream} while it moves",
     )
     yield Step(

@@ -23,6 +23,7 @@ from reconciler.kinds.fields.felt import (
     unfelt,
 )
 from reconciler.kinds.fields.known import V2_10, V2_11, V2_12, V2_14, Known, Update
+from reconciler.kinds.fields.passing import HELD, PARKED
 from reconciler.kinds.fields.texts import Subject
 from reconciler.kinds.fields.times import Time
 from reconciler.model.resource import Terms, text_like
@@ -146,7 +147,7 @@ class ConsumerConfig(Terms):
     before each."""
     filter_subject: Annotated[
         Subject | None,
-        Known(felt=(OTHER_MESSAGES,)),
+        Known(passing=(PARKED,), felt=(OTHER_MESSAGES,)),
     ] = None
     """Deliver only messages whose subjects match. Excludes `filter_subjects`. Left out: all subjects."""
     filter_subjects: Annotated[
@@ -357,6 +358,7 @@ class ConsumerConfig(Terms):
             since=V2_11,
             level=1,
             update=Update.INERT,
+            passing=(HELD,),
             felt=(
                 felt(609, Side.READERS, SET | SWITCHED, "Nothing is delivered until then.", "it lies in the future"),
                 gain(UNSET, "Pending messages are delivered.", Side.READERS, Side.STORED, Side.POSITIONS),

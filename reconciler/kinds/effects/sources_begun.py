@@ -99,11 +99,19 @@ class Begun:
     def copies(self, subjects: Sequence[str]) -> Amount:
         """How many messages on these subjects it copies at once; at most all that its origin then stores."""
         start, stays, ahead = self.start, self._stays(subjects), self._number(self.start.at, subjects)
-        if ahead is None:
-            return Amount(0, stays.most)
+        if ahead is None:  # not every server counts from the middle of a stream
+            return Amount(0, min(stays.most, self._at_most_ahead))
         before = 0 if self._kept else (self._number(1, subjects) or ahead) - ahead
         least = max(0, min(ahead, stays.least - before)) if start.is_known else 0
         return Amount(least, min(ahead, stays.most))
+
+    @property
+    def _at_most_ahead(self) -> int:
+        """How many messages its origin can store from the start on, if that is a sequence."""
+        state, start = self.origin_state, self.start.at
+        messages = int(state.get("messages", 0))
+        last = max(int(state.get("last_seq", 0)), messages)
+        return max(0, last - start + 1) if isinstance(start, int) else messages
 
     def _stays(self, subjects: Sequence[str]) -> Amount:
         """How many messages on these subjects its origin stores after the plan's deletions."""

@@ -9,6 +9,7 @@ from reconciler.changes.diff import Action, Change, FieldChange, FieldClass
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
+from reconciler.kinds.effects.made_again import is_made_again
 from reconciler.kinds.elastic_group import derived, edited, recreate, recreation, still_stored
 from reconciler.kinds.elastic_group.fixed import AS_NEEDED, QUEUE, fixed
 from reconciler.kinds.fields.words import amount, consent_to, some
@@ -140,7 +141,13 @@ def queue_outlives_source(change: Change, view: View) -> Found:
     )
 
 
-@rule("EG312", "queue-made-again", on=(Action.UPDATE, Action.ADOPT), needs=("live",), reaction=Reaction.HARMS)
+@rule(
+    "EG312",
+    "queue-made-again",
+    on=(Action.CREATE, Action.UPDATE, Action.ADOPT),
+    needs=("live",),
+    reaction=Reaction.HARMS,
+)
 def queue_made_again(change: Change, view: View) -> Found:
     """The work-queue stream of a group that was applied before is gone, and apply recreates it.
 
@@ -153,15 +160,16 @@ def queue_made_again(change: Change, view: View) -> Found:
     """
     if change.made_anew:
         return _queue_made_by_hand(change, view)
-    if not recreation.is_queue_lost(change) or not (stored := recreation.stored(change, view)):
-        return None
     stream, name = change.address.stream, recreate.name(change)
+    is_all_lost = is_made_again(change) and name not in view.snapshot.streams
+    if not (recreation.is_queue_lost(change) or is_all_lost) or not (stored := recreation.stored(change, view)):
+        return None
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,
-        path=QUEUE,
+        path="" if is_all_lost else QUEUE,
         quantities={"redelivered": Amount(0, stored)},
-        message=f"its queue {name} is gone with its position: recreated, it starts with everything that {stream} holds: "
-        f"{amount(Amount(0, stored), 'message')}, including what its members have processed",
+        message=f"{'it is gone, and ' if is_all_lost else ''}its queue {name} is gone with its position: recreated, it starts "
+        f"with everything that {stream} holds: {amount(Amount(0, stored), 'message')}, including what its members have processed",
         fix="make sure that processing a message twice does no harm, and consent here: " + consent_to("EG312"),
     )
 

@@ -73,6 +73,8 @@ class Known:
     """Values younger than the field."""
     value_levels: Mapping[Json, int] = field(default_factory=dict)
     """Values that need a level of their own."""
+    passing: tuple[str, ...] = ()
+    """How values begin that only an apply writes, for a moment."""
     at_create: bool = True
     """False: only an update may set it."""
     felt: tuple[Felt, ...] | None = None
@@ -135,6 +137,7 @@ def field_infos(model: type[BaseModel]) -> Mapping[str, FieldInfo]:
             unit=k.unit, default=k.default, ordered=k.ordered, nested_unordered=k.nested_unordered, since=k.since,
             left_out=k.left_out, nested=field_infos(nested[name]) if name in nested else {},
             updatability=k.updatability, rules=_foretelling(k), values_since=k.values_since,
+            passing=k.passing,
         )
         for name, k in known(model).items()
     }  # fmt: skip

@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from reconciler.changes.amount import Amount
 from reconciler.changes.diff import Action, Change, Consequence
 from reconciler.changes.view import View
+from reconciler.kinds.effects.made_again import is_made_again
 from reconciler.kinds.fields.words import amount, some
-from reconciler.model.resource import Config
+from reconciler.model.resource import Config, Json
 from reconciler.model.units import show_quantity
 
 
 def beginning(change: Change, view: View) -> Iterator[Consequence]:
     """Its filters may match only part of it. A queue that already exists continues where it is."""
-    streams, stream = view.snapshot.streams, change.address.stream
-    state = streams.get(stream, {}).get("state") or {}
-    stored = int(state.get("messages", 0))
-    if (
-        change.action is Action.CREATE
-        and change.origin is None
-        and stored
-        and "-".join(change.address.names) not in streams
-    ):
-        held = amount(Amount(0, stored), "message")
-        yield Consequence(message=f"It starts with what {stream} already holds: {held}")
-        config = change.desired.config if change.desired else {}
-        if waiting := waits_outside(config, stored, int(state.get("bytes", 0)), stream):
-            yield Consequence(message=f"Its queue {waiting}")
+    stream, stored = change.address.stream, held(change, view)
+    if not stored or change.action is not Action.CREATE or change.origin or queue_of(change) in view.snapshot.streams:
+        return
+    if not is_made_again(change):  # otherwise a rule says it, and asks for consent
+        yield Consequence(message=f"It starts with what {stream} already holds: {amount(Amount(0, stored), 'message')}")
+    config = change.desired.config if change.desired else {}
+    if waiting := waits_outside(config, stored, int(_state(change, view).get("bytes", 0)), stream):
+        yield Consequence(message=f"Its queue {waiting}")
+
+
+def held(change: Change, view: View) -> int:
+    """How many messages the stream of the group stores."""
+    return int(_state(change, view).get("messages", 0))
+
+
+def queue_of(change: Change) -> str:
+    """The name of the queue that an elastic group has."""
+    return "-".join(change.address.names)
+
+
+def _state(change: Change, view: View) -> Mapping[str, Json]:
+    state: Mapping[str, Json] = view.snapshot.streams.get(change.address.stream, {}).get("state") or {}
+    return state
 
 
 def waits_outside(group: Config, messages: int, size: int, stream: str) -> str:

@@ -9,20 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated
 
-from reconciler.changes.diff import Action, Change, FieldClass
+from reconciler.changes.amount import Amount
+from reconciler.changes.diff import Action, Change, Consequence, FieldClass
 from reconciler.changes.kind import Bound, Context, FilePlace, Kind, Raw, declared_config
 from reconciler.changes.rule import Found, rule
-from reconciler.changes.verdict import Finding, Outcome
+from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import SubjectsRead, View
+from reconciler.kinds.effects.made_again import is_made_again
+from reconciler.kinds.effects.readers import behind
 from reconciler.kinds.fields.felt import fixed
 from reconciler.kinds.fields.known import Known, Update, field_infos
 from reconciler.kinds.fields.texts import Subject
+from reconciler.kinds.fields.words import amount, consent_to, few, some
 from reconciler.kinds.group_records import group_record, group_steps
 from reconciler.kinds.group_records import group_rules as shared
 from reconciler.kinds.group_records import membership_rules as membership
 from reconciler.kinds.group_records.another_name import recipe
 from reconciler.kinds.group_records.group_spec import OURS, GroupSpec, render_mappings, with_membership_left
-from reconciler.kinds.group_records.group_start import beginning
+from reconciler.kinds.group_records.group_start import beginning, held
 from reconciler.kinds.stream_config import calls
 from reconciler.model.resource import Declared, Json, Resource
 from reconciler.model.wire.snapshot import Snapshot
@@ -128,6 +132,55 @@ def group_type_change(change: Change, view: View) -> Found:
     return group_steps.other_type(change, view, "elastic_group", "elastic")
 
 
+@rule("SG312", "group-made-again", on=(Action.CREATE,), needs=("live",), reaction=Reaction.HARMS)
+def group_made_again(change: Change, view: View) -> Found:
+    """A group that was applied before is gone with its members' consumers, and apply recreates it.
+
+    Only these consumers knew what members had processed. The new ones start with everything that the stream stores, so
+    members process it again. If only the record is gone, the members continue where their consumers stand. A work queue
+    deletes what is processed, so nothing of it is redelivered.
+
+    Instead: make sure that processing a message twice does no harm, and consent.
+    """
+    stored, stream = held(change, view), change.address.stream
+    config = view.snapshot.streams.get(stream, {}).get("config") or {}
+    lost = _without_consumer(change, view)
+    if not (is_made_again(change) and stored and lost) or config.get("retention") == "workqueue":
+        return None
+    return Finding(
+        outcome=Outcome.NEEDS_CONSENT,
+        quantities={"redelivered": Amount(0, stored)},
+        message=f"it is gone, and {_positions(lost)}: recreated, the group starts with everything that {stream} holds: "
+        f"{amount(Amount(0, stored), 'message')}, including what its members have processed",
+        fix="make sure that processing a message twice does no harm, and consent here: " + consent_to("SG312"),
+    )
+
+
+def _positions(lost: Sequence[str]) -> str:
+    return f"with it the position{'s' if len(lost) > 1 else ''} of {few(lost, 3)}"
+
+
+def _consumers(change: Change, view: View) -> dict[str, Mapping[str, Json] | None]:
+    """The consumer of each member; None: it does not exist."""
+    stream, group = change.address.names
+    there = view.snapshot.consumers.get(stream, {})
+    members = _members(change.desired.config) if change.desired else []
+    return {member: there.get(f"{group}-{member}") for member in members}
+
+
+def _without_consumer(change: Change, view: View) -> list[str]:
+    return [member for member, info in _consumers(change, view).items() if info is None]
+
+
+def _beginning(change: Change, view: View) -> Iterable[Consequence]:
+    """Members whose consumers exist continue there."""
+    standing = [info for info in _consumers(change, view).values() if info]
+    if change.action is not Action.CREATE or not standing or _without_consumer(change, view):
+        return beginning(change, view)
+    left = some(sum(map(behind, standing)), "message")
+    return [Consequence(message=f"Its members continue where their consumers stand: {left} left to process")]
+
+
 STATIC_GROUP = Kind(
     name="static_group",
     family="SG",
@@ -141,7 +194,7 @@ STATIC_GROUP = Kind(
     claims=_claims,
     settle=_settle,
     steps=_steps,
-    consequences=beginning,
+    consequences=_beginning,
     reads=lambda address, config: (
         SubjectsRead(address.stream, tuple(f"*.{one}" for one in config.get("filters") or ()) or (">",)),
     ),
@@ -151,6 +204,7 @@ STATIC_GROUP = Kind(
     rules=(
         static_group_change,
         group_type_change,
+        group_made_again,
         shared.deletion("SG"),
         membership.memberless("SG"),
         membership.bad_name("SG"),

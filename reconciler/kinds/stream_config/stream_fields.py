@@ -20,6 +20,7 @@ from reconciler.kinds.fields.felt import (
     unfelt,
 )
 from reconciler.kinds.fields.known import V2_10, V2_11, V2_12, V2_14, Known, Update
+from reconciler.kinds.fields.passing import PARKED
 from reconciler.kinds.fields.texts import Subject
 from reconciler.kinds.stream_config.stream_parts import (
     ConsumerLimits,
@@ -65,6 +66,7 @@ class StreamConfig(Terms):
         Known(
             unit="list",
             ordered=False,
+            passing=(PARKED,),
             felt=(
                 felt(303, Side.PUBLISHERS, EVERY, "Publishers of a subject that is no longer stored get no answer."),
             ),

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import product
 
-MARK = "_parked"
+from reconciler.kinds.fields.passing import PARKED
+
 MOST = 8
 
 
@@ -19,10 +20,10 @@ def parking_subject(name: str, is_free: Callable[[str], bool]) -> str | None:
 
 def is_parking_subject(subject: str) -> bool:
     """Its first token begins with `_parked`: an apply put it there for a moment."""
-    return subject.split(".", maxsplit=1)[0].startswith(MARK)
+    return subject.split(".", maxsplit=1)[0].startswith(PARKED)
 
 
 def _candidates(name: str) -> Iterator[str]:
     """Wildcards of others may cover a number of tokens, or a first token; hardly all of these."""
     for first, more in product(range(MOST), range(MOST)):
-        yield ".".join([MARK + "_" * first, name, *["_"] * more])
+        yield ".".join([PARKED + "_" * first, name, *["_"] * more])

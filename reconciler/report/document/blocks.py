@@ -29,7 +29,6 @@ AT_REST = {
     Section.ADOPT: "live as declared; an apply records that this topology owns it, and leaves it untouched",
     Section.RECORD: "live as declared; an apply updates its record, and leaves the object untouched",
     Section.ORPHAN: "owned but no longer declared, so it is kept{until}; `removed` deletes it, `forget` gives it up",
-    Section.FORGET: "no longer managed here; stays as it is",
     Section.ABSENT: "already gone; you can delete its entry in the file",
 }
 AS_IT_IS = "adopted as it is live and left untouched; its differences from the file wait for an apply"
@@ -127,6 +126,8 @@ def at_rest(entry: ChangeEntry) -> str:
     """Say what happens to an object that is not touched; an orphaned consumer or group stays as long as its stream."""
     if entry.section is Section.ADOPT and entry.first.fields:
         return AS_IT_IS
+    if entry.section is Section.FORGET:
+        return entry.first.reason
     until = " as long as its stream" if entry.first.address.count("/") > 1 else ""
     return AT_REST.get(entry.section, "").format(until=until)
 

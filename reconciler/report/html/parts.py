@@ -28,7 +28,11 @@ from reconciler.report.words.names import with_children, without_kind
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.values import show_live, show_wanted
 
-_SINCE = {FieldClass.DRIFTED: "changed outside", FieldClass.BOTH: "changed here and outside"}
+_SINCE = {
+    FieldClass.DRIFTED: "changed outside",
+    FieldClass.BOTH: "changed here and outside",
+    FieldClass.UNFINISHED: "left by an interrupted apply",
+}
 _WIDE = 160
 """More partitions than this are not drawn as columns."""
 _PER_ROW = 16
