@@ -24,6 +24,8 @@ class Renaming:
     groups: tuple[str, ...] = ()
     retention: str = "limits"
     """Of the stream that it belongs to."""
+    into: str = "limits"
+    """The retention of the stream that it will belong to."""
     is_fed: bool = False
     """The stream of the new name copies the stream of the old one."""
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from reconciler.changes.diff import Action, Change, compare
+from reconciler.changes.diff import Action, Change, FieldChange, FieldClass, compare
 from reconciler.model.fields import FieldInfo
 from reconciler.model.intents import Intent
 from reconciler.model.records import Owned
@@ -44,7 +44,15 @@ def compared(
         return replace(change, action=Action.REPLACE, intent=intent, reason=RESUMED)
     start = intent.start if says(live.config, intent.start) else owned.start  # the old one, recreated at its position
     change = compare(desired, _in_the_files_words(live, desired, start, owned.fields), owned, fields)
-    return replace(change, action=Action.UPDATE, intent=intent, reason=TAKEN_BACK)
+    reason = RESUMED if change.touches(*intent.fields) else TAKEN_BACK
+    left = tuple(_as_left(one, intent, fields) for one in change.fields)
+    return replace(change, action=Action.UPDATE, intent=intent, reason=reason, fields=left)
+
+
+def _as_left(one: FieldChange, intent: Intent, fields: Mapping[str, FieldInfo]) -> FieldChange:
+    """A value that a replacement writes for a moment is its own; nobody changed it outside."""
+    is_its_own = bool(one.top in fields and fields[one.top].passing) and one.live != intent.old.get(one.top)
+    return replace(one, field_class=FieldClass.UNFINISHED) if is_its_own else one
 
 
 MOVED_ON = "only where a consumer starts, and this one has moved on: apply records it and leaves the server's value"

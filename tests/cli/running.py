@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import pty
 import re
 import subprocess
 import sys
@@ -79,6 +81,24 @@ class Shell:
     def write(self, text: str, name: str = "topology.yaml") -> str:
         (self.folder / name).write_text(text)
         return name
+
+
+def on_a_terminal(shell: Shell, answer: str, *arguments: str, **env: str) -> Ran:
+    """With a terminal as stdin and stderr, on which somebody types an answer."""
+    ours, theirs = pty.openpty()
+    running = subprocess.Popen(
+        command(*arguments), cwd=shell.folder, env=environment(shell.folder, TERM="xterm", **env),
+        stdin=theirs, stderr=theirs, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    os.close(theirs)
+    os.write(ours, answer.encode())
+    out, _ = running.communicate(timeout=PATIENCE)
+    err = b""
+    with contextlib.suppress(OSError):  # at its end, as nobody has the terminal any more
+        while shown := os.read(ours, 65536):
+            err += shown
+    os.close(ours)
+    return Ran(code=running.returncode, out=out, err=err.decode())
 
 
 def _as_its_help_says(arguments: Sequence[str], ran: Ran) -> Ran:

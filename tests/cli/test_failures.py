@@ -12,8 +12,8 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
-from tests.cli.running import ROOT, Shell
-from tests.cli.test_with_server import SMALL, on_a_terminal, target
+from tests.cli.running import ROOT, Shell, on_a_terminal
+from tests.cli.test_with_server import SMALL, target
 from tests.report.sarif_schema import LOG
 from tests.support.accounts import Account
 from tests.support.servers import running

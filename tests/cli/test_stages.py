@@ -16,7 +16,7 @@ from typing import IO
 
 import pytest
 
-from tests.cli.running import PATIENCE, Ran, Shell, command, environment
+from tests.cli.running import PATIENCE, Ran, Shell, command, environment, on_a_terminal
 from tests.e2e.someone import LASTS, ctrl_c, start
 from tests.faults.wire import Point, Request, Side
 from tests.support.accounts import Account
@@ -186,6 +186,17 @@ def test_ctrl_c_while_a_stage_stays_begins_no_other_and_says_so(places: Places) 
     ]  # fmt: skip
     assert "Traceback" not in errors.read_text()
     assert places.with_orders == ["canary"]
+
+
+@pytest.mark.parametrize(("answer", "code", "applied"), [("y\n", 0, ["canary", "eu", "us"]), ("\n", 1, [])])
+def test_on_a_terminal_all_plans_are_shown_and_one_question_is_asked(
+    places: Places, answer: str, code: int, applied: list[str]
+) -> None:
+    ran = on_a_terminal(places.shell, answer, "apply", "topology.yaml", "--stages", "canary,rest", **places.home)
+    assert (ran.code, places.with_orders) == (code, applied), ran
+    assert ran.err.count("[y/N]") == 1
+    assert ran.out.count("+ stream/ORDERS") == 3
+    assert ("Nothing was changed." in ran.err) == (not applied)
 
 
 MANY = 300

@@ -68,6 +68,7 @@ def test_validating_imports_neither_nats_nor_rich(shell: Shell) -> None:
         (["explain", "ST10"], "Did you mean"),
         (["explain", "LE20"], "Did you mean LE20"),
         (["explain", "canot-write"], "Did you mean cannot-write"),
+        (["explain", "acme101"], "acme101 is no code of reconciler's own; it may be a policy's"),
         (["drift", "x", "--yes"], "--yes answers what --restore asks"),
         (["drift", "x", "--every", "1h"], "--every says how often --watch takes a full look"),
         (["drift", "x", "--accept", "--metrics", "m.prom"], "write the metrics with a look afterwards"),

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
-import pty
 import shlex
 import shutil
 import signal
@@ -16,7 +14,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from tests.cli.running import EXAMPLES, PATIENCE, ROOT, TOPOLOGIES, Ran, Shell, command, environment
+from tests.cli.running import EXAMPLES, PATIENCE, ROOT, TOPOLOGIES, Ran, Shell, command, environment, on_a_terminal
 from tests.support.accounts import Account
 from tests.support.jetstream import talk
 
@@ -187,24 +185,6 @@ def test_every_example_can_be_applied_and_is_then_in_place(shell: Shell, account
     ran = shell("apply", path, "--yes", *target(account))
     again = shell("plan", path, "--exit-code", *target(account))
     assert (ran.code, again.code, again.out.count("\n")) == (0, 0, 1)
-
-
-def on_a_terminal(shell: Shell, answer: str, *arguments: str) -> Ran:
-    """With a terminal as stdin and stderr, on which somebody types an answer."""
-    ours, theirs = pty.openpty()
-    running = subprocess.Popen(
-        command(*arguments), cwd=shell.folder, env=environment(shell.folder, TERM="xterm"),
-        stdin=theirs, stderr=theirs, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    os.close(theirs)
-    os.write(ours, answer.encode())
-    out, _ = running.communicate(timeout=PATIENCE)
-    err = b""
-    with contextlib.suppress(OSError):  # at its end, as nobody has the terminal any more
-        while shown := os.read(ours, 65536):
-            err += shown
-    os.close(ours)
-    return Ran(code=running.returncode, out=out, err=err.decode())
 
 
 def test_on_a_terminal_apply_asks_and_yes_goes_ahead(shell: Shell, account: Account) -> None:

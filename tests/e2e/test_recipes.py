@@ -118,16 +118,20 @@ def test_a_queue_gets_another_name_and_each_message_is_processed_once(
 
 
 @on_every_version
+@pytest.mark.parametrize(
+    ("retention", "starts"),
+    [("limits", ", deliver_policy: new"), ("interest", ", deliver_policy: new"), ("workqueue", "")],
+)
 def test_a_consumer_moves_to_another_stream_and_each_message_is_processed_once(
-    account: Account, tmp_path: Path
+    account: Account, tmp_path: Path, retention: str, starts: str
 ) -> None:
     async def work(js: JetStream) -> bool:
-        line = Pipeline(js, tmp_path)
-        old, new = f"S: {{subjects: [s], {C % ''}}}", "T: {subjects: [t]}"
-        await line.applied(f"streams: {{{old}, {new}}}")
+        line, kept = Pipeline(js, tmp_path), f"retention: {retention}"
+        old = f"S: {{subjects: [s], {kept}, {C % ''}}}"
+        await line.applied(f"streams: {{{old}, T: {{subjects: [t], {kept}}}}}")
         await line.publish("s", 30)
         await line.process("S", "c", 10)
-        await line.applied(f"streams: {{{old}, T: {{subjects: [t], {C % ', deliver_policy: new'}}}}}")
+        await line.applied(f"streams: {{{old}, T: {{subjects: [t], {kept}, {C % starts}}}}}")
         await line.publish("t", 20)
         await line.publish("s", 5)
         await line.process("S", "c")

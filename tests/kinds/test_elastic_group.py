@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from reconciler.kinds.elastic_group.derived import body, deviations, stream_name
 from reconciler.kinds.elastic_group.movement import owners
+from tests.support.topologies import scene
 
 GROUP: dict[str, Any] = {
     "max_members": 4,
@@ -133,3 +135,31 @@ def test_every_partition_has_an_owner_as_soon_as_there_is_a_member(members: set[
     owned = owners({"max_members": partitions, "members": sorted(members)})
     assert len(owned) == partitions
     assert set(owned) <= members
+
+
+LIVE = """streams:
+  S:
+    subjects: [s.*]
+    groups:
+      g: {type: elastic, max_members: 2, members: [a, b], partitioning_filters: [{filter: s.*, partitioning_wildcards: [1]}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("members", "said"),
+    [
+        (
+            ["a", "b"],
+            ["Apply waits up to 1m10s until a, b have stopped reading S-g; if not, it fails before it deletes that"],
+        ),
+        (["a"], ["Apply waits up to 1m10s until a has stopped reading S-g; if not, it fails before it deletes that"]),
+        ([], []),
+    ],
+)
+def test_a_removal_says_for_whom_it_waits_before_the_queue_goes(
+    tmp_path: Path, members: list[str], said: list[str]
+) -> None:
+    consumers = {name: {"config": {"durable_name": name, "inactive_threshold": 30_000_000_000}} for name in members}
+    gone = "streams: {S: {subjects: [s.*]}}\nremoved: [{address: elastic_group/S/g, reason: over}]\n"
+    plan = scene(tmp_path, gone, LIVE, raw={"consumers": {"S-g": consumers}}).plan()
+    assert [one.message for change in plan.changes for one in change.consequences if "waits" in one.message] == said

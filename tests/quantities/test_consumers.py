@@ -331,6 +331,35 @@ def test_a_deleted_consumer_takes_with_it_what_a_limits_stream_stored_for_nobody
     assert words.endswith("with it, apply deletes up to 3 stored messages that no consumer wants")
 
 
+NARROWED = {"all that the stream still takes": (["s.a"], 0), "a part of it": (["s.a", "s.c"], 5)}
+
+
+@on_every_version
+@pytest.mark.parametrize(("subjects", "goes"), NARROWED.values(), ids=NARROWED)
+def test_what_the_stream_no_longer_takes_goes_with_its_consumer_unless_another_takes(
+    account: Account, tmp_path: Path, subjects: list[str], goes: int
+) -> None:
+    """A filter that is all of the stream's subjects is none to a server, which then keeps what other subjects hold."""
+
+    async def work(js: JetStream) -> tuple[Amount, int]:
+        await make_stream(js, "S", subjects=["s.a", "s.b", "s.c"], retention="interest")
+        await make_consumer(js, "S", "c", filter_subject="s.b")
+        await make_consumer(js, "S", "d", filter_subject="s.a")
+        await publish(js, *MIXED)
+        done(await js.request("STREAM.UPDATE.S", {"name": "S", "subjects": subjects, "retention": "interest"}))
+        d = "consumers: {d: {ack_policy: explicit, filter_subject: s.a}}"
+        file = f"streams: {{S: {{subjects: [{', '.join(subjects)}], retention: interest, {d}}}}}"
+        verdict = (await planned(js, tmp_path, f"{file}\nremoved: [{{address: consumer/S/c, reason: x}}]"))["CO310"]
+        before = await settled(js, "S")
+        done(await js.request("CONSUMER.DELETE.S.c"))
+        dropped = verdict.quantities["dropped"]
+        return verdict.bounds.get("dropped", Amount(dropped, dropped)), before - await settled(js, "S", before - goes)
+
+    said, gone = talk(account, work)
+    assert gone == goes
+    assert said == (Amount(0, 5) if goes == 0 else Amount(5, 5))
+
+
 TOGETHER: dict[str, tuple[list[tuple[Sequence[str], int]], int]] = {
     "nobody": ([], 0),
     "apart": ([(("a",), 3), (("b",), 2)], 5),

@@ -191,12 +191,12 @@ def test_beside_an_empty_or_a_new_stream_there_is_nothing_to_say(account: Accoun
 
 BEFORE = "A consumer of this name was recorded until 20"
 REMOVED = {
-    "": ". {0}: 5 of them were stored by then, and what it had acknowledged is redelivered",
-    ", filter_subject: s.a": ". {0}: 3 of them were stored by then, and what it had acknowledged is redelivered",
-    ", filter_subject: s.c": ". {0}: 1 of them was stored by then, and what it had acknowledged is redelivered",
+    "": ". {0}: 5 of them were stored by then, and what is still stored of what it had acknowledged is redelivered",
+    ", filter_subject: s.a": ". {0}: 3 of them were stored by then, and what is still stored of what it had acknowledged is redelivered",
+    ", filter_subject: s.c": ". {0}: 1 of them was stored by then, and what is still stored of what it had acknowledged is redelivered",
     ", deliver_policy: new": "",
     ", deliver_policy: by_start_sequence, opt_start_seq: 4": (
-        ". {0}: 2 of them were stored by then, and what it had acknowledged is redelivered"
+        ". {0}: 2 of them were stored by then, and what is still stored of what it had acknowledged is redelivered"
     ),
     ", deliver_policy: by_start_sequence, opt_start_seq: 6": "",
 }

@@ -8,9 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.changes.diff import Action
+from reconciler.changes.diff import Action, FieldClass
 from reconciler.changes.plan import Plan
+from reconciler.engine.unfinished import RESUMED, TAKEN_BACK
+from reconciler.journeys.drift.drift import Standing
+from reconciler.journeys.drift.look import look
 from reconciler.model.topology import Topology
+from reconciler.server.read.observe import observe
 from tests.replacement.consuming import CONSENT, Work, at_work, file
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_consumer, make_stream
@@ -70,6 +74,23 @@ def test_not_wanted_any_more_before_the_deletion_it_is_taken_back(cut: Cut, afte
         assert (info["created"], info["config"]["max_waiting"], "pause_until" in info["config"]) == (before, 512, False)
         await work.acknowledge(work.held)
         await is_clean(work, cut.old)
+
+    cut.off(after, then)
+
+
+@pytest.mark.parametrize("after", range(1, BEFORE_DELETION + 1))
+@pytest.mark.parametrize("goes_on", [True, False], ids=["goes on", "taken back"])
+def test_drift_says_what_was_cut_off_and_blames_nobody_else(cut: Cut, after: int, goes_on: bool) -> None:
+    async def then(work: Work) -> None:
+        wanted = cut.wanted if goes_on else cut.old
+        (item,) = look(wanted, await observe(work.js)).drift.items
+        (change,) = (await work.plan(wanted)).plan.changes
+        assert item.standing is Standing.PENDING
+        assert item.reason == (RESUMED if goes_on else TAKEN_BACK)
+        paused = "pause_until" in (await work.info())["config"]
+        assert [one.path for one in item.fields] == (["pause_until"] if paused else [])
+        blamed = {one.path for one in change.fields if one.field_class in (FieldClass.DRIFTED, FieldClass.BOTH)}
+        assert blamed == set()
 
     cut.off(after, then)
 

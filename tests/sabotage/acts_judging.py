@@ -226,6 +226,41 @@ RULES = (
         seen_by=("tests/drift/test_interrupted.py",),
     ),
     Act(
+        name="the pause of a replacement is taken for somebody else's",
+        file="reconciler/engine/unfinished.py",
+        before="    return replace(one, field_class=FieldClass.UNFINISHED) if is_its_own else one",
+        after="    return replace(one, field_class=FieldClass.UNFINISHED) if not one.path else one",
+        seen_by=("tests/replacement/test_unfinished.py::test_drift_says_what_was_cut_off_and_blames_nobody_else",),
+    ),
+    Act(
+        name="drift calls a replacement that the files still want one that nobody wants any more",
+        file="reconciler/engine/unfinished.py",
+        before="    reason = RESUMED if change.touches(*intent.fields) else TAKEN_BACK",
+        after="    reason = TAKEN_BACK",
+        seen_by=("tests/replacement/test_unfinished.py::test_drift_says_what_was_cut_off_and_blames_nobody_else",),
+    ),
+    Act(
+        name="nobody says for whom an apply waits before it deletes the queue of a group",
+        file="reconciler/kinds/elastic_group/members.py",
+        before="    if change.action in (Action.DELETE, Action.REPLACE) and reading:",
+        after="    if change.action in (Action.CREATE,) and reading:",
+        seen_by=("tests/kinds/test_elastic_group.py",),
+    ),
+    Act(
+        name="a consumer that moves to a work queue is to start with new messages",
+        file="reconciler/kinds/consumer/another_stream.py",
+        before='        if asked.into == "workqueue"',
+        after='        if asked.into == "never"',
+        seen_by=(says("XX110"),),
+    ),
+    Act(
+        name="what a queue held is said to come again from a work queue that kept none of it",
+        file="reconciler/kinds/elastic_group/queue_rules.py",
+        before='    if not stored or config.get("retention") == "workqueue":',
+        after='    if not stored or config.get("retention") == "never":',
+        seen_by=(says("EG312"),),
+    ),
+    Act(
         name="nothing is said of what finishing the move of a consumer costs",
         file="reconciler/kinds/consumer/steps.py",
         before="    if is_parked(change):\n        yield Consequence(",
@@ -277,10 +312,19 @@ RULES = (
         seen_by=("tests/quantities/test_sources.py",),
     ),
     Act(
+        name="a consumer whose filter is all that its stream takes is said to want nothing else",
+        file="reconciler/kinds/subjects/filters.py",
+        before="    return EVERYTHING if set(filters) == set(taken) else filters",
+        after="    return filters",
+        seen_by=(
+            "tests/quantities/test_consumers.py::test_what_the_stream_no_longer_takes_goes_with_its_consumer_unless_another_takes",
+        ),
+    ),
+    Act(
         name="nobody says that a consumer takes with it what no consumer wants",
         file="reconciler/kinds/consumer/deletion.py",
-        before='    if retention_of(stream, view) != "interest" or',
-        after='    if retention_of(stream, view) != "limits" or',
+        before='    if not change.live or retention_of(stream, view) != "interest" or',
+        after='    if not change.live or retention_of(stream, view) != "limits" or',
         seen_by=(
             "tests/quantities/test_consumers.py::test_a_deleted_consumer_takes_with_it_what_a_limits_stream_stored_for_nobody",
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from difflib import get_close_matches
 from typing import Annotated
 
@@ -12,6 +13,7 @@ from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.screen import paper, say
 from reconciler.kinds import REGISTRY
 from reconciler.model.pages import PAGES, page
+from reconciler.model.policy import CODE
 from reconciler.report.words.reference import other_page_text, page_text
 
 app = common.app()
@@ -56,6 +58,11 @@ def _all(rules: list[Rule]) -> list[tuple[str, str]]:
 
 
 def _unknown(code: str, rules: list[Rule]) -> str:
+    if re.fullmatch(CODE, code.upper()):
+        return (
+            f"{code} is no code of reconciler's own; it may be a policy's. What that forbids, and what helps, stands where the "
+            "files declare it under `policies`."
+        )
     known = {word for one in _all(rules) for word in one}
     close = get_close_matches(code.upper(), known, n=3) or get_close_matches(code.lower(), known, n=3)
     meant = f" Did you mean {' or '.join(close)}?" if close else ""

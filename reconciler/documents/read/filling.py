@@ -265,7 +265,7 @@ class _OneFile:
             self.missing.setdefault((span(node), name, found), []).append(self.each.key.text)
         else:
             message = f"`${{{name}}}` stands outside of any `{FOR_EACH}`"
-            fix = f"write `{FOR_EACH}` where the resource is declared, or `$${{{name}}}` for the text itself"
+            fix = f"write `{FOR_EACH}` where the resource is declared, also in an overlay, or `$${{{name}}}` for the text itself"
             self._say("XX515", "no-value", message, node, fix)
         return None
 

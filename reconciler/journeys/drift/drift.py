@@ -335,7 +335,8 @@ class _Look:
             self.strayed += change.action in AT_REST
             return _item(change, Standing.FOREIGN, reason=whose)
         if change.intent:
-            return _item(change, Standing.PENDING, reason=change.reason)
+            left = [one for one in change.fields if one.field_class is FieldClass.UNFINISHED]
+            return _item(change, Standing.PENDING, [_field(one, change.owned) for one in left], change.reason)
         return self._absent(change) if change.live is None else self._compared(change)
 
     def _foreign(self, change: Change) -> str:

@@ -60,6 +60,7 @@ def _asked(old: Address, new: Address, view: View) -> Renaming:
         sourcing=_named((copy.stream for copy in plain if not copy.is_mirror), view),
         groups=tuple(_called(one.name, view.owner_of(one.kind, *one.names)) for one in divided),
         retention=_retention(old, view),
+        into=str((afterwards(view).streams.get(new.stream) or {}).get("retention", "limits")),
         is_fed=any(copy.stream == new.stream for copy in afterwards(view).copiers.get(old.stream, ())),
     )
 

@@ -15,7 +15,9 @@ def recipe(asked: Renaming) -> list[str]:
         else ""
     )
     return [
-        f"Declare {new.name} on {new.stream} with `deliver_policy: new`, and apply. It collects what {new.stream} stores from "
+        f"Declare {new.name} on {new.stream}, and apply. It gets everything that {new.stream}, a work queue, stores."
+        if asked.into == "workqueue"
+        else f"Declare {new.name} on {new.stream} with `deliver_policy: new`, and apply. It collects what {new.stream} stores from "
         "then on.",
         f"Let the clients of {old.name} process what {old.stream} holds, until `nats consumer info {old.stream} {old.name}` "
         f"shows nothing unprocessed; then let them use {there}.{both}",

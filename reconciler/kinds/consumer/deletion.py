@@ -13,15 +13,15 @@ from reconciler.kinds.consumer import taking_over
 from reconciler.kinds.consumer.losses import FILTERS, Info, others_of, retention_of
 from reconciler.kinds.effects.readers import behind, filters
 from reconciler.kinds.fields.words import amount, listed, some, verb
-from reconciler.kinds.subjects.passing import passed_on
-from reconciler.kinds.subjects.subjects import collide, is_subset
+from reconciler.kinds.subjects.filters import keeping
+from reconciler.kinds.subjects.passing import taken_at_deletions
+from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.resource import Address
 
 
 @rule("CO310", "consumer-deletion", on=(Action.DELETE,), needs=("live",), reaction=Reaction.HARMS)
 def consumer_deletion(change: Change, view: View) -> Found:
-    """A consumer is deleted with its position. On an interest stream, the messages that only it wanted are deleted too,
-    unless the same plan passes their subjects on to another stream: then they stay.
+    """A consumer is deleted with its position. On an interest stream, the messages that only it wanted are deleted too.
 
     An interest stream may also store messages that no consumer wants: those that it stored as a limits stream, and those that
     a consumer no longer takes since its filter changed. The server deletes them with the next consumer that is deleted, as
@@ -70,12 +70,9 @@ def _fate(change: Change, info: Info, view: View) -> tuple[Amount, str]:
 
 
 def _dropped_by_interest(change: Change, info: Info, view: View) -> tuple[Amount, str]:
-    number, mine, stream = behind(info), filters(info["config"]), change.address.stream
-    passed = passed_on(stream, view)
-    if all(any(is_subset(one, wider) for wider in passed) for one in mine):
-        return exactly(0), f"; they stay in stream {stream}, which passes their subjects on before"
-    others = [one for other in others_of(change, view) for one in filters(other)]
-    if not any(collide(one, two) for one in (*others, *passed) for two in mine):
+    number, mine, taken = behind(info), filters(info["config"]), taken_at_deletions(change.address.stream, view)
+    others = [one for other in others_of(change, view) for one in keeping(filters(other), taken)]
+    if not any(collide(one, two) for one in others for two in mine):
         return exactly(number), "; apply deletes them, since no other consumer wants them"
     dropped = Amount(0, number)
     return dropped, f"; apply deletes {amount(dropped)} of them: those that no other consumer wants"
@@ -85,7 +82,7 @@ def _unwanted(change: Change, info: Info, view: View) -> int:
     """How many messages of an interest stream after its last acknowledged one no consumer wants, at most."""
     stream = change.address.stream
     above = view.changes.get(Address.of("stream", stream))
-    if retention_of(stream, view) != "interest" or (above and above.action is Action.DELETE):
+    if not change.live or retention_of(stream, view) != "interest" or (above and above.action is Action.DELETE):
         return 0
     state = view.snapshot.streams.get(stream, {}).get("state") or {}
     after = int(state.get("last_seq", 0)) - int(info.get("ack_floor", {}).get("stream_seq", 0))

@@ -45,7 +45,7 @@ def _again(change: Change, start: Start, view: View) -> str:
     if not then.most:
         return ""
     were = "was" if then.most == 1 else "were"
-    return f"{one}: {amount(then)} of them {were} stored by then, and what it had acknowledged is redelivered"
+    return f"{one}: {amount(then)} of them {were} stored by then, and what is still stored of what it had acknowledged is redelivered"
 
 
 def _lost(change: Change, view: View) -> Finding | None:

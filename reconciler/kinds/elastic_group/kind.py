@@ -22,7 +22,7 @@ from reconciler.kinds.elastic_group import (
 )
 from reconciler.kinds.elastic_group.effects import MADE_ANEW, MEMBERS, OTHER_MESSAGES
 from reconciler.kinds.elastic_group.fixed import AS_NEEDED, OF_THE_QUEUE, QUEUE
-from reconciler.kinds.elastic_group.members import members_back, members_gone, waiting
+from reconciler.kinds.elastic_group.members import leaving, members_back, members_gone, waiting
 from reconciler.kinds.elastic_group.rules import RULES
 from reconciler.kinds.fields.known import Known, Update, field_infos
 from reconciler.kinds.group_records import group_record, group_steps
@@ -246,6 +246,7 @@ ELASTIC_GROUP = Kind(
         *beginning(change, view),
         *movement.consequences(change, view),
         *waiting(change, view),
+        *leaving(change, view),
         *recreation.consequences(change, view),
         *refilling.consequences(change, view),
         *replicas.consequences(change, view),

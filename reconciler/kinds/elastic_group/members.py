@@ -48,6 +48,18 @@ def members_back(change: Change, view: View, written: Step) -> Step | None:
     )
 
 
+def leaving(change: Change, view: View) -> Iterable[Consequence]:
+    """For whom an apply waits before it deletes the queue, and how long at most."""
+    name = stream_name(*change.address.names)
+    reading = sorted(view.snapshot.consumers.get(name, {}))
+    if change.action in (Action.DELETE, Action.REPLACE) and reading:
+        most = show_duration(_patience(name, view))
+        yield Consequence(
+            message=f"Apply waits up to {most} until {few(reading)} {'has' if len(reading) == 1 else 'have'} stopped reading {name}; "
+            "if not, it fails before it deletes that"
+        )
+
+
 def waiting(change: Change, view: View) -> Iterable[Consequence]:
     """For whom an apply of a membership waits, and how long at most."""
     if change.action is Action.UPDATE and change.touches(*MEMBERSHIP) and (awaited := _awaited(change, view)):

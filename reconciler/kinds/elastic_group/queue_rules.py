@@ -162,13 +162,25 @@ def queue_made_again(change: Change, view: View) -> Found:
         return _queue_made_by_hand(change, view)
     stream, name = change.address.stream, recreate.name(change)
     is_all_lost = is_made_again(change) and name not in view.snapshot.streams
-    if not (recreation.is_queue_lost(change) or is_all_lost) or not (stored := recreation.stored(change, view)):
+    if not (recreation.is_queue_lost(change) or is_all_lost):
         return None
+    gone, stored = "it is gone, and " if is_all_lost else "", recreation.stored(change, view)
+    config = view.snapshot.streams.get(stream, {}).get("config") or {}
+    if not stored or config.get("retention") == "workqueue":
+        held = "" if stored else f", and {stream} holds none of it"
+        kept = f": {stream} is a work queue, and kept none of it" if config.get("retention") == "workqueue" else held
+        return Finding(
+            outcome=Outcome.WARNS,
+            path="" if is_all_lost else QUEUE,
+            message=f"{gone}its queue {name} is gone with everything that it still held{kept}; recreated, it starts with the "
+            f"{some(stored, 'message')} that {stream} stores",
+            fix="nothing brings back what the queue held; find out who deleted it",
+        )
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path="" if is_all_lost else QUEUE,
         quantities={"redelivered": Amount(0, stored)},
-        message=f"{'it is gone, and ' if is_all_lost else ''}its queue {name} is gone with its position: recreated, it starts "
+        message=f"{gone}its queue {name} is gone with its position: recreated, it starts "
         f"with everything that {stream} holds: {amount(Amount(0, stored), 'message')}, including what its members have processed",
         fix="make sure that processing a message twice does no harm, and consent here: " + consent_to("EG312"),
     )

@@ -24,8 +24,9 @@ from reconciler.kinds.effects.readers import (
 )
 from reconciler.kinds.fields.words import amount, few, listed, outside, some, verb
 from reconciler.kinds.stream_config.origins import copying_on
+from reconciler.kinds.subjects.filters import keeping
 from reconciler.kinds.subjects.parking import is_parking_subject
-from reconciler.kinds.subjects.passing import passed_on
+from reconciler.kinds.subjects.passing import taken_at_deletions
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide, is_subset, matches
 from reconciler.model.resource import Address, Config
@@ -193,17 +194,14 @@ def _stored(change: Change, gone: list[str], view: View) -> tuple[str, dict[str,
 
 def _left(change: Change, staying: Mapping[str, int], view: View) -> Amount:
     """How many of these messages stay. An interest stream loses those that only a consumer wanted which this plan
-    deletes, except under subjects that it passes on before."""
+    deletes."""
     number, stream = sum(staying.values()), change.address.name
     if change.becomes("retention") != "interest":
         return exactly(number)
-    passed, kept = passed_on(stream, view), _going_on(stream, view)
-    parted = [info["config"] for info in deleted(stream, view)]
-    wanted = {
-        subject: many
-        for subject, many in staying.items()
-        if _want(parted, subject) and not any(matches(subject, one) for one in passed)
-    }
+    taken = taken_at_deletions(stream, view)
+    kept = [one for config in _going_on(stream, view) for one in keeping(filters(config), taken)]
+    parted = [one for info in deleted(stream, view) for one in filters(info["config"])]
+    wanted = {subject: many for subject, many in staying.items() if _want(parted, subject)}
     at_stake, lost = sum(wanted.values()), sum(many for subject, many in wanted.items() if not _want(kept, subject))
     return Amount(number - at_stake, number - lost)
 
@@ -216,5 +214,5 @@ def _going_on(stream: str, view: View) -> list[Config]:
     return [*others, *(found.config for one in going_on if (found := one.desired or one.live))]
 
 
-def _want(consumers: Iterable[Config], subject: str) -> bool:
-    return any(matches(subject, one) for config in consumers for one in filters(config))
+def _want(filters: Iterable[str], subject: str) -> bool:
+    return any(matches(subject, one) for one in filters)

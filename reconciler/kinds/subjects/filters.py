@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.view import View
@@ -17,6 +17,12 @@ def filters_of(config: Config) -> tuple[str, ...]:
     """What a consumer asks for; without a filter it is everything."""
     one = config.get("filter_subject")
     return tuple(config.get("filter_subjects") or ((one,) if one else EVERYTHING))
+
+
+def keeping(filters: Sequence[str], taken: Collection[str]) -> Sequence[str]:
+    """What a consumer of an interest stream keeps from being deleted, if the stream takes these subjects. A server takes
+    filters that are the subjects of the stream for none: they keep everything, whatever it lies under."""
+    return EVERYTHING if set(filters) == set(taken) else filters
 
 
 def written(filters: Sequence[str]) -> dict[str, Json]:

@@ -21,6 +21,15 @@ def passed_on(stream: str, view: View) -> list[str]:
     return sorted(one for one in lost if _is_taken(one, stream, view))
 
 
+def taken_at_deletions(stream: str, view: View) -> set[str]:
+    """What a stream takes when consumers of it are deleted: the new subjects where it passes some on, since it does that
+    first, and otherwise those of now."""
+    change = view.changes.get(Address.of("stream", stream))
+    if change and passed_on(stream, view):
+        return _subjects(change)
+    return set((view.snapshot.streams.get(stream, {}).get("config") or {}).get("subjects") or ())
+
+
 def _is_taken(subject: str, giver: str, view: View) -> bool:
     near = _taken(view).near(subject)
     return any(taker != giver and collide(subject, theirs) for taker, theirs in near)
