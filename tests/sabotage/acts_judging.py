@@ -277,8 +277,8 @@ RULES = (
     Act(
         name="`drift --accept` writes a value with which the next plan is refused",
         file="reconciler/journeys/drift/accept.py",
-        before="    elif refused := done.newly_refused():",
-        after="    elif refused := {}:",
+        before="    if refused := done.newly_refused():",
+        after="    if refused := set[str]():",
         seen_by=(
             "tests/drift/test_accept.py::test_a_value_with_which_the_next_plan_is_refused_is_not_written_and_the_others_are",
         ),

@@ -80,18 +80,17 @@ def accept(found: Looked, paths: Sequence[Path], options: RunOptions) -> Accepte
     """Edit the files: write every value that can be written, and report the others. Raises CannotContinue where the
     files cannot be read or written."""
     done = _Acceptance(found, paths, options).made()
-    if done.loaded.topology is None:  # one value is at fault: each is read again as soon as it is written
+    if done.left is None:  # one value is at fault: each is read again as soon as it is written
         done = _Acceptance(found, paths, options, is_wary=True).made()
-    elif refused := done.newly_refused():  # with what waits to be applied
-        done = _Acceptance(found, paths, options, doubtful=refused).made()
-    if done.loaded.topology is None:
+    if refused := done.newly_refused():  # with what waits to be applied
+        done = _Acceptance(found, paths, options, is_wary=done.is_wary, doubtful=refused).made()
+    if done.left is None:
         raise CannotContinue(_not_as_wanted(done.loaded.diagnostics))
     try:
         done.editing.write()
     except OSError as error:
         raise CannotContinue(_not_written(error)) from None
-    left = look(done.loaded.topology, found.view.snapshot, options)
-    return Accepted(written=tuple(done.written), refused=tuple(done.refused), left=left)
+    return Accepted(written=tuple(done.written), refused=tuple(done.refused), left=done.left)
 
 
 @dataclass(slots=True)
@@ -109,21 +108,21 @@ class _Acceptance:
     written: list[Written] = field(default_factory=list)
     refused: list[Diagnostic] = field(default_factory=list)
     loaded: Loaded = field(init=False)
+    left: Looked | None = None
+    """The drift that is left with the files as they will be; None: they cannot be read."""
 
     def made(self) -> _Acceptance:
         for item in self.found.drift.drifted:
             if any(one.counts for one in item.fields):
                 self._accept(item)
         self.loaded = self._load()
+        self.left = self._look(self.loaded)
         return self
 
-    def newly_refused(self) -> dict[str, Verdict]:
+    def newly_refused(self) -> set[str]:
         """Return the objects that were written and that the next plan refuses, unless it refused them before."""
-        if self.loaded.topology is None or not self.written:
-            return {}
-        left = look(self.loaded.topology, self.found.view.snapshot, self.options)
-        written = {one.address for one in self.written}
-        return {address: why for address in written if (why := self._refusal(address, left))}
+        written = {one.address for one in self.written} if self.left else set[str]()
+        return {address for address in written if self.left and self._refusal(address, self.left)}
 
     def _refusal(self, address: str, left: Looked) -> Verdict | None:
         """Why it can no longer be applied."""
@@ -133,6 +132,9 @@ class _Acceptance:
 
     def _load(self) -> Loaded:
         return load(self.paths, _AsEdited(self.editing.now))
+
+    def _look(self, loaded: Loaded) -> Looked | None:
+        return look(loaded.topology, self.found.view.snapshot, self.options) if loaded.topology is not None else None
 
     def _accept(self, item: Item) -> None:
         edits, lost = listed_values(item, self.found)
@@ -183,8 +185,8 @@ class _Acceptance:
         loaded = self._load()
         if loaded.topology is None:
             return loaded.diagnostics[0].message
-        left = look(loaded.topology, self.found.view.snapshot, self.options)
-        refusal = self._refusal(item.address, left) if item.address in self.doubtful else None
+        left = self._look(loaded) if item.address in self.doubtful else None
+        refusal = self._refusal(item.address, left) if left else None
         return f"with it, the next plan is refused ({refusal.code}): {refusal.message}" if refusal else ""
 
 
