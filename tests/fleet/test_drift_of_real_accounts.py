@@ -190,7 +190,7 @@ def test_the_fleet_says_what_the_command_says(
     assert {row["standing"] for row in ours} == {*map(str, Standing)} - {"unknown"}
     assert {row["kind"] for row in ours} == {*REGISTRY.by_name}
     assert {row["address"] for row in ours if row["ignored"]} == IGNORED
-    codes = {"ST101", "ST312", "CO330", "SG101", "EG101", "EG320", "XX101"}
+    codes = {"ST101", "ST312", "CO330", "SG101", "EG101", "EG312", "EG320", "XX101"}
     assert {code for row in ours for code in row["codes"]} == codes
     unread = {row["target"]: row["standing"] for row in found if row["error"]}
     assert unread == {"down": "unreachable", "wrong": "unreachable"}
