@@ -338,14 +338,11 @@ def _removal(
         owned = None if identity.made_anew(owned, address, registry.of(address), snapshot, ledger) else owned
     action, reason = Action.DELETE, removed.reason
     if live is None:
-        why = registry.of(address).unknown(address, snapshot)
-        if why:
+        kind = registry.of(address)
+        if why := kind.unknown(address, snapshot):
             action, reason = Action.UNKNOWN, why
+        elif owned and owned.topology == topology.name and kind.remains(address, snapshot):
+            reason = "a run that was deleting it was interrupted; this continues where it stopped"
         else:
             action, reason = (Action.FORGET, GONE) if owned else (Action.ABSENT, removed.reason)
-        if not why and owned and owned.topology == topology.name and registry.of(address).remains(address, snapshot):
-            action, reason = (
-                Action.DELETE,
-                "a run that was deleting it was interrupted; this continues where it stopped",
-            )
     return Change(address=address, action=action, live=live, owned=owned, where=removed.where, reason=reason)

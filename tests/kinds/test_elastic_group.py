@@ -163,3 +163,27 @@ def test_a_removal_says_for_whom_it_waits_before_the_queue_goes(
     gone = "streams: {S: {subjects: [s.*]}}\nremoved: [{address: elastic_group/S/g, reason: over}]\n"
     plan = scene(tmp_path, gone, LIVE, raw={"consumers": {"S-g": consumers}}).plan()
     assert [one.message for change in plan.changes for one in change.consequences if "waits" in one.message] == said
+
+
+STATIC = """streams:
+  S: {subjects: [s.*], retention: RETENTION, groups: {g: {type: static, max_members: 2, members: MEMBERS}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("retention", "members", "told"),
+    [("limits", "[m]", False), ("workqueue", "[m]", True), ("limits", "[]", True)],
+    ids=["the rule says it", "on a work queue", "without members"],
+)
+def test_a_static_group_that_comes_back_always_says_what_it_starts_with(
+    tmp_path: Path, retention: str, members: str, told: bool
+) -> None:
+    text = STATIC.replace("RETENTION", retention).replace("MEMBERS", members)
+    gone = {
+        "streams": {"S": {"state": {"messages": 5, "last_seq": 5}}},
+        "entries": {"static-consumer-groups": {"S.g": None}},
+    }
+    (change,) = scene(tmp_path, text, text, raw=gone).plan().changes
+    said = ["It starts with what S already holds: up to 5 messages"] if told else []
+    assert [one.message for one in change.consequences] == said
+    assert ("SG312" in {one.code for one in change.verdicts}) == (not told)

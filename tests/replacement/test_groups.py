@@ -217,6 +217,18 @@ def test_not_wanted_any_more_while_the_old_queue_is_there_the_group_is_as_it_was
     played(account, tmp_path, story)
 
 
+async def does_what_another_left(group: Group, second: Planned) -> None:
+    """Another apply is done before this plan is carried out, of which only what comes later is left."""
+    await group.applied(group.wanted)
+    await group.publish(10)
+    await group.until(lambda state: state["messages"] == 1)
+    finished = [event async for event in apply(second, group.js)][-1]
+    assert isinstance(finished, Finished)
+    assert finished.is_success, finished
+    assert [one.step.call for one in finished.done] == [Call.QUEUE_SETTLE]
+    assert (await group.plan(group.wanted)).plan.changes == ()
+
+
 def test_who_waited_for_another_apply_of_the_same_does_what_that_left_to_later(
     account: Account, tmp_path: Path
 ) -> None:
@@ -225,14 +237,7 @@ def test_who_waited_for_another_apply_of_the_same_does_what_that_left_to_later(
     async def story(group: Group) -> None:
         done(await group.js.request("STREAM.PURGE.S-g"))
         second = await group.plan(group.wanted)
-        await group.applied(group.wanted)
-        await group.publish(10)
-        await group.until(lambda state: state["messages"] == 1)
-        finished = [event async for event in apply(second, group.js)][-1]
-        assert isinstance(finished, Finished)
-        assert finished.is_success, finished
-        assert [one.step.call for one in finished.done] == [Call.QUEUE_SETTLE]
-        assert (await group.plan(group.wanted)).plan.changes == ()
+        await does_what_another_left(group, second)
 
     played(account, tmp_path, story)
 
@@ -247,14 +252,7 @@ def test_who_planned_while_another_apply_was_at_work_does_what_that_left_to_late
         done(await group.js.request("STREAM.PURGE.S-g"))
         await group.cut(after)
         second = await group.plan(group.wanted)
-        await group.applied(group.wanted)
-        await group.publish(10)
-        await group.until(lambda state: state["messages"] == 1)
-        finished = [event async for event in apply(second, group.js)][-1]
-        assert isinstance(finished, Finished)
-        assert finished.is_success, finished
-        assert [one.step.call for one in finished.done] == [Call.QUEUE_SETTLE]
-        assert (await group.plan(group.wanted)).plan.changes == ()
+        await does_what_another_left(group, second)
 
     played(account, tmp_path, story)
 

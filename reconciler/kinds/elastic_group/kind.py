@@ -9,6 +9,7 @@ from typing import Annotated
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.kind import Bound, Context, FilePlace, Kind, Raw, declared_config
 from reconciler.changes.view import SubjectsRead, View
+from reconciler.kinds.effects.made_again import is_made_again
 from reconciler.kinds.elastic_group import (
     derived,
     movement,
@@ -243,7 +244,7 @@ ELASTIC_GROUP = Kind(
         *recreate.questions(change),
     ),
     consequences=lambda change, view: (
-        *beginning(change, view),
+        *beginning(change, view, is_told=is_made_again(change)),
         *movement.consequences(change, view),
         *waiting(change, view),
         *leaving(change, view),

@@ -7,18 +7,18 @@ from collections.abc import Iterator, Mapping
 from reconciler.changes.amount import Amount
 from reconciler.changes.diff import Action, Change, Consequence
 from reconciler.changes.view import View
-from reconciler.kinds.effects.made_again import is_made_again
 from reconciler.kinds.fields.words import amount, some
 from reconciler.model.resource import Config, Json
 from reconciler.model.units import show_quantity
 
 
-def beginning(change: Change, view: View) -> Iterator[Consequence]:
-    """Its filters may match only part of it. A queue that already exists continues where it is."""
+def beginning(change: Change, view: View, *, is_told: bool) -> Iterator[Consequence]:
+    """Its filters may match only part of it. A queue that already exists continues where it is. With `is_told`, a rule
+    says what it starts with, and asks for consent."""
     stream, stored = change.address.stream, held(change, view)
     if not stored or change.action is not Action.CREATE or change.origin or queue_of(change) in view.snapshot.streams:
         return
-    if not is_made_again(change):  # otherwise a rule says it, and asks for consent
+    if not is_told:
         yield Consequence(message=f"It starts with what {stream} already holds: {amount(Amount(0, stored), 'message')}")
     config = change.desired.config if change.desired else {}
     if waiting := waits_outside(config, stored, int(_state(change, view).get("bytes", 0)), stream):

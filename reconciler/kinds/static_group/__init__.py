@@ -142,18 +142,23 @@ def group_made_again(change: Change, view: View) -> Found:
 
     Instead: make sure that processing a message twice does no harm, and consent.
     """
-    stored, stream = held(change, view), change.address.stream
-    config = view.snapshot.streams.get(stream, {}).get("config") or {}
-    lost = _without_consumer(change, view)
-    if not (is_made_again(change) and stored and lost) or config.get("retention") == "workqueue":
+    if not _starts_over(change, view):
         return None
+    stored, lost = held(change, view), _without_consumer(change, view)
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,
         quantities={"redelivered": Amount(0, stored)},
-        message=f"it is gone, and {_positions(lost)}: recreated, the group starts with everything that {stream} holds: "
+        message=f"it is gone, and {_positions(lost)}: recreated, the group starts with everything that {change.address.stream} holds: "
         f"{amount(Amount(0, stored), 'message')}, including what its members have processed",
         fix="make sure that processing a message twice does no harm, and consent here: " + consent_to("SG312"),
     )
+
+
+def _starts_over(change: Change, view: View) -> bool:
+    """Is it to come back without positions, where messages stay when they are processed?"""
+    config = view.snapshot.streams.get(change.address.stream, {}).get("config") or {}
+    keeps = config.get("retention") != "workqueue"
+    return bool(keeps and is_made_again(change) and held(change, view) and _without_consumer(change, view))
 
 
 def _positions(lost: Sequence[str]) -> str:
@@ -176,7 +181,7 @@ def _beginning(change: Change, view: View) -> Iterable[Consequence]:
     """Members whose consumers exist continue there."""
     standing = [info for info in _consumers(change, view).values() if info]
     if change.action is not Action.CREATE or not standing or _without_consumer(change, view):
-        return beginning(change, view)
+        return beginning(change, view, is_told=_starts_over(change, view))
     left = some(sum(map(behind, standing)), "message")
     return [Consequence(message=f"Its members continue where their consumers stand: {left} left to process")]
 
