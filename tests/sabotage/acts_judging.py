@@ -321,6 +321,13 @@ RULES = (
         ),
     ),
     Act(
+        name="a narrower filter is said to delete what a consumer of the whole stream keeps",
+        file="reconciler/kinds/consumer/losses.py",
+        before="    is_kept = any(one != keeping(one, taken) for one in others)",
+        after="    is_kept = False",
+        seen_by=(says("CO301"),),
+    ),
+    Act(
         name="nobody says that a consumer takes with it what no consumer wants",
         file="reconciler/kinds/consumer/deletion.py",
         before='    if not change.live or retention_of(stream, view) != "interest" or',

@@ -16,7 +16,8 @@ from reconciler.kinds.consumer.handovers import switches
 from reconciler.kinds.consumer_checks.around import changes_of
 from reconciler.kinds.effects.readers import filters
 from reconciler.kinds.fields.words import amount, consent_to, listed, some
-from reconciler.kinds.subjects.passing import passed_on
+from reconciler.kinds.subjects.filters import keeping
+from reconciler.kinds.subjects.passing import passed_on, taken_at_deletions
 from reconciler.kinds.subjects.subjects import collide, is_subset, meets
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire.questions import MessagesFrom, Question
@@ -303,10 +304,19 @@ def _fates(change: Change, move: _Move, retention: str, view: View) -> str:
     if retention == "interest":
         is_passed = any(collide(one, other) for one in move.left for other in passed_on(move.stream, view))
         beside = f", or stream {move.stream} passes their subjects on before" if is_passed else ""
-        return f"; apply deletes them unless another consumer wants them{beside}"
+        return f"; apply deletes them unless another consumer wants them{_kept_whole(change, view)}{beside}"
     if retention == "workqueue":
         return f": {taking_over.fate(change, move.left, view)}"
     return f", except, until it restarts, {LISTED}" if move.is_listed and move.point is None else ""
+
+
+def _kept_whole(change: Change, view: View) -> str:
+    """A consumer whose filters are all that the stream takes keeps also what its filters do not match."""
+    stream = change.address.stream
+    taken = taken_at_deletions(stream, view)
+    others = [filters(one) for one in others_of(change, view)]
+    is_kept = any(one != keeping(one, taken) for one in others)
+    return f", as one may whose filter is all that {stream} takes" if is_kept else ""
 
 
 def _goes_on(move: _Move, retention: str, passed: int) -> str:
