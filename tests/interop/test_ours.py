@@ -135,7 +135,11 @@ def test_the_reference_shows_and_deletes_a_static_group(
     for instance in instances:
         assert instance.process.wait(timeout=20) == 0
     assert someone.ask(lambda js: names(js, "CONSUMER.NAMES.JOBS")) == []
-    assert "+ static_group/JOBS/g" in someone("plan", file).out
+    planned = " ".join(someone("plan", file).out.split())
+    assert f"the group starts with everything that JOBS holds: up to {sum(sent.values())} messages" in planned
+    assert someone("apply", file, "--yes", "--allow", "SG312=static_group/JOBS/g").code == 0
+    members.join("static", "JOBS", "g", "a", "b")
+    members.wait_for(lambda got: len(got) == 2 * sum(sent.values()), "consuming everything again")
 
 
 @sampled_on("2.11")
