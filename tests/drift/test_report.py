@@ -158,3 +158,14 @@ def test_what_was_never_applied_differs_from_the_file_and_nobody_is_said_to_have
     assert "changed outside" not in text
     assert "To see what an apply would adopt and change: reconciler plan orders" in text
     assert "--restore" not in text
+
+
+def test_what_is_as_declared_without_a_record_is_counted(tmp_path: Path) -> None:
+    """The bucket is gone: what was applied, and where consumers stood, is forgotten."""
+    lost, kept = look(tmp_path, owner=None), look(tmp_path)
+    assert drift_text(lost).endswith("no drift, 1 resource as declared (1 without a record of an apply)\n")
+    assert drift_text(kept).endswith("no drift, 1 resource as declared\n")
+
+
+def test_where_records_cannot_be_read_nothing_is_said_to_lack_one(tmp_path: Path) -> None:
+    assert "without a record" not in drift_text(look(tmp_path, known=False))

@@ -99,6 +99,13 @@ RULES = (
         seen_by=("tests/core/test_reconcile.py", "tests/cli/test_with_server.py"),
     ),
     Act(
+        name="drift calls an account whose records are lost as good as one that was applied",
+        file="reconciler/journeys/drift/drift.py",
+        before="    return change.action is Action.ADOPT and change.owned is None\n",
+        after="    return change.action is Action.KEEP and change.owned is None\n",
+        seen_by=("tests/drift/test_report.py",),
+    ),
+    Act(
         name="nobody notices that what a replacement made was recreated",
         file="reconciler/engine/bindings.py",
         before='    seen = {**stands(info), **at_stake(info)} if info.get("created") else {}\n',

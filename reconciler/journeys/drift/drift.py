@@ -259,6 +259,8 @@ class Drift:
     ledger_known: Annotated[bool, ALWAYS] = True
     """False: bucket `reconciler` could not be read, so it is unknown what was applied last."""
     in_sync: Annotated[int, UNWRITTEN] = 0
+    unrecorded: Annotated[Count, Name("without_record")] = 0
+    """How many objects are as declared while no record says that an apply made them so."""
 
     @property
     def drifted(self) -> tuple[Item, ...]:
@@ -311,10 +313,15 @@ def drift(topology: Topology, view: View, options: RunOptions) -> Drift:
         target=view.target,
         items=tuple(sorted(judged, key=lambda item: (not item.is_drift, [*Standing].index(item.standing)))),
         in_sync=sum(change.action in AT_REST for change in chosen.values()) - look.strayed,
+        unrecorded=sum(map(_has_no_record, chosen.values())) if view.ledger_known else 0,
         coverage=Coverage(here=len(view.live) - len(view.unmanaged), elsewhere=elsewhere, extras=extras),
         diagnostics=(*view.diagnostics, *rules.leftovers(complete=options.is_about_all)),
         ledger_known=view.ledger_known,
     )
+
+
+def _has_no_record(change: Change) -> bool:
+    return change.action is Action.ADOPT and change.owned is None
 
 
 @dataclass(slots=True)

@@ -226,8 +226,10 @@ def sums(drift: Drift) -> str:
 
 
 def in_sync(drift: Drift) -> str:
-    """Return `40 resources as declared`, which leaves out what drifted or waits to be applied."""
-    return f"{counted(drift.in_sync, 'resource')} as declared"
+    """Return `40 resources as declared`, which leaves out what drifted or waits to be applied, and how many of them no
+    apply has recorded."""
+    unrecorded = f" ({drift.unrecorded:_} without a record of an apply)" if drift.unrecorded else ""
+    return f"{counted(drift.in_sync, 'resource')} as declared{unrecorded}"
 
 
 def _coverage(drift: Drift) -> str:
