@@ -148,6 +148,7 @@ MISTAKES = {
     "no key to remove": ("streams: {A: {remove: {metadata: [teem]}}}", "2:35 XX519", "did you mean `team`?"),
     "a flag that is no flag": ("streams: {A: {not_here: yes}}", "2:25 XX502", "not_here is `true`, or it is left out"),
     "two for one key": ("streams: {A: {max_age: 1d, unset: [max_age]}}", "2:36 XX505", "here and at u0.yaml:2:15; keep one"),
+    "a key that the base has by its right name": ("streams: {A: {max_aeg: 1d}}", "2:15 ST501", "did you mean `max_age`?"),
     "a key of no file": ("streamz: {}", "2:1 XX501", "unknown key `streamz`; did you mean `streams`?"),
     "no resource": ("streams: {A: 1}", "2:14 XX504", "`A` is a single value"),
     "no names": ("streams: [A]", "2:10 XX504", "streams is a list; write a mapping of names"),

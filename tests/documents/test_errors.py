@@ -5,6 +5,12 @@ from __future__ import annotations
 from tests.documents.reading import HEAD, STREAM, Folder
 
 
+def test_a_slip_beside_the_key_that_is_meant_says_that_it_is_there(folder: Folder) -> None:
+    assert folder.in_stream("max_age: 1d\n    max_aeg: 2d") == [
+        "6:5 ST501 unknown key `max_aeg`; `max_age` is there already"
+    ]
+
+
 def test_an_unknown_key_suggests_the_one_that_was_meant(folder: Folder) -> None:
     assert folder.in_stream("subjectz: [orders.>]") == ["5:5 ST501 unknown key `subjectz`; did you mean `subjects`?"]
 

@@ -4,6 +4,7 @@ another structure than the file shows."""
 from __future__ import annotations
 
 from pathlib import Path
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -165,7 +166,16 @@ WRONG = {
     ),
     "no regular expression": (
         "parameters: {x: {pattern: '['}}\n" + STREAM % "description: ${x}", {"x": "a"}, "",
-        [("t.yaml:3:27", "XX502", "parameters.x.pattern `[` is no regular expression: unterminated character set")],
+        [("t.yaml:3:27", "XX502", "parameters.x.pattern `[` cannot be used: unclosed character class")],
+    ),
+    "a pattern that is whole only beside others": (
+        "parameters: {x: {pattern: 'a)|(b'}}\n" + STREAM % "description: ${x}", {"x": "a"}, "",
+        [("t.yaml:3:27", "XX502", "parameters.x.pattern `a)|(b` cannot be used: unopened group")],
+    ),
+    "a pattern that looks ahead": (
+        "parameters: {x: {pattern: '(?=a)a'}}\n" + STREAM % "description: ${x}", {"x": "a"}, "",
+        [("t.yaml:3:27", "XX502", "parameters.x.pattern `(?=a)a` cannot be used: look-around, "
+          "including look-ahead and look-behind, is not supported")],
     ),
     "an unknown key": (
         "parameters: {x: {defualt: b}}\n" + STREAM % "description: ${x}", {"x": "a"}, "",
@@ -180,6 +190,14 @@ WRONG = {
         [("values.yaml:1:1", "XX504", "a file of values is a list; write a mapping (`region: eu`)")],
     ),
 }  # fmt: skip
+
+
+def test_no_pattern_takes_longer_than_its_text_is(tmp_path: Path) -> None:
+    """A backtracking engine would take minutes, and whoever sends a pull request would stop its review."""
+    begun = process_time()
+    found = loaded(tmp_path, "parameters: {x: {pattern: '(a+)+'}}\n" + STREAM % "description: ${x}", x="a" * 27 + "!")
+    assert [one.code for one in found.diagnostics] == ["XX517"]
+    assert process_time() - begun < 1
 
 
 @pytest.mark.parametrize("what", WRONG)

@@ -143,6 +143,13 @@ FILES = (
         seen_by=("tests/core/test_misnamed.py",),
     ),
     Act(
+        name="a pattern of a parameter can take minutes for a short text",
+        file="reconciler/documents/read/parameters.py",
+        before='schema(pattern=pattern, regex_engine="rust-regex"))',
+        after='schema(pattern=pattern, regex_engine="python-re"))',
+        seen_by=("tests/documents/test_values.py",),
+    ),
+    Act(
         name="a parameter without a value goes unnoticed",
         file="reconciler/documents/read/filling.py",
         before="        elif (one := self.whole.declared.get(name)) and name not in self.whole.wrong:",

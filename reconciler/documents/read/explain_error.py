@@ -116,9 +116,10 @@ def _finding(error: Error, start: _Start) -> NodeProblem:
 
 def _unknown_key(place: _Place, around: _Place, key: str, start: _Start) -> NodeProblem:
     known = [*around.shape.properties, *(start.known if around.is_root else ())]
-    present = around.node.entries if isinstance(around.node, Mapping) else ()
+    entries = around.node.entries if isinstance(around.node, Mapping) else {}
+    beside = {name for name, (written, _) in entries.items() if place.key and written.file == place.key.file}
     near = meant(key, known)
-    guess = f"; `{near}` is there already" if near in present else did_you_mean(key, known)
+    guess = f"; `{near}` is there already" if near in beside else did_you_mean(key, known)
     return NodeProblem(
         place.key or place.node, "501", "unknown-key", phrase(around.path, f": unknown key `{key}`{guess}")
     )
