@@ -92,6 +92,19 @@ def test_publishes_on_full_subjects_are_refused(account: Account) -> None:
 
 
 @on_every_version
+def test_at_a_limit_of_bytes_a_stream_takes_no_larger_message_in_place_of_another(account: Account) -> None:
+    async def work(js: JetStream) -> list[int]:
+        await make_stream(js, "S", subjects=["s.*"], discard="new", max_msgs_per_subject=1)
+        for number in range(4):
+            assert await send(js, f"s.{number}", b"x" * 100) == 0
+        await change(js, "S", max_bytes=300)
+        return [await send(js, f"s.{number}", b"x" * size) for number, size in enumerate((101, 100, 99))]
+
+    as_large = 10077 if account.minor in ("2.11", "2.12") else 0
+    assert talk(account, work) == [10077, as_large, 0]
+
+
+@on_every_version
 def test_a_full_stream_takes_what_replaces_a_message_of_its_subject(account: Account) -> None:
     async def work(js: JetStream) -> list[int]:
         await make_stream(js, "S", subjects=["s.*"], discard="new", max_msgs_per_subject=1)

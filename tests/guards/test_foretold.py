@@ -73,6 +73,9 @@ HURTING = {
         code="ST606", stream=("allow_rollup_hdrs: true, ", ""), says="from then on the server refuses messages with Nats-Rollup"),
     "everything twice": Hurts(
         code="CO605", consumer=("", ", ack_wait: 1ms"), quantities=(("redelivered", 20),), says="redelivers 20 of 20 messages in flight"),
+    "what was given up on": Hurts(
+        code="CO605", consumer=(", max_deliver: 1", ", max_deliver: 2"), quantities=(("redelivered", 20),),
+        says="redelivers up to 20 of 20 messages in flight, which it has already delivered once"),
     "nothing more": Hurts(
         code="CO606", consumer=("", ", max_ack_pending: 10"), quantities=(("over", 11),),
         says="20 messages are in flight: nothing new is delivered until 11 of them are acknowledged"),

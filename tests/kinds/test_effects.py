@@ -127,8 +127,8 @@ HARMLESS: dict[str, list[dict[str, Any]]] = {
         {"republish": {"dest": "again.{0}.>"}}, {"max_msgs": -1}, {"max_bytes": -1},
     ],
     "consumer": [
-        {"description": "x"}, {"metadata": {"a": "b"}}, {"labels": {"a": "b"}}, {"ack_wait": "20s"}, {"max_deliver": 5},
-        {"max_deliver": -1}, {"max_batch": 20}, {"max_batch": 0}, {"max_ack_pending": 100}, {"max_ack_pending": -1},
+        {"description": "x"}, {"metadata": {"a": "b"}}, {"labels": {"a": "b"}}, {"ack_wait": "20s"},
+        {"max_batch": 20}, {"max_batch": 0}, {"max_ack_pending": 100}, {"max_ack_pending": -1},
         {"sample_freq": "10%"}, {"num_replicas": 3}, {"protect": True},
     ],
     "kv_bucket": [

@@ -511,6 +511,30 @@ def test_what_a_consumer_of_a_work_queue_leaves_goes_to_whom_the_plan_names(acco
 
 
 @on_every_version
+def test_what_was_delivered_as_often_as_allowed_comes_again_when_more_is_allowed(
+    account: Account, tmp_path: Path
+) -> None:
+    """Of four in flight, two were delivered twice, which was all."""
+
+    async def work(js: JetStream) -> tuple[str, Amount, list[int]]:
+        await make_stream(js, "S", subjects=["s.>"])
+        await make_consumer(js, "S", "c", ack_wait=2_000_000_000, max_deliver=2)
+        await publish(js, *["s.a"] * 2)
+        for message in await pulled(js, 2):
+            await js.pipeline.nc.publish(message.reply, b"-NAK")
+        assert {message.metadata.num_delivered for message in await pulled(js, 2)} == {2}
+        await publish(js, *["s.a"] * 2)
+        await pulled(js, 2)
+        verdict = (await applied(js, tmp_path, text("limits", ", ack_wait: 2s, max_deliver: 5")))["CO605"]
+        again = sorted(message.metadata.num_delivered for message in await pulled(js, 4))
+        return verdict.message, verdict.bounds["redelivered"], again
+
+    said, bounds, again = talk(account, work)
+    assert "redelivers up to 2 of 4 messages in flight, which it has already delivered 2 times" in said
+    assert (again, bounds.most) == ([2, 2, 3, 3], 2)
+
+
+@on_every_version
 def test_no_more_comes_again_than_may_still_be_delivered(account: Account, tmp_path: Path) -> None:
     """Of four in flight, two were delivered as often as they will ever be."""
 

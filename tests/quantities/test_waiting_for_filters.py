@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.changes.plan import Plan
 from reconciler.journeys.plan.plan import plan
 from reconciler.model.run_options import RunOptions
 from reconciler.model.wire.steps import Call
@@ -25,6 +26,10 @@ def queue(one: str, two: str) -> str:
     )
 
 
+def said_of_one(found: Plan) -> list[str]:
+    return [one.message for change in found.changes if change.address.endswith("one") for one in change.consequences]
+
+
 @on_every_version
 @pytest.mark.parametrize(
     ("taken", "waits"), [("[s.c, s.d]", False), ("[s.c, s.b]", True)], ids=["from nobody", "from it"]
@@ -38,13 +43,31 @@ def test_it_waits_where_another_takes_what_it_gives_up(
         await take(js, "S", "one", 4, acknowledge=False)
         found = (await plan(read(tmp_path, queue("[s.a]", taken)), js, RunOptions(allow=(("XX311", "*"),)))).plan
         gates = [step for step in found.steps if step.call is Call.GATE_IN_FLIGHT_DONE and step.on == ("S", "one")]
-        said = [
-            one.message for change in found.changes if change.address.endswith("one") for one in change.consequences
-        ]
-        return bool(gates), [one for one in said if "apply waits" in one]
+        return bool(gates), [one for one in said_of_one(found) if "apply waits" in one]
 
     told = (
         "Another consumer takes what it gives up, so apply waits until clients have acknowledged the 4 messages that are in "
         "flight, at most its ack_wait of 45s"
     )
     assert talk(account, work) == (waits, [told] if waits else [])
+
+
+FLYING = (
+    "apply waits until clients have acknowledged the 4 messages that are in flight, at most its ack_wait of 45s; then it "
+    "starts over with what is still stored"
+)
+IDLE = "apply gives it what is still stored, from the first message on"
+
+
+@on_every_version
+@pytest.mark.parametrize(("in_flight", "told"), [(4, FLYING), (0, IDLE)])
+def test_it_waits_before_a_consumer_takes_more(account: Account, tmp_path: Path, in_flight: int, told: str) -> None:
+    async def work(js: JetStream) -> list[str]:
+        await applied(js, tmp_path, queue("[s.a, s.b]", "[s.c]"))
+        await publish(js, *["s.a"] * 6)
+        await take(js, "S", "one", in_flight, acknowledge=False)
+        options = RunOptions(allow=(("XX311", "*"),))
+        return said_of_one((await plan(read(tmp_path, queue("[s.a, s.b, s.d]", "[s.c]")), js, options)).plan)
+
+    *_, last = talk(account, work)
+    assert last == f"it takes other subjects of a work queue, and delivers nothing until it has them: {told}"

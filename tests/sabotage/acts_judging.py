@@ -106,6 +106,34 @@ RULES = (
         seen_by=("tests/drift/test_report.py",),
     ),
     Act(
+        name="raising max_deliver says nothing of what comes again",
+        file="reconciler/kinds/consumer/effects.py",
+        before="    if again.most:\n",
+        after="    if again.most and again.is_exact:\n",
+        seen_by=("tests/quantities/test_consumers.py", "tests/rules/test_rules.py"),
+    ),
+    Act(
+        name="a stream that sources another twice counts as two readers, one of which is dry",
+        file="reconciler/kinds/afterwards/readers.py",
+        before="        by_stream.setdefault(copy.stream, []).append(copy)\n",
+        after="        by_stream.setdefault(copy.stream, []).insert(0, copy)\n        by_stream[copy.stream][1:] = []\n",
+        seen_by=("tests/rules/test_rules.py",),
+    ),
+    Act(
+        name="messages are said to stay that a limit of the same change deletes",
+        file="reconciler/kinds/stream/uncaptured.py",
+        before="    if loss := shrinking.going(change.address.name, view):\n",
+        after="    if (loss := shrinking.going(change.address.name, view)) and loss.is_prompt is None:\n",
+        seen_by=("tests/truth/test_truth.py",),
+    ),
+    Act(
+        name="the plan keeps quiet about the messages in flight that apply waits for",
+        file="reconciler/kinds/subjects/draining.py",
+        before="    if not in_flight(change):\n",
+        after="    if in_flight(change):\n",
+        seen_by=("tests/quantities/test_waiting_for_filters.py",),
+    ),
+    Act(
         name="nobody notices that what a replacement made was recreated",
         file="reconciler/engine/bindings.py",
         before='    seen = {**stands(info), **at_stake(info)} if info.get("created") else {}\n',
@@ -122,8 +150,8 @@ RULES = (
     Act(
         name="apply waits for messages in flight, and no plan says so",
         file="reconciler/kinds/consumer/steps.py",
-        before="    elif in_flight and lost(change) and somebody_takes(change, view):",
-        after="    elif not in_flight and lost(change) and somebody_takes(change, view):",
+        before="    elif in_flight(change) and lost(change) and somebody_takes(change, view):",
+        after="    elif not in_flight(change) and lost(change) and somebody_takes(change, view):",
         seen_by=("tests/quantities/test_waiting_for_filters.py",),
     ),
     Act(

@@ -64,6 +64,14 @@ BY_HAND = (
         codes=("ST303",), before=stream({"c": taking("s.b")}), messages=SOME, work={"c": Work(1, ALL)},
         after=stream({"c": taking("s.b")}, subjects=["s.b"]), measure=measuring.no_longer_taken,
     ),
+    *(
+        Case(  # the same change lowers a limit, which deletes some of what is under the subject that goes
+            codes=("ST303",), before=stream({"c": taking("s.b")}, allow_direct=True), messages=SOME, work={"c": Work(1, ALL)},
+            after=stream({"c": taking("s.b")}, allow_direct=True, subjects=["s.b"], **limit), measure=measuring.no_longer_taken,
+            replacing=("ST301",),
+        )
+        for limit in ({"max_msgs": 4}, {"max_msgs": 1}, {"max_msgs_per_subject": 2}, {"max_bytes": 200})
+    ),
     Case(  # wider is nothing lost
         codes=("ST303",), before=stream({}, subjects=["s.a", "s.b", "s.c"]), messages=SOME,
         after=stream({}), measure=measuring.no_longer_taken,

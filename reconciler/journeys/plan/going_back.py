@@ -90,7 +90,9 @@ def _still_there(change: PlannedChange, beside: str) -> str:
 
 def _not_back(change: PlannedChange, field: FieldChange) -> Diagnostic | None:
     if field.path in BOUNDS and _bound(field, field.desired) > _bound(field, field.live):
-        message = f"{field.path} gets its wider limit back, but what the narrower limit removed does not come back"
+        message = (
+            f"{field.path} gets its wider limit back, but anything that the narrower limit removed does not come back"
+        )
     elif field.path == "subjects" and (added := _added(field)):
         message = f"messages published to {', '.join(added)} in the meantime were not stored here, and do not come back"
     elif field.path == "retention":

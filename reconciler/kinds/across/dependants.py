@@ -129,7 +129,7 @@ def _fates(left: Sequence[Reader]) -> Iterator[str]:
     deleted = [one for one in left if one.address and one.address.kind == "consumer"]
     staying = [one for one in left if one not in deleted]
     if staying:
-        yield f"{some(len(staying), 'reader')} {verb(len(staying), 'are')} left with nothing to read: {_listed(staying)}"
+        yield f"{some(len(staying), 'reader')} {verb(len(staying), 'get')} nothing more from it: {_listed(staying)}"
     if deleted:
         yield f"{_listed(deleted)} {verb(len(deleted), 'are')} deleted with it"
 

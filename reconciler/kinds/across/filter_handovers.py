@@ -17,6 +17,7 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import consent_to, some
+from reconciler.kinds.subjects.draining import finishing, in_flight
 from reconciler.kinds.subjects.filters import filters_of, gained, is_work_queue, lost, written
 from reconciler.kinds.subjects.parking import is_parking_subject, parking_subject
 from reconciler.kinds.subjects.subjects import collide
@@ -54,17 +55,14 @@ def _park(change: Change, view: View) -> Opening | None:
     subject = parking_subject(name, lambda free: not any(collide(free, one) for one in others))
     if subject is None:
         return None
-    info = change.live.state if change.live else {}
-    in_flight = info.get("num_ack_pending", 0)
     return Opening(
         fields=written([subject]),
         cost=(0, 0),
         effect=f"park consumer {name} of {stream}: it delivers nothing until its filters have moved",
         consequences=(
             Consequence(
-                message=f"it takes other subjects of a work queue: it delivers nothing until clients have acknowledged "
-                f"what is in flight ({some(in_flight, 'message')}) or ack_wait is over; then it starts over with what is still stored",
-                quantities={"unacknowledged": in_flight},
+                message=f"it takes other subjects of a work queue, and delivers nothing until it has them: {finishing(change)}",
+                quantities={"unacknowledged": in_flight(change)},
             ),
         )
         if gained(change)

@@ -49,14 +49,18 @@ class Reader:
 
 
 def copying(stream: str, view: View) -> Iterator[Reader]:
-    """Mirrors, sourcing streams and the queues of elastic groups."""
+    """Mirrors, sourcing streams and the queues of elastic groups. A stream that has several sources here is one."""
     after = afterwards(view)
+    by_stream: dict[str, list[Copy]] = {}
     for copy in after.copiers.get(stream, ()):
-        change = after.made_by.get(copy.stream)
-        group = elastic_groups(view).get(copy.stream)
+        by_stream.setdefault(copy.stream, []).append(copy)
+    for name, copies in by_stream.items():
+        group = elastic_groups(view).get(name)
+        wanted = [one.filters for one in copies]
         yield Reader(
-            label=_called(copy, view), address=next(iter(streams([copy.stream], view)), None),
-            filters=tuple(copy.filters), change=change, owner=owner_of_stream(copy.stream, view),
+            label=_called(copies[0], view), address=next(iter(streams([name], view)), None),
+            filters=tuple(one for some in wanted for one in some) if all(wanted) else (),
+            change=after.made_by.get(name), owner=owner_of_stream(name, view),
             is_protected=group is not None and view.protects(group.kind, *group.names),
         )  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.verdict import Finding, Outcome
@@ -144,8 +144,7 @@ def never_delivered_again(moved: MovedField) -> Iterable[Finding]:
     most, flying = value_after(moved.change, moved.path), _number(moved, "num_ack_pending")
     if not _acknowledges(moved) or not most or most < 1:
         return
-    there = _in_flight(moved)
-    spent = there if most == 1 else Amount(0, min(there.most, _number(moved, "num_redelivered")))
+    spent = _delivered_so_often(moved, most)
     if not spent.most:
         yield note(f"from then on a message is delivered at most {some(most, 'time')}")
         return
@@ -157,7 +156,7 @@ def never_delivered_again(moved: MovedField) -> Iterable[Finding]:
         path=moved.path,
         to=most,
         message=f"{amount(spent)} of {some(flying, 'message')} in flight {'was' if spent.most == 1 else 'were'} already delivered "
-        f"{'once' if most == 1 else f'{most:_} times'}: unless clients acknowledge them in time, they are never redelivered{stays}",
+        f"{_times(most)}: unless clients acknowledge them in time, they are never redelivered{stays}",
         quantities={"messages": spent},
         fix="let clients acknowledge what is in flight first",
     )
@@ -206,10 +205,14 @@ def delivered_again(moved: MovedField) -> Iterable[Finding]:
     """`ack_wait`, or the first `backoff`, becomes shorter than the time that messages in flight already take. The
     server redelivers them at once, and clients process them twice.
 
-    The server does not redeliver a message that it has already delivered `max_deliver` times (CO603).
+    The server does not redeliver a message that it has already delivered `max_deliver` times (CO603). If `max_deliver`
+    is raised, it does, as long as the message is in flight.
 
     Instead: wait until what is in flight is acknowledged.
     """
+    if moved.field == "max_deliver":
+        yield from _given_more_tries(moved)
+        return
     wait, flying = value_after(moved.change, moved.path), _number(moved, "num_ack_pending")
     if not _acknowledges(moved) or not wait:
         return
@@ -231,6 +234,31 @@ def delivered_again(moved: MovedField) -> Iterable[Finding]:
         quantities={"redelivered": again},
         fix="wait until what is in flight is acknowledged",
     )
+
+
+def _given_more_tries(moved: MovedField) -> Iterator[Finding]:
+    """`max_deliver` is raised: what it kept from being redelivered is redelivered."""
+    most = moved.change.was("max_deliver") or -1
+    again = Amount(0, _delivered_so_often(moved, most).most) if most > 0 and _acknowledges(moved) else exactly(0)
+    if again.most:
+        yield Finding(
+            outcome=Outcome.WARNS,
+            path=moved.path,
+            message=f"the server redelivers {amount(again)} of {some(_number(moved, 'num_ack_pending'), 'message')} in flight, which it "
+            f"has already delivered {_times(most)}, unless clients acknowledge them in time",
+            quantities={"redelivered": again},
+            fix="wait until what is in flight is acknowledged",
+        )
+
+
+def _delivered_so_often(moved: MovedField, most: int) -> Amount:
+    """How many messages in flight may have been delivered that often. A server counts those it has redelivered at all."""
+    there = _in_flight(moved)
+    return there if most == 1 else Amount(0, min(there.most, _number(moved, "num_redelivered")))
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number:_} times"
 
 
 def _spent(moved: MovedField) -> int:

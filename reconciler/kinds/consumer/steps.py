@@ -12,13 +12,10 @@ from reconciler.kinds.consumer.clients import groups_gone
 from reconciler.kinds.consumer.everywhere import staying, taking
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.passing import HELD
-from reconciler.kinds.fields.sparse import SECOND
-from reconciler.kinds.fields.words import in_words, some
 from reconciler.kinds.stream_config import calls
+from reconciler.kinds.subjects.draining import finishing, in_flight, longest, waiting
 from reconciler.kinds.subjects.filters import is_parked, is_work_queue, lost, parks, somebody_takes
 from reconciler.model.wire.steps import Call, Step
-
-ACK_WAIT = 30 * SECOND
 
 
 def steps(change: Change, view: View) -> Sequence[Step]:
@@ -70,30 +67,24 @@ def _written(change: Change, view: View, stream: str, name: str) -> Iterator[Ste
 
 def waits(change: Change, view: View) -> Iterator[Consequence]:
     """What apply waits for before another consumer of the work queue takes what this one gives up."""
-    info = change.live.state if change.live else {}
-    in_flight = int(info.get("num_ack_pending", 0))
     if change.action is not Action.UPDATE or parks(change) or not is_work_queue(change.address.stream, view):
         return
     if is_parked(change):
         yield Consequence(
-            message="An interrupted apply left it where it delivers nothing. This apply waits until clients have acknowledged what "
-            f"is in flight ({some(in_flight, 'message')}) or ack_wait is over; then it starts over with what is still stored",
-            quantities={"unacknowledged": in_flight},
+            message=f"An interrupted apply left it where it delivers nothing. This {finishing(change)}",
+            quantities={"unacknowledged": in_flight(change)},
         )
-    elif in_flight and lost(change) and somebody_takes(change, view):
-        most = in_words(_longest(change), "duration")
-        verb_ = "is" if in_flight == 1 else "are"
+    elif in_flight(change) and lost(change) and somebody_takes(change, view):
         yield Consequence(
-            message=f"Another consumer takes what it gives up, so apply waits until clients have acknowledged the "
-            f"{some(in_flight, 'message')} that {verb_} in flight, at most its ack_wait of {most}",
-            quantities={"unacknowledged": in_flight},
+            message=f"Another consumer takes what it gives up, so apply {waiting(change)}",
+            quantities={"unacknowledged": in_flight(change)},
         )
 
 
 def _start_over(change: Change, view: View, stream: str, name: str) -> Iterator[Step]:
     """Steps that move it to the first message still stored. After an interruption the live consumer still shows what is
     missing: it is parked, or paused, or deleted and will be created."""
-    if change.live and change.live.state.get("num_ack_pending"):
+    if in_flight(change):
         yield _drain(change, stream, name)
     if not can_reset(view):
         yield calls.delete_consumer(change, stream, name)
@@ -139,14 +130,9 @@ def _drain(change: Change, stream: str, name: str) -> Step:
         call=Call.GATE_IN_FLIGHT_DONE,
         on=(stream, name),
         address=str(change.address),
-        body={"timeout": _longest(change)},
+        body={"timeout": longest(change)},
         effect=f"wait until clients acknowledge what consumer {name} of {stream} has delivered, at most its ack_wait",
     )
-
-
-def _longest(change: Change) -> int:
-    """How long a message can be in flight before it is redelivered."""
-    return int(max(change.was("backoff") or [change.was("ack_wait") or ACK_WAIT]))
 
 
 def _unpin(change: Change, stream: str, name: str, group: str, when: str) -> Step:

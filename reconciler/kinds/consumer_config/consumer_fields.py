@@ -131,6 +131,13 @@ class ConsumerConfig(Terms):
                     "some are in flight",
                     (Side.READERS, Side.POSITIONS),
                 ),
+                felt(
+                    605,
+                    Side.READERS,
+                    WIDER,
+                    "Messages in flight that were delivered as often as allowed are redelivered.",
+                    "some are in flight",
+                ),
                 gain(WIDER, "Failed messages are redelivered.", Side.READERS, Side.STORED, Side.POSITIONS),
             ),
         ),

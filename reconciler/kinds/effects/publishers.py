@@ -43,9 +43,10 @@ def _size_questions(moved: MovedField) -> Iterator[Largest | SubjectCounts]:
 def publishes_refused(moved: MovedField) -> Iterable[Finding]:
     """A limit is set below what is stored or published, and the server refuses publishes from then on.
 
-    With `discard: new`, a stream that has reached its limit refuses each publish (10077) until messages are gone. What
-    other limits of the same change delete is gone already. The server also refuses each message above `max_msg_size`
-    (10054), whatever is stored.
+    With `discard: new`, a stream that has reached its limit refuses publishes (10077) until messages are gone. Under
+    `max_msgs_per_subject` it still stores a message that replaces another; at `max_bytes`, only in place of a larger
+    one, from 2.14 on also of one as large. What other limits of the same change delete is gone already. The server also
+    refuses each message above `max_msg_size` (10054), whatever is stored.
 
     Instead: choose a limit above what is stored, delete messages first, or consent with the value.
     """
@@ -75,7 +76,8 @@ def _full(moved: MovedField, limit: str) -> Iterator[Finding]:
         return
     (of, limited), left = _in_words(limit, most), staying(change, moved.view)[REFUSING[limit]]
     replaces = limit_after(moved, "max_msgs_per_subject") and not change.becomes("discard_new_per_subject")
-    every = "every publish that replaces no message" if replaces else "every publish"
+    spared = "replaces no message" if limit == "max_msgs" else "does not replace a message at least as large"
+    every = f"every publish that {spared}" if replaces else "every publish"
     if _retention(moved) == "interest":
         every += " and that a consumer wants" if replaces else " that a consumer wants"
     if left.most < most:

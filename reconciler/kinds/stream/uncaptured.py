@@ -12,7 +12,7 @@ from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_checks.around import changes_of
-from reconciler.kinds.effects import surplus
+from reconciler.kinds.effects import shrinking, surplus
 from reconciler.kinds.effects.readers import (
     Going,
     called,
@@ -22,6 +22,7 @@ from reconciler.kinds.effects.readers import (
     that_stay,
     unread,
 )
+from reconciler.kinds.effects.surplus import Loss
 from reconciler.kinds.fields.words import amount, few, listed, outside, some, verb
 from reconciler.kinds.stream_config.origins import copying_on
 from reconciler.kinds.subjects.filters import keeping
@@ -188,8 +189,20 @@ def _stored(change: Change, gone: list[str], view: View) -> tuple[str, dict[str,
         return f". Apply deletes {some(number, 'stored message')} under it with the last consumer that wants them", {
             "stored": 0
         }
+    if loss := shrinking.going(change.address.name, view):
+        return _beside_limits(change, staying, left, loss)
     stay = amount(left, "stored message")
     return f". {stay[0].upper()}{stay[1:]} under it {verb(left.most, 'stay')}{late.words}", {"stored": left}
+
+
+def _beside_limits(
+    change: Change, staying: Mapping[str, int], left: Amount, loss: Loss
+) -> tuple[str, dict[str, int | Amount]]:
+    """The same change deletes some of what would stay: it lowers limits. Their own rule says who misses it."""
+    number = sum(staying.values())
+    lost = shrinking.gone(loss, [*staying], number, surplus.state_of(change)["messages"] - number)
+    stay = Amount(max(0, left.least - lost.most), left.most - (lost.least if left.is_exact else 0))
+    return f". Of {some(number, 'stored message')} under it {amount(stay)} {verb(stay.most, 'stay')}", {"stored": stay}
 
 
 def _left(change: Change, staying: Mapping[str, int], view: View) -> Amount:
