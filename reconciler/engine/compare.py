@@ -123,6 +123,7 @@ def compare(
         address: _wanted(resource, live.get(address), ledger, begun.get(address), registry, snapshot)
         for address, resource in desired.items()
     }
+    changes |= unfinished.left_by_renames(changes, begun, registry)
     changes |= _brought_along(changes, registry)
     ours = {address for address, owned in ledger.items() if owned.topology == topology.name}
     elsewhere = [one for one in desired.values() if one.external and one.address in ours]

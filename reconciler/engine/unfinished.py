@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from reconciler.changes.diff import Action, Change, FieldChange, FieldClass, compare
+from reconciler.changes.kind import Registry
 from reconciler.model.fields import FieldInfo
 from reconciler.model.intents import Intent
 from reconciler.model.records import Owned
@@ -47,6 +48,19 @@ def compared(
     reason = RESUMED if change.touches(*intent.fields) else TAKEN_BACK
     left = tuple(_as_left(one, intent, fields) for one in change.fields)
     return replace(change, action=Action.UPDATE, intent=intent, reason=reason, fields=left)
+
+
+def left_by_renames(changes: Mapping[Address, Change], begun: Begun, registry: Registry) -> dict[Address, Change]:
+    """Objects that a run was about to rename when it was interrupted, and that keep their names: what the run wrote there
+    for a moment is its own."""
+    by_age = {one.created: one for one in begun.values() if isinstance(one, Intent) and one.created}
+    found: dict[Address, Change] = {}
+    for address, change in changes.items() if by_age else ():
+        intent = by_age.get(str(change.live.state.get("created"))) if change.live else None
+        if intent and change.intent is None:
+            fields = registry.of(address).fields
+            found[address] = replace(change, fields=tuple(_as_left(one, intent, fields) for one in change.fields))
+    return found
 
 
 def _as_left(one: FieldChange, intent: Intent, fields: Mapping[str, FieldInfo]) -> FieldChange:
@@ -108,7 +122,9 @@ def undeclared(topology: Topology, begun: Begun, changes: Mapping[Address, Chang
             if change:  # nobody knows what of it is half done
                 found[address] = replace(change, action=Action.UNKNOWN, reason=f"{UNREADABLE}: {intent}")
         elif change is None and intent.topology == topology.name:
+            kept = intent.notes.get("placeholder")
             reason = "a run was interrupted while it replaced this: declare it to finish that, or remove it"
+            reason += f". Until then placeholder {kept} may keep messages that nobody wants any more" if kept else ""
             found[address] = Change(address=address, action=Action.ORPHAN, intent=intent, reason=reason)
         elif (
             change

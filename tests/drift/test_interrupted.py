@@ -95,3 +95,37 @@ def test_what_others_write_there_is_still_theirs(someone: Someone) -> None:
     looked_at = someone("drift", file)
     assert looked_at.code == 3
     assert "changed outside" in looked_at.out
+
+
+EVENTS = "streams: {J: {subjects: [j.*], retention: interest, consumers: {%s: {ack_policy: explicit}}}}\n"
+RENAMED = EVENTS % "z" + "moved: [{from: consumer/J/x, to: consumer/J/z, reason: it has another owner}]\n"
+KEPT = EVENTS % "x"
+REMOVED = KEPT + "removed: [{address: consumer/J/z, reason: nobody wants it}]\n"
+
+
+def half_renamed(someone: Someone) -> None:
+    """An apply that renames a consumer gets Ctrl-C when the old one is paused and the placeholder keeps its messages."""
+    someone.applied(KEPT)
+    someone.ask(waiting)
+    stopped = someone.interrupted("$JS.API.CONSUMER.PAUSE.J.x", "apply", someone.write(RENAMED), "--yes")
+    assert stopped.code == 130, stopped
+    assert len(someone.ask(consumers)) == 2
+
+
+async def consumers(js: JetStream) -> list[str]:
+    return list(done(await js.read("CONSUMER.NAMES.J"))["consumers"])
+
+
+@on_every_version
+def test_what_is_left_of_a_rename_that_nobody_wants_any_more_is_named_and_can_be_removed(someone: Someone) -> None:
+    half_renamed(someone)
+    (placeholder,) = {*someone.ask(consumers)} - {"x"}
+    file = someone.write(KEPT)
+    looked_at, planned = someone("drift", file), someone("plan", file)
+    for said in (looked_at, planned):
+        assert placeholder in said.out
+        assert "outside" not in said.out
+    assert someone("apply", file, "--yes").code == 0
+    assert someone("apply", someone.write(REMOVED), "--yes").code == 0
+    assert someone.ask(consumers) == ["x"]
+    assert someone.has_nothing_to_do(file)

@@ -134,6 +134,27 @@ RULES = (
         seen_by=("tests/quantities/test_waiting_for_filters.py",),
     ),
     Act(
+        name="what an interrupted rename left behind cannot be removed",
+        file="reconciler/kinds/across/ownership.py",
+        before="    return isinstance(change.intent, Intent) and change.intent.topology == view.topology\n",
+        after="    return isinstance(change.intent, Intent) and change.intent.topology != view.topology\n",
+        seen_by=("tests/drift/test_interrupted.py",),
+    ),
+    Act(
+        name="the pause of an interrupted rename is blamed on somebody outside",
+        file="reconciler/engine/unfinished.py",
+        before="        if intent and change.intent is None:\n",
+        after="        if intent and change.intent is not None:\n",
+        seen_by=("tests/drift/test_interrupted.py",),
+    ),
+    Act(
+        name="a stream that takes subjects over is said to get none of their messages",
+        file="reconciler/kinds/across/dependants.py",
+        before='    if not lost or reader.address is None or reader.address.kind != "stream":\n',
+        after='    if lost or reader.address is None or reader.address.kind != "stream":\n',
+        seen_by=("tests/rules/test_rules.py",),
+    ),
+    Act(
         name="nobody notices that what a replacement made was recreated",
         file="reconciler/engine/bindings.py",
         before='    seen = {**stands(info), **at_stake(info)} if info.get("created") else {}\n',
@@ -606,7 +627,7 @@ RULES = (
     Act(
         name="what was never ours is removed",
         file="reconciler/kinds/across/ownership.py",
-        before="    if change.owned or _other_names(change, view):\n        return None\n    if again :=",
+        before="    if change.owned or _is_begun_here(change, view) or _other_names(change, view):\n        return None\n    if again :=",
         after="    if change.live:\n        return None\n    if again :=",
         seen_by=(says("XX104"),),
     ),

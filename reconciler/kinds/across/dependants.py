@@ -218,12 +218,20 @@ def _left_dry(stream: str, origin: str, view: View) -> tuple[list[Reader], list[
         return [], []
     lost, lost_whole = _lost(stream, view), _no_longer_taken_in(stream, view)
     every = (*consuming(stream, view), *copying(stream, view), *grouped(stream, view), *recorded(stream, view))
-    readers = [one for one in every if not one.is_new]
+    readers = [one for one in every if not one.is_new and not _takes_over(one, lost, view)]
     is_emptied = after == (origin,) and origin not in (before or ())
     fed = [one for one in readers if one.wants_any(after) and (one.filters or not is_emptied)]
     dry = [one for one in readers if one not in fed and (before is None or one.wants_any(before))]
     less = [one for one in fed if one.loses_any(lost if one.filters else lost_whole, after)]
     return dry, [one for one in less if view.others(_addresses([one]))]
+
+
+def _takes_over(reader: Reader, lost: Sequence[str], view: View) -> bool:
+    """A copy that stores all of these subjects itself once the plan is applied."""
+    if not lost or reader.address is None or reader.address.kind != "stream":
+        return False
+    own = (afterwards(view).streams.get(reader.address.name) or {}).get("subjects") or ()
+    return all(any(is_subset(one, other) for other in own) for one in lost)
 
 
 def _lost(stream: str, view: View) -> list[str]:

@@ -11,6 +11,7 @@ from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
 from reconciler.engine.guards import READ_FIRST, UNREADABLE
+from reconciler.model.intents import Intent
 from reconciler.model.records import BUCKET, encode_key
 from reconciler.model.resource import Address
 
@@ -144,7 +145,7 @@ def removal_of_unowned(change: Change, view: View) -> Found:
 
     Instead: adopt it first by declaring it as it is and applying once; then remove or change it.
     """
-    if change.owned or _other_names(change, view):
+    if change.owned or _is_begun_here(change, view) or _other_names(change, view):
         return None
     if again := _there_again(change, view):
         return again
@@ -156,6 +157,11 @@ def removal_of_unowned(change: Change, view: View) -> Found:
     return Finding(
         outcome=Outcome.REFUSED, message=f"{why}, and reconciler never destroys what a topology does not own", fix=fix
     )
+
+
+def _is_begun_here(change: Change, view: View) -> bool:
+    """An interrupted apply of this topology was making it under a new name."""
+    return isinstance(change.intent, Intent) and change.intent.topology == view.topology
 
 
 def _there_again(change: Change, view: View) -> Finding | None:

@@ -111,20 +111,21 @@ def _not_followed(change: Change, subject: str, taker: str, view: View) -> str:
     if change.action is Action.DELETE:
         return ""  # its readers are deleted too, and each is named for itself
     coming = {f"stream/{one['name']}" for one in change.becomes("sources") or ()}
-    readers = _reading(change.address.name, view) if taker not in coming else ()
+    readers = _reading(change.address.name, taker, view) if taker not in coming else ()
     reading = [name for name, wanted in readers if any(collide(one, subject) for one in wanted)]
     return f", and {few(reading)} {'gets' if len(reading) == 1 else 'get'} none of them" if reading else ""
 
 
-def _reading(stream: str, view: View) -> Iterator[tuple[str, Sequence[str]]]:
-    """Consumers that stay, and streams that copy this one, with the subjects they want."""
+def _reading(stream: str, taker: str, view: View) -> Iterator[tuple[str, Sequence[str]]]:
+    """Consumers that stay, and streams that copy this one and do not take over themselves, with the subjects they want."""
     there = view.snapshot.consumers.get(stream, {})
     for name, info in sorted(there.items(), key=lambda one: (not is_durable(one[1]), one[0])):
         change = view.changes.get(Address.of("consumer", stream, name))
         if change is None or change.action is not Action.DELETE:
             yield called(name, info), filters(change.desired.config if change and change.desired else info["config"])
     copies = sorted(copying_on(stream, view).items())
-    yield from ((name, subjects) for name, subjects in copies if name in view.snapshot.streams)
+    others = (one for one in copies if f"stream/{one[0]}" != taker)
+    yield from ((name, subjects) for name, subjects in others if name in view.snapshot.streams)
 
 
 def _without(change: Change, subject: str, elsewhere: Iterable[str] = ()) -> str:
