@@ -172,6 +172,11 @@ WRONG = {
         "parameters: {x: {pattern: 'a)|(b'}}\n" + STREAM % "description: ${x}", {"x": "a"}, "",
         [("t.yaml:3:27", "XX502", "parameters.x.pattern `a)|(b` cannot be used: unopened group")],
     ),
+    "a pattern that is too large": (
+        "parameters: {x: {pattern: 'a{1000}{1000}{1000}'}}\n" + STREAM % "description: ${x}", {"x": "a"}, "",
+        [("t.yaml:3:27", "XX502", "parameters.x.pattern `a{1000}{1000}{1000}` cannot be used: compiled regex exceeds size limit of "
+          "10485760 bytes")],
+    ),
     "a pattern that looks ahead": (
         "parameters: {x: {pattern: '(?=a)a'}}\n" + STREAM % "description: ${x}", {"x": "a"}, "",
         [("t.yaml:3:27", "XX502", "parameters.x.pattern `(?=a)a` cannot be used: look-around, "

@@ -129,3 +129,12 @@ def test_what_is_left_of_a_rename_that_nobody_wants_any_more_is_named_and_can_be
     assert someone("apply", someone.write(REMOVED), "--yes").code == 0
     assert someone.ask(consumers) == ["x"]
     assert someone.has_nothing_to_do(file)
+
+
+@on_every_version
+def test_what_somebody_made_under_the_new_name_since_is_not_removed(someone: Someone) -> None:
+    half_renamed(someone)
+    someone.ask(lambda js: make_consumer(js, "J", "z", description="somebody's own"))
+    refused = someone("apply", someone.write(REMOVED), "--yes")
+    assert (refused.code, "XX104" in refused.out) == (4, True), refused
+    assert "z" in someone.ask(consumers)

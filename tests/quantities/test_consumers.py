@@ -510,6 +510,16 @@ def test_what_a_consumer_of_a_work_queue_leaves_goes_to_whom_the_plan_names(acco
     assert talk(account, work) == ("3 messages not yet delivered lose their reader: b takes them", 8)
 
 
+async def two_of_four_delivered_twice(js: JetStream) -> None:
+    """All four are in flight."""
+    await publish(js, *["s.a"] * 2)
+    for message in await pulled(js, 2):
+        await js.pipeline.nc.publish(message.reply, b"-NAK")
+    assert {message.metadata.num_delivered for message in await pulled(js, 2)} == {2}
+    await publish(js, *["s.a"] * 2)
+    await pulled(js, 2)
+
+
 @on_every_version
 def test_what_was_delivered_as_often_as_allowed_comes_again_when_more_is_allowed(
     account: Account, tmp_path: Path
@@ -519,12 +529,7 @@ def test_what_was_delivered_as_often_as_allowed_comes_again_when_more_is_allowed
     async def work(js: JetStream) -> tuple[str, Amount, list[int]]:
         await make_stream(js, "S", subjects=["s.>"])
         await make_consumer(js, "S", "c", ack_wait=2_000_000_000, max_deliver=2)
-        await publish(js, *["s.a"] * 2)
-        for message in await pulled(js, 2):
-            await js.pipeline.nc.publish(message.reply, b"-NAK")
-        assert {message.metadata.num_delivered for message in await pulled(js, 2)} == {2}
-        await publish(js, *["s.a"] * 2)
-        await pulled(js, 2)
+        await two_of_four_delivered_twice(js)
         verdict = (await applied(js, tmp_path, text("limits", ", ack_wait: 2s, max_deliver: 5")))["CO605"]
         again = sorted(message.metadata.num_delivered for message in await pulled(js, 4))
         return verdict.message, verdict.bounds["redelivered"], again
@@ -541,12 +546,7 @@ def test_no_more_comes_again_than_may_still_be_delivered(account: Account, tmp_p
     async def work(js: JetStream) -> tuple[Amount, int]:
         await make_stream(js, "S", subjects=["s.>"])
         await make_consumer(js, "S", "c", ack_wait=60_000_000_000)
-        await publish(js, *["s.a"] * 2)
-        for message in await pulled(js, 2):
-            await js.pipeline.nc.publish(message.reply, b"-NAK")
-        assert {message.metadata.num_delivered for message in await pulled(js, 2)} == {2}
-        await publish(js, *["s.a"] * 2)
-        await pulled(js, 2)
+        await two_of_four_delivered_twice(js)
         verdicts = await planned(js, tmp_path, text("limits", ", ack_wait: 1ms, max_deliver: 2"))
         await update_consumer(js, "c", ack_wait=100_000_000, max_deliver=2)
         again = [message.metadata.num_delivered for message in await pulled(js, 2)]

@@ -136,8 +136,15 @@ RULES = (
     Act(
         name="what an interrupted rename left behind cannot be removed",
         file="reconciler/kinds/across/ownership.py",
-        before="    return isinstance(change.intent, Intent) and change.intent.topology == view.topology\n",
-        after="    return isinstance(change.intent, Intent) and change.intent.topology != view.topology\n",
+        before="    if not isinstance(change.intent, Intent) or change.intent.topology != view.topology:\n",
+        after="    if not isinstance(change.intent, Intent) or change.intent.topology == view.topology:\n",
+        seen_by=("tests/drift/test_interrupted.py",),
+    ),
+    Act(
+        name="what somebody made under the name of an interrupted rename is removed as ours",
+        file="reconciler/kinds/across/ownership.py",
+        before="    return change.live is None or change.intent.is_made(change.live.config)\n",
+        after="    return True\n",
         seen_by=("tests/drift/test_interrupted.py",),
     ),
     Act(

@@ -192,7 +192,7 @@ def _no_pattern(pattern: str) -> str | None:
         _linear(pattern)
         _whole(pattern)
     except SchemaError as error:
-        why = str(error).rpartition("error: ")[2].strip().rstrip(".")
+        why = re.split("[Ee]rror: ", str(error))[-1].strip().rstrip(".")
         return f"`{pattern}` cannot be used: {why[:1].lower()}{why[1:]}"
     return None
 

@@ -160,8 +160,10 @@ def removal_of_unowned(change: Change, view: View) -> Found:
 
 
 def _is_begun_here(change: Change, view: View) -> bool:
-    """An interrupted apply of this topology was making it under a new name."""
-    return isinstance(change.intent, Intent) and change.intent.topology == view.topology
+    """An interrupted apply of this topology was making it under a new name, and nobody else has made it since."""
+    if not isinstance(change.intent, Intent) or change.intent.topology != view.topology:
+        return False
+    return change.live is None or change.intent.is_made(change.live.config)
 
 
 def _there_again(change: Change, view: View) -> Finding | None:

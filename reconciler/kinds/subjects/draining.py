@@ -24,7 +24,7 @@ def waiting(change: Change) -> str:
 
 
 def finishing(change: Change) -> str:
-    """Return what apply does with a consumer that delivers nothing meanwhile, as a sentence without its first word."""
+    """Return what apply does with a consumer that delivers nothing meanwhile, as the end of a sentence."""
     if not in_flight(change):
         return "apply gives it what is still stored, from the first message on"
     return f"apply {waiting(change)}; then it starts over with what is still stored"
