@@ -29,14 +29,14 @@ def direct_gets_refused(moved: MovedField) -> Iterable[Finding]:
     if moved.field == "mirror_direct":
         yield from _in_its_origins_place(moved)
     elif not state_of(moved.change).get("messages"):
-        yield note("from then on direct gets get no answer")
+        yield note("from then on direct gets get an error (no responders)")
     elif mirrors := list(_answering(moved, stream_of(moved.change))):
         yield note(
             f"from then on only {listed(mirrors)} answer{'s' if len(mirrors) == 1 else ''} direct gets, with what is copied there"
         )
     else:
-        opened = "clients that have opened it read with direct gets, and get no answer until they reopen it"
-        readers = "direct gets get no answer" if moved.change.address.kind == "stream" else opened
+        opened = "clients that have opened it read with direct gets, and get an error (no responders) until they reopen it"
+        readers = "direct gets get an error (no responders)" if moved.change.address.kind == "stream" else opened
         yield Finding(
             outcome=Outcome.WARNS,
             path=moved.path,
@@ -64,7 +64,7 @@ def _in_its_origins_place(moved: MovedField) -> Iterator[Finding]:
         return  # the verdict on the origin says that nobody answers any more
     elif origin in streams:
         words = (
-            f"direct gets of {origin} get no answer: only this mirror answered them, since {origin} has no allow_direct"
+            f"direct gets of {origin} get an error (no responders): only this mirror answered them, since {origin} has no allow_direct"
         )
         yield _at_once(
             moved, words, f"set allow_direct of {origin}, or let these clients read through the leader first"

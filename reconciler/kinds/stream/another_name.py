@@ -87,7 +87,7 @@ def _left_out(asked: Renaming) -> str:
             "no lag, then "
         )
     if subjects:
-        after = " From now on publishers get no answer and have to retry."
+        after = " From now on publishers get an error (no responders) and have to retry."
     fields = [name for name in ("subjects", "sources") if asked.live.get(name)]
     if any(collide(one, old) for one in subjects):
         free = next(one for one in (f"{old}.moved", f"moved-{old}") if not any(collide(one, its) for its in subjects))

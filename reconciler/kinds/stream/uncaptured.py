@@ -61,7 +61,7 @@ def subject_removed(change: Change, view: View) -> Found:
     taken, parts = _takers(change, gone, view)
     lost = [_without(change, subject, parts) for subject in gone if subject not in taken]
     said = (
-        [f"messages published on {listed(lost)} will no longer be stored, and publishers get no answer"] if lost else []
+        [f"messages published on {listed(lost)} will no longer be stored, and publishers get an error (no responders)"] if lost else []
     )
     said += _stored_elsewhere(change, taken, parts, view)
     return Finding(
@@ -95,7 +95,7 @@ def _stored_elsewhere(change: Change, taken: dict[str, str], parts: dict[str, st
     ]
 
 
-BETWEEN = ". Between the two steps publishers get no answer and have to retry"
+BETWEEN = ". Between the two steps publishers get an error (no responders) and have to retry"
 
 
 def _fired(change: Change) -> str:

@@ -68,7 +68,7 @@ class StreamConfig(Terms):
             ordered=False,
             passing=(PARKED,),
             felt=(
-                felt(303, Side.PUBLISHERS, EVERY, "Publishers of a subject that is no longer stored get no answer."),
+                felt(303, Side.PUBLISHERS, EVERY, "Publishers of a subject that is no longer stored get an error (no responders)."),
             ),
         ),
     ] = None
