@@ -18,6 +18,8 @@ class Renaming:
     live: Config
     version: Version
     """Of the server."""
+    left_out: frozenset[str] = frozenset()
+    """Fields that its declaration leaves to the server."""
     mirrors: tuple[str, ...] = ()
     """By their own names, with the owner if that is another topology; likewise the two others."""
     sourcing: tuple[str, ...] = ()

@@ -21,6 +21,9 @@ INTEREST = "interest"
 """What a new consumer gives to a new stream, which takes messages only when somebody wants them."""
 
 
+NEEDED, BETTER, USUAL = range(3)
+
+
 class Tie(NamedTuple):
     """`first` must be done before `then`, because a server accepts them only in this order."""
 
@@ -29,8 +32,8 @@ class Tie(NamedTuple):
     gives: str = ""
     """The field by which `first` gives what `then` takes; empty: `first` must be done completely. A change tied to
     itself cannot be made in one step at all."""
-    weak: bool = False
-    """Better, but not needed: dropped if it would close a ring."""
+    weak: int = NEEDED
+    """How easily it is dropped if it would close a ring: never, if there is no other way, or first of all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

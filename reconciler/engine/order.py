@@ -59,7 +59,7 @@ class Graph:
         return (tie.then, ChangeStage.OPENED if is_early else ChangeStage.DONE)
 
     def _giving(self, tie: Tie) -> Node:
-        is_early = tie.first in self.openings and tie.gives
+        is_early = tie.first in self.openings and tie.gives not in ("", stages.INTEREST)
         return (tie.first, ChangeStage.OPENED if is_early else ChangeStage.DONE)
 
     @cached_property
@@ -84,14 +84,15 @@ def graph(changes: Changes, registry: Registry, view: View) -> Graph:
         change = writing[address]
         if address in edges.openings or not stages.is_divisible(change):
             return None
-        return registry.opening(change, gives.get(address, frozenset()), view)
+        return registry.opening(change, gives.get(address, frozenset()) - {stages.INTEREST}, view)
 
     for tie in known:
         if tie.first == tie.then and (found := opening(tie.first)):
             edges.openings[tie.first] = found
     while ring := _ring(edges):
-        if weak := next((tie for tie in ring if tie.weak), None):
-            edges.ties.remove(weak)
+        weakest = max(ring, key=lambda tie: tie.weak)
+        if weakest.weak:
+            edges.ties.remove(weakest)
             continue
         ways = [(found.cost, tie.first, found) for tie in ring if tie.gives and (found := opening(tie.first))]
         if ways:
@@ -107,7 +108,8 @@ def _existence(writing: Changes, registry: Registry) -> Iterator[Tie]:
     for address, change in writing.items():
         for parent in _parents(address, registry):
             above = writing.get(parent)
-            weak = above is not None and above.action is Action.UPDATE
+            is_there = above is not None and above.action is Action.UPDATE
+            weak = stages.BETTER if is_there else stages.NEEDED
             if change.action is Action.DELETE:
                 yield Tie(address, parent, weak=weak)
             else:
@@ -115,7 +117,9 @@ def _existence(writing: Changes, registry: Registry) -> Iterator[Tie]:
                 yield Tie(parent, address, gives=stages.EXISTENCE if is_new else "", weak=weak)
         for origin in _needed(address, change.desired, registry):
             if origin != address:
-                yield Tie(origin, address, weak=True)
+                is_new = origin in writing and writing[origin].action is Action.CREATE
+                gives, weak = (stages.EXISTENCE, stages.BETTER) if is_new else ("", stages.USUAL)
+                yield Tie(origin, address, gives=gives, weak=weak)
 
 
 def _needed(address: Address, resource: Resource | None, registry: Registry) -> Iterator[Address]:

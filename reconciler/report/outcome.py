@@ -30,6 +30,7 @@ _DEEDS = {
     Call.GATE_CONSUMER_EVERYWHERE: "wait until consumer {} is on every server",
     Call.GATE_IN_FLIGHT_DONE: "wait until the messages in flight of {} are acknowledged",
     Call.GATE_MIRROR_CAUGHT_UP: "wait until mirror {} has caught up",
+    Call.GATE_COPY_LISTENS: "wait until stream {} listens to what it copies",
     Call.GATE_MEMBERS_BACK: "wait until the members consume again from {}",
     Call.GATE_QUEUE_CAUGHT_UP: "wait until queue {} has caught up",
     Call.QUEUE_READ: "read the position of stream {}",

@@ -225,6 +225,7 @@ _DO: Mapping[Call, Callable[[HeldObjects, Step], None]] = {
     Call.GATE_CONSUMER_EVERYWHERE: _nothing,
     Call.GATE_IN_FLIGHT_DONE: _nothing,
     Call.GATE_MIRROR_CAUGHT_UP: _nothing,
+    Call.GATE_COPY_LISTENS: _nothing,
     Call.GATE_MEMBERS_BACK: _nothing,
     Call.GATE_QUEUE_CAUGHT_UP: _nothing,
 }

@@ -80,6 +80,7 @@ DRAWN_ELSEWHERE = {
     Call.GATE_REPLICAS_CURRENT: MOVES,
     Call.GATE_CONSUMER_EVERYWHERE: "tests/replacement/test_servers_away.py",
     Call.GATE_MIRROR_CAUGHT_UP: GATES,
+    Call.GATE_COPY_LISTENS: "tests/e2e/test_recipes.py",
     Call.GATE_MEMBERS_BACK: GATES,
     Call.GATE_QUEUE_CAUGHT_UP: "tests/replacement/test_sources_cut.py",
     Call.QUEUE_READ: DRILL,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
@@ -289,23 +290,98 @@ def test_copies_of_a_stream_follow_its_new_name(account: Account, tmp_path: Path
 
 
 @on_every_version
-@pytest.mark.parametrize("copy", ["source", "mirror"])
-def test_the_copy_of_a_queue_follows_its_new_name(account: Account, tmp_path: Path, copy: str) -> None:
+@pytest.mark.parametrize("retention", ["workqueue", "interest"])
+@pytest.mark.parametrize("copy", ["source", "mirror", "group"])
+def test_what_copies_a_queue_follows_its_new_name_and_misses_nothing(
+    account: Account, tmp_path: Path, copy: str, retention: str
+) -> None:
+    """Publishers begin as soon as the new queue takes their messages, and nothing but the copy wants these."""
+
     async def work(js: JetStream) -> None:
-        line, name = Pipeline(js, tmp_path), {"source": "CC", "mirror": "M"}[copy]
-        kept = {"source": CC % ("OLD", ""), "mirror": MIRROR % ("M", "OLD", "")}[copy]
-        after = {"source": CC % ("NEW", ""), "mirror": f"{kept}, {MIRROR % ('M2', 'NEW', '')}"}[copy]
-        await line.applied(f"streams: {{OLD: {{subjects: [s.>], retention: workqueue}}, {kept}}}")
+        line, kept, own = Pipeline(js, tmp_path), f"retention: {retention}", GROUP if copy == "group" else ""
+        beside = {"source": ", " + CC % ("OLD", ""), "mirror": ", " + MIRROR % ("M", "OLD", ""), "group": ""}[copy]
+        also = {"source": ", " + CC % ("OLD", "}, {name: NEW, filter_subject: s.>"), "group": "",
+                "mirror": f"{beside}, {MIRROR % ('M2', 'NEW', '')}"}[copy]  # fmt: skip
+        old, new = f"OLD: {{%s{kept}, {own}}}", f"NEW: {{subjects: [s.*], {kept}, {own}}}"
+        await line.applied(f"streams: {{{old % 'subjects: [s.*], '}{beside}}}")
+        first, second = {"source": ("CC", "CC"), "mirror": ("M", "M2"), "group": ("OLD-g", "NEW-g")}[copy]
+        if retention == "interest":
+            await listening(line, first)
         await line.publish("s.a", 30)
-        await line.applied(f"streams: {{OLD: {{retention: workqueue}}, {kept}}}")
-        await line.copied(name, 30)
-        new = f"NEW: {{subjects: [s.>], retention: workqueue}}, {after}"
-        await line.applied(f"streams: {{OLD: {{retention: workqueue}}, {new}}}")
+        await line.applied(f"streams: {{{old % ''}{beside}}}")
+        await line.copied(first, 30)
+        await while_applying(account, line, f"streams: {{{old % ''}, {new}{also}}}", ["s.a"])
         await line.publish("s.a", 20)
-        await line.copied(*{"source": ("CC", 50), "mirror": ("M2", 20)}[copy])
-        assert sum(await read_by(line, *{"source": ["CC"], "mirror": ["M", "M2"]}[copy]), Counter()) == Counter(
-            line.published
-        )
+        assert len(line.published) > 50
+        await line.copied(second, len(line.published) - (30 if second != first else 0))
+        if copy == "source":
+            await line.applied(f"streams: {{{old % ''}, {new}, {CC % ('NEW', '')}}}")
+            assert (await read_by(line, "CC")) == [Counter(line.published)]
+
+    talk(account, work)
+
+
+async def listening(line: Pipeline, copy: str) -> None:
+    """Returns when the server has set the copy up."""
+    async with asyncio.timeout(30):
+        while True:  # nothing announces it
+            info = done(await line.js.request(f"STREAM.INFO.{copy}"))
+            told = [*(info.get("sources") or ()), *filter(None, [info.get("mirror")])]
+            if all(one["active"] >= 0 for one in told):
+                return
+            await asyncio.sleep(0.02)
+
+
+def is_windowless(account: Account) -> bool:
+    """From 2.14 on, a stream that only copies remembers no ids."""
+    return tuple(map(int, account.minor.split("."))) >= (2, 14)
+
+
+@on_every_version
+def test_a_message_id_that_comes_again_after_the_window_is_copied_under_the_new_name(
+    account: Account, tmp_path: Path
+) -> None:
+    async def work(js: JetStream) -> None:
+        line, own, number = Pipeline(js, tmp_path), "duplicate_window: 100ms", 3 if is_windowless(account) else 1
+        await line.applied(f"streams: {{OLD: {{subjects: [s.>], {own}}}}}")
+        for _ in range(3):
+            await line.nc.jetstream().publish("s.a", b"x", headers={"Nats-Msg-Id": "one"})
+            await asyncio.sleep(0.2)  # the window has to pass
+        await line.applied(f"streams: {{OLD: {{subjects: [s.>], {own}}}, NEW: {{sources: [{{name: OLD}}]}}}}")
+        await line.applied(f"streams: {{OLD: {{{own}}}, NEW: {{sources: [{{name: OLD}}]}}}}")
+        await line.copied("NEW", number)
+        await line.applied(f"streams: {{OLD: {{{own}}}, NEW: {{subjects: [s.>], {own}}}}}")
+        assert done(await js.request("STREAM.INFO.NEW"))["state"]["messages"] == number
+
+    talk(account, work)
+
+
+ALL = "CC: {sources: [{name: O}%s]}"
+
+
+@on_every_version
+@pytest.mark.parametrize(
+    ("held", "before", "then", "name"),
+    [
+        ("[o, s.*]", ALL % "", f"T: {{%s}}, {ALL % ', {name: T}'}", "CC"),
+        ("[o]", ALL % "", f"T: {{%s}}, {ALL % ', {name: T}'}", "CC"),
+        ("[o]", "", "T: {%s}, M: {mirror: {name: T}}", "M"),
+        ("[o]", "", f"T: {{%s, {GROUP}}}", "T-g"),
+    ],
+    ids=["a source, from another stream", "a source", "a mirror", "a group"],
+)
+def test_a_new_interest_stream_takes_subjects_when_its_copies_listen(
+    account: Account, tmp_path: Path, held: str, before: str, then: str, name: str
+) -> None:
+    async def work(js: JetStream) -> None:
+        line, kept = Pipeline(js, tmp_path), "retention: interest"
+        await line.applied(f"streams: {{O: {{subjects: {held}, {kept}}}, {before}}}")
+        if before:
+            await listening(line, "CC")
+        after = then.replace("%s", f"subjects: [s.*], {kept}")
+        await while_applying(account, line, f"streams: {{O: {{subjects: [o], {kept}}}, {after}}}", ["s.a"])
+        await line.publish("s.a", 5)
+        await line.copied(name, len(line.published))
 
     talk(account, work)
 

@@ -68,7 +68,7 @@ HURTING = {
         code="ST604", stream=("duplicate_window: 2m, ", "duplicate_window: 1s, "),
         says="a message id that is repeated between 1s and 2m later is stored twice"),
     "direct gets refused": Hurts(
-        code="ST605", stream=("allow_direct: true, ", ""), says="direct gets get an error (no responders): clients can then read 30 stored messages only"),
+        code="ST605", stream=("allow_direct: true, ", ""), says="(no responders): clients can then read 30 stored messages only"),
     "rollups refused": Hurts(
         code="ST606", stream=("allow_rollup_hdrs: true, ", ""), says="from then on the server refuses messages with Nats-Rollup"),
     "everything twice": Hurts(

@@ -134,3 +134,33 @@ def test_a_consumer_takes_more_subjects_before_its_stream_does(tmp_path: Path) -
     for retention in ("interest", "limits"):
         found = steps(tmp_path / retention, text % ("[o, p]", "[o, p]"), text % ("[o]", "[o]"), retention)
         assert found == ["consumer.update S c", "stream.update S o p"], retention
+
+
+COPIED = "streams: {S: {subjects: [o, p], retention: interest}, ALL: {sources: [{name: S}]}}"
+COPIED_APART = """
+streams:
+  S: {subjects: [o], retention: interest}
+  T: {subjects: [p], retention: interest}
+  ALL: {sources: [{name: S}, {name: T}]}
+"""
+
+
+def test_a_copy_of_both_listens_before_a_subject_moves(tmp_path: Path) -> None:
+    found = steps(tmp_path, COPIED_APART, COPIED)
+    parked, reader, listens, given, taken = order(
+        found, "stream.create T", "stream.update ALL", "gate.copy_listens ALL", "stream.update S o", "stream.update T p"
+    )
+    assert parked < reader < listens < given < taken, found
+
+
+def test_an_interest_stream_that_is_there_takes_more_when_its_new_copy_listens(tmp_path: Path) -> None:
+    live = "streams: {S: {subjects: [o], retention: interest}, ALL: {subjects: [all]}}"
+    more = "streams: {S: {subjects: [o, p], retention: interest}, ALL: {subjects: [all], sources: [{name: S, filter_subject: p}]}}"
+    listens, taken = order(steps(tmp_path, more, live), "gate.copy_listens ALL", "stream.update S o p")
+    assert listens < taken
+
+
+def test_copies_of_what_keeps_everything_or_takes_nothing_new_are_not_waited_for(tmp_path: Path) -> None:
+    assert "gate" not in " ".join(steps(tmp_path / "a", COPIED_APART, COPIED, retention="limits"))
+    again = COPIED.replace("{name: S}", "{name: S, filter_subject: o}")
+    assert "gate" not in " ".join(steps(tmp_path / "b", again, COPIED))

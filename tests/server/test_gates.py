@@ -14,6 +14,7 @@ from reconciler.changes.events import Event, Finished, Waiting
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.drift.look import look
 from reconciler.journeys.plan.plan import plan
+from reconciler.kinds.stream_config import listening
 from reconciler.model.run_options import RunOptions
 from reconciler.model.wire.snapshot import Entry
 from reconciler.model.wire.steps import Call
@@ -139,6 +140,32 @@ def test_a_mirror_whose_origin_is_gone_is_promoted_as_it_is(account: Account, tm
         return [one.step.call for one in finished.done]
 
     assert talk(account, work) == [Call.STREAM_UPDATE]
+
+
+def test_a_copy_that_its_server_cannot_set_up_is_named_and_the_subjects_stay_away(
+    account: Account, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody deletes the stream while the copy is waited for."""
+    monkeypatch.setattr(listening, "LISTENS_WITHIN", SECOND)
+
+    async def work(js: JetStream) -> None:
+        text = "streams: {T: {subjects: [t], retention: interest}, M: {mirror: {name: T}}}"
+        planned = await plan(read(tmp_path, text), js, RunOptions(today=TODAY))
+        events = list[Event]()
+        async for event in apply(planned, js):
+            events.append(event)
+            if isinstance(event, Waiting):
+                await js.request("STREAM.DELETE.M")
+                await make_stream(js, "M", subjects=["m"])
+        (failed,) = ended(events).failed
+        assert failed.reason.code == "AP116", failed
+        assert (
+            "Stream M does not listen to T after 1 s: T is not heard yet. T takes no new subjects"
+            in failed.reason.message
+        )
+        assert "t" not in done(await js.request("STREAM.INFO.T"))["config"]["subjects"]
+
+    talk(account, work)
 
 
 OWNED = {"a": ["0.>", "1.>"], "b": ["2.>", "3.>"]}

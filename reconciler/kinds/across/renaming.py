@@ -45,7 +45,12 @@ def name_is_fixed(change: Change, view: View) -> Found:
 
 def _asked(old: Address, new: Address, view: View) -> Renaming:
     """The recipe is about what copies or divides it now; the files may already name the new one."""
-    there, stream, groups = view.live.get(old), view.stream_of(old), elastic_groups(view)
+    there, declared, stream, groups = (
+        view.live.get(old),
+        view.desired.get(new),
+        view.stream_of(old),
+        elastic_groups(view),
+    )
     every = [copy for name, config in live_streams(view).items() for copy in copies(name, config)]
     theirs = [copy for copy in every if copy.origin == stream]
     divided = [groups[copy.stream] for copy in theirs if copy.stream in groups]
@@ -56,6 +61,7 @@ def _asked(old: Address, new: Address, view: View) -> Renaming:
         new=new,
         live=there.config if there else {},
         version=view.target.version,
+        left_out=frozenset(declared.filled if declared else ()),
         mirrors=_named((copy.stream for copy in plain if copy.is_mirror), view),
         sourcing=_named((copy.stream for copy in plain if not copy.is_mirror), view),
         groups=tuple(_called(one.name, view.owner_of(one.kind, *one.names)) for one in divided),

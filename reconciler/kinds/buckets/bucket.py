@@ -11,6 +11,7 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.kind import Context, Raw, declared_config
 from reconciler.changes.view import View
 from reconciler.kinds.stream_config import calls
+from reconciler.kinds.stream_config.listening import then_listens
 from reconciler.kinds.stream_config.origins import origin_of_mirror
 from reconciler.kinds.stream_config.stream_config import FIELD_INFOS, FIELDS, Settled, canonical, settle
 from reconciler.model.fields import FieldInfo
@@ -160,9 +161,10 @@ def steps(shape: BucketShape, change: Change, view: View) -> Sequence[Step]:
     stream = shape.stream(change.address.name)
     if change.action is Action.CREATE and change.desired:
         sent = replace(change.desired, config=change.desired.sent)
-        return (calls.create_stream(change, stream, stream_body(shape, sent)),)
+        return then_listens((calls.create_stream(change, stream, stream_body(shape, sent)),), change, view)
     if change.action is Action.UPDATE:
-        return calls.update_streams(change, stream, view, shape.server, repaired=_repairs(shape, change))
+        updated = calls.update_streams(change, stream, view, shape.server, repaired=_repairs(shape, change))
+        return then_listens(updated, change, view)
     return (calls.delete_stream(change, stream),) if change.action is Action.DELETE else ()
 
 

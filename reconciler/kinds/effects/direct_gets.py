@@ -35,7 +35,9 @@ def direct_gets_refused(moved: MovedField) -> Iterable[Finding]:
             f"from then on only {listed(mirrors)} answer{'s' if len(mirrors) == 1 else ''} direct gets, with what is copied there"
         )
     else:
-        opened = "clients that have opened it read with direct gets, and get an error (no responders) until they reopen it"
+        opened = (
+            "clients that have opened it read with direct gets, and get an error (no responders) until they reopen it"
+        )
         readers = "direct gets get an error (no responders)" if moved.change.address.kind == "stream" else opened
         yield Finding(
             outcome=Outcome.WARNS,
@@ -63,9 +65,7 @@ def _in_its_origins_place(moved: MovedField) -> Iterator[Finding]:
     elif streams.get(origin, {}).get("config", {}).get("allow_direct"):
         return  # the verdict on the origin says that nobody answers any more
     elif origin in streams:
-        words = (
-            f"direct gets of {origin} get an error (no responders): only this mirror answered them, since {origin} has no allow_direct"
-        )
+        words = f"direct gets of {origin} get an error (no responders): only this mirror answered them, since {origin} has no allow_direct"
         yield _at_once(
             moved, words, f"set allow_direct of {origin}, or let these clients read through the leader first"
         )

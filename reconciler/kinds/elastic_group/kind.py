@@ -38,6 +38,7 @@ from reconciler.kinds.group_records.group_spec import (
 )
 from reconciler.kinds.group_records.group_start import beginning
 from reconciler.kinds.stream_config import calls
+from reconciler.kinds.stream_config.listening import then_listens
 from reconciler.model.fields import FieldInfo
 from reconciler.model.intents import intents
 from reconciler.model.resource import Address, Declared, Resource, Spec, text_like
@@ -137,7 +138,7 @@ def _steps(change: Change, view: View) -> Sequence[Step]:
     if change.action is Action.CREATE and change.intent:
         return recreate.rest(change, view)
     if change.action is Action.CREATE:
-        return (*group_steps.bucket(change, BUCKET, view), *_create(change, view))
+        return then_listens((*group_steps.bucket(change, BUCKET, view), *_create(change, view)), change, view)
     if change.action is Action.UPDATE:
         return _refilled(change, view, tuple(_update(change, view)))
     if change.action is Action.KEEP:  # the rest of a replacement, whose queue may not have everything yet

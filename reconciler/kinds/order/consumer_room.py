@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.stages import Opening, Tie
+from reconciler.changes.stages import BETTER, Opening, Tie
 from reconciler.changes.view import View
 from reconciler.kinds.consumer.position import is_interest
 from reconciler.kinds.order import retention
@@ -70,7 +70,7 @@ def _places(stream: str, above: Change | None, consumers: Sequence[Change], view
     if 0 < most < there + len(coming):
         yield from (Tie(first, then) for first in going for then in coming)
     elif is_interest(consumers[0], view):
-        yield from (Tie(first, then, weak=True) for first in coming for then in going)
+        yield from (Tie(first, then, weak=BETTER) for first in coming for then in going)
 
 
 def _most(stream: str, above: Change | None, view: View) -> int:

@@ -8,11 +8,11 @@ subjects over before another gives them up; consumers that exchange subjects bot
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.stages import EXISTENCE, INTEREST, Opening, Tie
+from reconciler.changes.stages import BETTER, EXISTENCE, INTEREST, NEEDED, Opening, Tie
 from reconciler.changes.view import View
 from reconciler.kinds.consumer.handovers import handovers
 from reconciler.kinds.consumer.position import is_interest
@@ -20,6 +20,7 @@ from reconciler.kinds.consumer_checks.around import changes_of
 from reconciler.kinds.fields.known import OVERLAPPING_FILTERS
 from reconciler.kinds.order import subject_handovers
 from reconciler.kinds.order.subject_handovers import after, before, parked
+from reconciler.kinds.stream_config.listening import begun
 from reconciler.kinds.subjects.filters import gained, held, is_work_queue, let_go, wanted, written
 from reconciler.kinds.subjects.passing import passed_on
 from reconciler.kinds.subjects.subjects import collide, is_subset
@@ -35,7 +36,7 @@ def ties(view: View) -> Iterator[Tie]:
         if (taker.action, giver.action) == (Action.CREATE, Action.DELETE):
             continue  # room decides which of them comes first
         is_there = taker.action is not Action.CREATE
-        yield Tie(taker.address, giver.address, gives=GIVES if is_there else "", weak=not is_there)
+        yield Tie(taker.address, giver.address, gives=GIVES if is_there else "", weak=NEEDED if is_there else BETTER)
     givers: dict[Address, list[Address]] = {}
     for tie in subject_handovers.ties(view):
         givers.setdefault(tie.then, []).append(tie.first)
@@ -43,6 +44,20 @@ def ties(view: View) -> Iterator[Tie]:
         above = view.changes.get(Address.of("stream", stream))
         if above and above.action in (Action.CREATE, Action.UPDATE):
             yield from _under(above, consumers, givers.get(above.address, ()), view)
+    for change in view.changes.values():
+        yield from _copying(change, givers, view)
+
+
+def _copying(change: Change, givers: Mapping[Address, Iterable[Address]], view: View) -> Iterator[Tie]:
+    """An interest stream takes no subjects before its new copies listen; until then, those that give them keep them."""
+    for name in begun(change, view):
+        origin = Address.of("stream", name)
+        is_new = view.changes[origin].action is Action.CREATE
+        if is_new:
+            yield Tie(origin, origin, gives=EXISTENCE)
+        yield Tie(change.address, origin, gives=INTEREST, weak=BETTER if is_new else NEEDED)
+        others = (giver for giver in givers.get(origin, ()) if giver != change.address)
+        yield from (Tie(change.address, giver, gives=INTEREST, weak=BETTER) for giver in others)
 
 
 def _under(above: Change, consumers: Sequence[Change], givers: Iterable[Address], view: View) -> Iterator[Tie]:
@@ -54,8 +69,8 @@ def _under(above: Change, consumers: Sequence[Change], givers: Iterable[Address]
         if above.action is Action.CREATE and change.action is Action.CREATE:
             if drops or (givers and _starts_with_new(change)):
                 yield Tie(above.address, above.address, gives=EXISTENCE)
-                yield Tie(change.address, above.address, gives=INTEREST, weak=True)
-                yield from (Tie(change.address, giver, gives=INTEREST, weak=True) for giver in givers)
+                yield Tie(change.address, above.address, gives=INTEREST, weak=BETTER)
+                yield from (Tie(change.address, giver, gives=INTEREST, weak=BETTER) for giver in givers)
         elif change.action.writes and _meet(gained(change), taken) and (drops or _misses(change, view)):
             yield Tie(change.address, above.address, gives=INTEREST)
         elif drops and change.action.writes and _meet(let_go(change), lost):

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reconciler.changes.renaming import Renaming
+from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import listed
 from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.written import quoted
 
-DONE_ONCE = ("subject_transform", "republish", "sealed")
-"""What a copy must not do a second time to the messages it copies, or before it has copied everything."""
+DONE_ONCE = ("duplicate_window", "subject_transform", "republish", "sealed")
+"""What a copy must not do a second time to the messages it copies, or before it has copied everything. A window would
+drop messages whose ids it has seen, however long ago they were published."""
 
 
 def recipe(asked: Renaming) -> list[str]:
@@ -26,11 +28,11 @@ def _stream(asked: Renaming) -> list[str]:
     """A source writes and numbers messages again, so an old position means nothing in the copy. Clients therefore
     finish on the old stream, and consumers of the new one start after everything that was copied. So do copies."""
     old, new = asked.old.name, asked.new.name
-    later = [name for name in DONE_ONCE if asked.live.get(name)]
+    later = [name for name in DONE_ONCE if asked.live.get(name) and name not in asked.left_out]
     given = listed([*(["subjects"] if asked.live.get("subjects") else []), *later])
     return [
         f"Declare {new} with `sources: [{{name: {quoted(old)}}}]` and without {listed(['subjects', *later])}; apply, and wait "
-        f"until `nats stream info {new}` shows no lag.",
+        f"until `nats stream info {new}` shows no lag.{_anew(asked)}",
         f"{_left_out(asked)} Wait until {new} shows no lag, and note its last sequence: N.",
         f"Give {new} {f'the {given} and ' if given else ''}{_sourcing(asked)}; declare its consumers with `deliver_policy: "
         f"by_start_sequence` and `opt_start_seq:` N + 1; apply.{_publishers(asked)}",
@@ -44,17 +46,50 @@ def _stream(asked: Renaming) -> list[str]:
 
 
 def _queue(asked: Renaming) -> list[str]:
-    """Clients process the stored messages in the old queue."""
+    """Clients process the stored messages in the old queue. All readers of the new one are declared with it: an interest
+    stream drops what nobody wants, and apply lets it take subjects when its readers listen."""
     old, new = asked.old.name, asked.new.name
     return [
         _left_out(asked),
-        f"Declare {new} with {_own(asked)}and with consumers like those of {old}, and apply.{_publishers(asked)}",
+        f"Declare {new} with {_own(asked)}and with consumers like those of {old}{_readers(asked)}, and apply.{_publishers(asked)}",
         *_scheduled(asked),
-        *_sourced(asked, "Wait", ", and apply. Nothing is copied twice"),
-        *_mirrored(asked, f", with consumers like those of the old one. {_EMPTIED}"),
-        *_grouped(asked, f"Let its members process what is left in {old} before they serve {new}"),
+        *_copied_out(asked),
         _worked_off(asked),
     ]
+
+
+def _readers(asked: Renaming) -> str:
+    """What copies or divides the old queue reads the new one as well."""
+    old, new, said = asked.old.name, asked.new.name, list[str]()
+    if asked.sourcing:
+        said += [f"let {listed([*asked.sourcing])} source {new} as well as {old}"]
+    if asked.mirrors:
+        said += [f"declare a mirror of {new} beside {listed([*asked.mirrors])}, with the same consumers"]
+    if asked.groups:
+        said += [f"declare group {listed([*asked.groups])} on {new} too"]
+    return "".join(f"; {one}" for one in said)
+
+
+def _copied_out(asked: Renaming) -> Iterator[str]:
+    """The readers of the old queue end, each when it has everything."""
+    old, new = asked.old.name, asked.new.name
+    if asked.sourcing:
+        yield (
+            f"Wait until `nats stream info` shows no lag of {old} for {listed([*asked.sourcing])}, then remove {old} from "
+            "its `sources`, and apply. Nothing is copied twice."
+        )
+    if asked.mirrors:
+        yield f"{_EMPTIED}. Messages that {old} no longer holds stay in the old mirror only."
+    if asked.groups:
+        yield f"Let the members of group {listed([*asked.groups])} process what is left in {old} before they serve {new}."
+
+
+def _anew(asked: Renaming) -> str:
+    """A source stores messages anew: it stamps them, and older servers give every copy a window for message ids."""
+    said = " The time that `max_age` allows a message begins again with its copy." if asked.live.get("max_age") else ""
+    if asked.version < V2_14:
+        said += " Of messages with the same `Nats-Msg-Id`, only the first is copied."
+    return said
 
 
 def _mirror(asked: Renaming) -> list[str]:

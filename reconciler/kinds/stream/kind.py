@@ -12,6 +12,7 @@ from reconciler.kinds.stream.another_name import recipe
 from reconciler.kinds.stream.losses import questions
 from reconciler.kinds.stream.rules import EFFECTS, RULES
 from reconciler.kinds.stream_config import calls
+from reconciler.kinds.stream_config.listening import then_listens
 from reconciler.kinds.stream_config.origins import names, origin_of_mirror, readings
 from reconciler.kinds.stream_config.stream_config import FIELD_INFOS, STOCK, StreamConfig, canonical, settle
 from reconciler.model.resource import Address, Config, Declared, Json, OtherOwner, Resource, Terms
@@ -53,9 +54,9 @@ def _settle(declared: Declared, context: Context) -> Resource:
 def _steps(change: Change, view: View) -> Sequence[Step]:
     name = change.address.name
     if change.action is Action.CREATE and change.desired:
-        return (calls.create_stream(change, name, change.desired.sent),)
+        return then_listens((calls.create_stream(change, name, change.desired.sent),), change, view)
     if change.action is Action.UPDATE:
-        return calls.update_streams(change, name, view)
+        return then_listens(calls.update_streams(change, name, view), change, view)
     return (calls.delete_stream(change, name),) if change.action is Action.DELETE else ()
 
 

@@ -24,7 +24,7 @@ from reconciler.kinds.effects.readers import (
 )
 from reconciler.kinds.effects.surplus import Loss
 from reconciler.kinds.fields.words import amount, few, listed, outside, some, verb
-from reconciler.kinds.stream_config.origins import copying_on
+from reconciler.kinds.stream_config.origins import copying_on, reached
 from reconciler.kinds.subjects.filters import keeping
 from reconciler.kinds.subjects.parking import is_parking_subject
 from reconciler.kinds.subjects.passing import taken_at_deletions
@@ -61,7 +61,9 @@ def subject_removed(change: Change, view: View) -> Found:
     taken, parts = _takers(change, gone, view)
     lost = [_without(change, subject, parts) for subject in gone if subject not in taken]
     said = (
-        [f"messages published on {listed(lost)} will no longer be stored, and publishers get an error (no responders)"] if lost else []
+        [f"messages published on {listed(lost)} will no longer be stored, and publishers get an error (no responders)"]
+        if lost
+        else []
     )
     said += _stored_elsewhere(change, taken, parts, view)
     return Finding(
@@ -113,18 +115,22 @@ def _not_followed(change: Change, subject: str, taker: str, view: View) -> str:
     coming = {f"stream/{one['name']}" for one in change.becomes("sources") or ()}
     readers = _reading(change.address.name, taker, view) if taker not in coming else ()
     reading = [name for name, wanted in readers if any(collide(one, subject) for one in wanted)]
-    return f", and {few(reading)} {'gets' if len(reading) == 1 else 'get'} none of them" if reading else ""
+    one = len(reading) == 1
+    who = f"{few(reading)}, which read{'s' if one else ''} {change.address.name},"
+    return f"; {who} {'gets' if one else 'get'} none of them" if reading else ""
 
 
 def _reading(stream: str, taker: str, view: View) -> Iterator[tuple[str, Sequence[str]]]:
-    """Consumers that stay, and streams that copy this one and do not take over themselves, with the subjects they want."""
+    """Consumers that stay, and streams that copy this one and not the taker, nor take over themselves, with the subjects
+    they want."""
     there = view.snapshot.consumers.get(stream, {})
     for name, info in sorted(there.items(), key=lambda one: (not is_durable(one[1]), one[0])):
         change = view.changes.get(Address.of("consumer", stream, name))
         if change is None or change.action is not Action.DELETE:
             yield called(name, info), filters(change.desired.config if change and change.desired else info["config"])
+    getting = {taker, *(f"stream/{name}" for name in reached(taker.removeprefix("stream/"), view))}
     copies = sorted(copying_on(stream, view).items())
-    others = (one for one in copies if f"stream/{one[0]}" != taker)
+    others = (one for one in copies if f"stream/{one[0]}" not in getting)
     yield from ((name, subjects) for name, subjects in others if name in view.snapshot.streams)
 
 

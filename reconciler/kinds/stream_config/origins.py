@@ -70,6 +70,16 @@ def copying_on(origin: str, view: View) -> Copiers:
     return {name: subjects for name, subjects in copiers(origin, view).items() if name not in removed(view)}
 
 
+def reached(origin: str, view: View) -> set[str]:
+    """Streams that copy it then, directly or through others."""
+    found, todo = set[str](), [origin]
+    while todo:
+        new = copying_on(todo.pop(), view).keys() - found
+        found |= new
+        todo += new
+    return found
+
+
 @lru_cache(maxsize=4)
 def removed(view: View) -> frozenset[str]:
     """Streams that this plan deletes, under any kind's name."""

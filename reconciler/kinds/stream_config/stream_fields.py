@@ -68,7 +68,12 @@ class StreamConfig(Terms):
             ordered=False,
             passing=(PARKED,),
             felt=(
-                felt(303, Side.PUBLISHERS, EVERY, "Publishers of a subject that is no longer stored get an error (no responders)."),
+                felt(
+                    303,
+                    Side.PUBLISHERS,
+                    EVERY,
+                    "Publishers of a subject that is no longer stored get an error (no responders).",
+                ),
             ),
         ),
     ] = None

@@ -35,6 +35,7 @@ class Call(StrEnum):
     GATE_CONSUMER_EVERYWHERE = "gate.consumer_everywhere"
     GATE_IN_FLIGHT_DONE = "gate.in_flight_done"
     GATE_MIRROR_CAUGHT_UP = "gate.mirror_caught_up"
+    GATE_COPY_LISTENS = "gate.copy_listens"
     GATE_MEMBERS_BACK = "gate.members_back"
     GATE_QUEUE_CAUGHT_UP = "gate.queue_caught_up"
 
@@ -72,7 +73,8 @@ class Step:
     read: {"paused": true} waits a moment until a pause is in effect. queue.*: {"from": source, "timeout": ns}.
 
     Gates have a {"timeout": ns} and what they wait for: {"names": […]} (without: all of them), {"replicas": …},
-    {"partitions": {member: […]}, "held": ns, "again": ns} or {"from": origin, "first": sequence, "subjects": […]}."""
+    {"partitions": {member: […]}, "held": ns, "again": ns}, {"from": origin} or {"from": origin, "first": sequence,
+    "subjects": […]}."""
     set: Config = field(default_factory=dict)
     """update: top-level fields to write, in the server's names and raw values. `metadata` is patched key by key."""
     unset: tuple[str, ...] = ()

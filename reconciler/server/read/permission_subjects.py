@@ -46,6 +46,7 @@ STEPS: Mapping[Call, tuple[str, ...]] = {
     Call.GATE_CONSUMER_EVERYWHERE: ("CONSUMER.INFO.{on}", "STREAM.MSG.GET.{stream}"),
     Call.GATE_MIRROR_CAUGHT_UP: ("STREAM.INFO.{on}", "STREAM.INFO.{source}", "STREAM.MSG.GET.{source}"),
     Call.GATE_QUEUE_CAUGHT_UP: ("STREAM.INFO.{on}", "STREAM.MSG.GET.{on}", "STREAM.MSG.GET.{source}"),
+    Call.GATE_COPY_LISTENS: ("STREAM.INFO.{on}",),
     Call.GATE_MEMBERS_BACK: (),
     Call.GATE_IN_FLIGHT_DONE: ("CONSUMER.INFO.{on}",),
 }

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from reconciler.engine.bindings import first_asked
 from reconciler.model.resource import Json
 from reconciler.model.waits import waiting
-from reconciler.model.wire.info import away, copies, is_heard, partitions_of, stands_still
+from reconciler.model.wire.info import away, copies, hears, is_heard, partitions_of, stands_still
 from reconciler.model.wire.snapshot import Entry
 from reconciler.model.wire.steps import Step
 from reconciler.server.read.read_kv import entry
@@ -190,6 +190,31 @@ async def mirror_caught_up(run: RunContext, step: Step) -> Result:
         return _Shut(f"for mirror {step.on[0]}: {how}", problems.still_behind(step, how))
 
     return await _opened(run, step, look)
+
+
+async def copy_listens(run: RunContext, step: Step) -> Result:
+    """Wait until the server has set the copy up: from then on its origin keeps messages for it."""
+
+    async def look() -> Result | _Shut:
+        seen = await run.js.read(info_of(step))
+        if is_missing(seen):
+            return problems.gone(step)
+        if how := _how_silent(seen, step.body["from"]):
+            return _Shut(f"for stream {step.on[0]}: {how}", problems.not_listening(step, how))
+        return Succeeded()
+
+    return await _opened(run, step, look)
+
+
+def _how_silent(seen: Answer, origin: str) -> str:
+    """Return what a stream lacks to listen to this origin; empty: nothing."""
+    if not isinstance(seen, Mapping):
+        return str(seen)
+    told = [one for one in (seen.get("mirror"), *(seen.get("sources") or ())) if one and one.get("name") == origin]
+    errors = [one["error"].get("description", "") for one in told if one.get("error")]
+    if errors:
+        return f"{origin}: {errors[0]}"
+    return "" if told and all(hears(one) for one in told) else f"{origin} is not heard yet"
 
 
 async def _not_copied(run: RunContext, step: Step, mirror: Mapping[str, Json], had: int) -> tuple[str, int]:

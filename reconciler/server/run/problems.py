@@ -37,6 +37,7 @@ DEEDS = {
     Call.GATE_CONSUMER_EVERYWHERE: "wait until consumer {} is on every server",
     Call.GATE_IN_FLIGHT_DONE: "wait until what {} has delivered is acknowledged",
     Call.GATE_MIRROR_CAUGHT_UP: "wait until mirror {} has caught up",
+    Call.GATE_COPY_LISTENS: "wait until stream {} listens to what it copies",
     Call.GATE_MEMBERS_BACK: "wait until the members of {} consume again",
     Call.GATE_QUEUE_CAUGHT_UP: "wait until queue {} has caught up",
 }
@@ -226,6 +227,18 @@ def still_behind(step: Step, how: str) -> Unsuccessful:
         "plan then says which messages never come, and does not wait for them."
     )
     return Unsuccessful(_diagnostic(step, "AP110", "mirror-behind", message, fix), nothing_done=True)
+
+
+def not_listening(step: Step, how: str) -> Unsuccessful:
+    """AP116: the copy did not begin in time, so the stream that it copies takes no subjects yet. `how` says what the
+    server tells of it."""
+    copy, origin, seconds = step.on[0], step.body["from"], step.body["timeout"] / 1e9
+    message = (
+        f"Stream {copy} does not listen to {origin} after {seconds:g} s: {how}. {origin} takes no new subjects yet, because "
+        f"it would drop what only {copy} wants."
+    )
+    fix = f"See what `nats stream info {copy}` says of {origin}; then apply again: the apply does what is left."
+    return Unsuccessful(_diagnostic(step, "AP116", "copy-silent", message, fix), nothing_done=True)
 
 
 def queue_behind(step: Step, how: str) -> Unsuccessful:

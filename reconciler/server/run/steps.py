@@ -196,6 +196,7 @@ _HANDLERS: Mapping[Call, Callable[[RunContext, Step], Awaitable[Result]]] = {
     Call.GATE_CONSUMER_EVERYWHERE: gates.consumer_everywhere,
     Call.GATE_IN_FLIGHT_DONE: gates.in_flight_done,
     Call.GATE_MIRROR_CAUGHT_UP: gates.mirror_caught_up,
+    Call.GATE_COPY_LISTENS: gates.copy_listens,
     Call.GATE_MEMBERS_BACK: gates.members_back,
     Call.GATE_QUEUE_CAUGHT_UP: queue_steps.caught_up,
 }
