@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,40 @@ def test_a_copy_takes_no_update_once_its_origin_has_outgrown_it(account: Account
     code = talk(account, work)
     assert code == 10030
     return f"Once the origin's max_msg_size is above the mirror's, the server refuses every update of the mirror (err_code {code})."
+
+
+@shows("XX211")
+@on_every_version
+@pytest.mark.parametrize("retention", ["limits", "workqueue"])
+def test_a_copy_stops_at_the_first_message_that_is_too_large_for_it(account: Account, retention: str) -> str:
+    async def work(js: JetStream) -> tuple[int, int, int]:
+        await make_stream(js, "O", subjects=["o"], retention=retention)
+        await make_stream(js, "COPY", sources=[{"name": "O"}], max_msg_size=200)
+        await publish(js, "o")
+        await reaches(1, js, "COPY")
+        done(json.loads((await js.pipeline.nc.request("o", b"x" * 300, timeout=5)).data))
+        await publish(js, "o", "o")
+        await settles(js, "O", "COPY")
+        stuck, left = await count(js, "COPY"), await count(js, "O")
+        await change(js, "COPY", max_msg_size=-1)
+        return stuck, left, await (settles(js, "COPY") if is_lost else reaches(4, js, "COPY"))
+
+    is_lost = retention == "workqueue" and account.minor in ("2.11", "2.12")
+    stuck, left, later = talk(account, work)
+    assert (stuck, later) == (1, 1 if is_lost else 4)
+    assert (left == 0) == is_lost
+    return f"Of 4 messages of a {retention} stream, the second too large, {stuck} is copied; once the limit is gone, {later} are."
+
+
+async def settles(js: JetStream, *streams: str) -> int:
+    """How many messages the last of these streams holds when no number changes for two seconds."""
+    seen, since = list[int](), asyncio.get_running_loop().time()
+    while asyncio.get_running_loop().time() - since < 2:
+        now = [await count(js, name) for name in streams]
+        if now != seen:
+            seen, since = now, asyncio.get_running_loop().time()
+        await asyncio.sleep(0.05)
+    return seen[-1]
 
 
 @shows("XX206")

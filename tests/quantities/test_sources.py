@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from nats.aio.msg import Msg
 
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.events import Finished
+from reconciler.changes.plan import PlannedChange
 from reconciler.changes.verdict import Verdict
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.plan.plan import plan
@@ -25,6 +27,14 @@ from tests.support.versions import on_every_version
 
 A, B, EVERYTHING = {"name": "O", "filter_subject": "o.a"}, {"name": "O", "filter_subject": "o.b"}, {"name": "O"}
 OWN: Mapping[str, Any] = {"name": "P"}
+
+
+ONCE = "; of those with the same `Nats-Msg-Id` it stores the first"
+
+
+def copying(change: PlannedChange) -> list[str]:
+    """What a plan says of a source that begins, without what 2.12 does with ids that nobody gave here."""
+    return [one.message.replace(ONCE, "") for one in change.consequences if one.code == "ST304"]
 
 
 class Scene(NamedTuple):
@@ -59,13 +69,13 @@ def file(sources: Sequence[Mapping[str, Any]]) -> str:
     return f"streams: {{O: {{subjects: [o.>]}}, P: {{subjects: [p.>]}}, ALL: {{sources: [{said}]}}}}"
 
 
-async def rests(js: JetStream, expected: int = 0) -> int:
+async def rests(js: JetStream, expected: int = 0, stream: str = "ALL") -> int:
     """The last sequence once nothing comes any more; while less came than expected, the server may not have come to it."""
-    before, now, loop = -1, int((await state(js, "ALL"))["last_seq"]), asyncio.get_running_loop()
+    before, now, loop = -1, int((await state(js, stream))["last_seq"]), asyncio.get_running_loop()
     deadline = loop.time() + 15
     while before != now or (now < expected and loop.time() < deadline):
         await asyncio.sleep(0.3)
-        before, now = now, int((await state(js, "ALL"))["last_seq"])
+        before, now = now, int((await state(js, stream))["last_seq"])
     return now
 
 
@@ -93,7 +103,7 @@ def test_what_a_source_copies_is_what_was_said(account: Account, tmp_path: Path,
         events = [event async for event in apply(found, js)]
         assert isinstance(events[-1], Finished) and events[-1].is_success, events[-1]
         (change,) = (one for one in found.plan.changes if one.address == "stream/ALL")
-        notes = [one.message for one in change.consequences if one.code == "ST304"]
+        notes = copying(change)
         return {one.code: one for one in change.verdicts}, notes, await rests(js, before + scene.comes) - before
 
     verdicts, notes, came = talk(account, work)
@@ -141,7 +151,7 @@ def test_what_goes_from_an_origin_in_the_same_plan_is_not_copied(
         assert not found.plan.blocked, found.plan.blocked
         events = [event async for event in apply(found, js)]
         assert isinstance(events[-1], Finished) and events[-1].is_success, events[-1]
-        notes = [one.message for change in found.plan.changes for one in change.consequences if one.code == "ST304"]
+        notes = [note for change in found.plan.changes for note in copying(change)]
         return notes, await rests(js, there + comes) - there
 
     notes, came = talk(account, work)
@@ -168,7 +178,7 @@ def test_a_source_that_starts_after_what_is_stored_is_said_to_copy_none_of_it(
         )
         async for _ in apply(found, js):
             pass
-        notes = [one.message for change in found.plan.changes for one in change.consequences if one.code == "ST304"]
+        notes = [note for change in found.plan.changes for note in copying(change)]
         return notes, await rests(js) - there
 
     notes, came = talk(account, work)
@@ -191,7 +201,7 @@ def test_consumers_that_read_what_a_new_source_brings_are_named(account: Account
         async for _ in apply(found, js):
             pass
         await rests(js, 11)
-        notes = [one.message for change in found.plan.changes for one in change.consequences if one.code == "ST304"]
+        notes = [note for change in found.plan.changes for note in copying(change)]
         return notes, {name: await waiting(js, name) - before for name, before in pending.items()}
 
     notes, more = talk(account, work)
@@ -208,7 +218,7 @@ def test_a_start_that_copies_again_what_an_earlier_source_copied_says_so(account
         found = await plan(read(tmp_path, file([{**EVERYTHING, "opt_start_seq": 5}])), js, RunOptions())
         async for _ in apply(found, js):
             pass
-        notes = [one.message for change in found.plan.changes for one in change.consequences if one.code == "ST304"]
+        notes = [note for change in found.plan.changes for note in copying(change)]
         return notes, await rests(js, there + 6) - there
 
     notes, came = talk(account, work)
@@ -252,7 +262,7 @@ def test_a_source_beside_many_newer_messages_is_counted_where_these_cannot_be_it
             done(await js.request("STREAM.MSG.DELETE.O", {"seq": sequence}))
         there = await rests(js, 300)
         found = await plan(read(tmp_path, file(after)), js, RunOptions())
-        notes = [one.message for change in found.plan.changes for one in change.consequences if one.code == "ST304"]
+        notes = [note for change in found.plan.changes for note in copying(change)]
         return notes, there
 
     notes, there = talk(account, work)
@@ -284,3 +294,49 @@ def test_what_is_copied_from_a_work_queue_leaves_it_as_said(
         return said, 6 - await settled(js, "Q", 6 - said)
 
     assert talk(account, work) == (goes, goes)
+
+
+@pytest.mark.parametrize("account", ["2.12", "2.14", "2.15"], indirect=True)
+def test_a_stream_does_with_copies_what_it_does_with_every_message(account: Account, tmp_path: Path) -> None:
+    """It knows message ids, stores what its consumers want, and republishes."""
+    fields = ("{subjects: [e], republish: {src: '>', dest: 'out.>'}%s}", "{subjects: [f], retention: interest%s}")
+    before, after = (
+        f"streams: {{O: {{subjects: [o.>]}}, E: {fields[0] % more}, F: {fields[1] % more}}}"
+        for more in ("", ", sources: [{name: O}]")
+    )
+
+    async def work(js: JetStream) -> tuple[dict[str, str], list[int], int]:
+        nc, heard = js.pipeline.nc, list[str]()
+
+        async def hear(message: Msg) -> None:
+            heard.append(message.subject)
+
+        await nc.subscribe("out.>", cb=hear)
+        await applied(js, tmp_path, before)
+        window = done(await js.request("STREAM.INFO.O"))["config"] | {"duplicate_window": 100_000_000}
+        done(await js.write("STREAM.UPDATE.O", window))
+        for _ in range(3):
+            await nc.jetstream().publish("o.a", b"x", headers={"Nats-Msg-Id": "one"})
+            await asyncio.sleep(0.2)  # the window has to pass
+        await publish(js, "o.a", "o.b")
+        await make_consumer(js, "F", "b", filter_subject="o.b")
+        found = await plan(read(tmp_path, after.replace("O: {", "O: {duplicate_window: 100ms, ")), js, RunOptions())
+        async for _ in apply(found, js):
+            pass
+        said = {
+            str(one.address): note.message
+            for one in found.plan.changes
+            for note in one.consequences
+            if note.code == "ST304"
+        }
+        await rests(js, 3, "E")
+        await rests(js, 1, "F")
+        return said, [int((await state(js, name))["messages"]) for name in ("E", "F")], len(heard)
+
+    said, stored, heard = talk(account, work)
+    first = "the server at once copies 5 messages that O stores" + ONCE
+    assert said == {
+        "stream/E": f"{first}; subscribers of its republish get them, too (ST304)",
+        "stream/F": f"{first}; it keeps those that a consumer here wants; b may read them here (ST304)",
+    }
+    assert (stored, heard) == ([3, 1], 3)

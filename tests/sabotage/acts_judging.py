@@ -6,6 +6,34 @@ from tests.sabotage.act import Act, says
 
 RULES = (
     Act(
+        name="a copy of an interest stream is said to take nothing from it",
+        file="reconciler/kinds/across/copies.py",
+        before="        if held > wanted:",
+        after="        if held > wanted > held:",
+        seen_by=(says("XX209"),),
+    ),
+    Act(
+        name="a stream that turns to interest is said to keep what only a new copy reads",
+        file="reconciler/kinds/stream/retention.py",
+        before="    given = messages if is_copied else",
+        after="    given =",
+        seen_by=(says("ST302"),),
+    ),
+    Act(
+        name="a copy is said to store every message of an id",
+        file="reconciler/kinds/effects/listeners.py",
+        before='        said += "; of those with the same `Nats-Msg-Id` it stores the first"',
+        after='        said += ""',
+        seen_by=("tests/quantities/test_sources.py::test_a_stream_does_with_copies_what_it_does_with_every_message",),
+    ),
+    Act(
+        name="a copy with a limit on the size of messages is said to copy everything",
+        file="reconciler/kinds/across/large_messages.py",
+        before="    if not own or 0 < own < theirs:",
+        after="    if not theirs or not own or 0 < own < theirs:",
+        seen_by=(says("XX211"),),
+    ),
+    Act(
         name="each of several lowered limits counts only what it deletes by itself",
         file="reconciler/kinds/effects/altogether.py",
         before="    most = min(oldest.most + of_subjects.most, stored - staying)",

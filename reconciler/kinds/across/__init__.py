@@ -9,6 +9,7 @@ from reconciler.kinds.across.doomed_copies import RULES as DOOMED_COPIES
 from reconciler.kinds.across.filter_handovers import RULES as FILTERS
 from reconciler.kinds.across.flows import RULES as FLOWS
 from reconciler.kinds.across.groups import RULES as GROUPS
+from reconciler.kinds.across.large_messages import RULES as LARGE_MESSAGES
 from reconciler.kinds.across.names import RULES as NAMES
 from reconciler.kinds.across.ownership import RULES as OWNERSHIP
 from reconciler.kinds.across.renaming import RULES as RENAMING
@@ -24,6 +25,7 @@ RULES = (
     *SUBJECTS,
     *COPIES,
     *DOOMED_COPIES,
+    *LARGE_MESSAGES,
     *FEEDING,
     *DEPENDANTS,
     *FLOWS,

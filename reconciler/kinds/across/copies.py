@@ -12,10 +12,11 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.streams import Copy, afterwards, config_of, copies
 from reconciler.kinds.effects import dependants
-from reconciler.kinds.effects.readers import filters
+from reconciler.kinds.effects.readers import behind, filters
 from reconciler.kinds.effects.sources_begun import drained
 from reconciler.kinds.elastic_group.fixed import QUEUE
-from reconciler.kinds.fields.words import amount, in_words, listed, written_size
+from reconciler.kinds.fields.known import V2_14
+from reconciler.kinds.fields.words import amount, in_words, listed, some, written_size
 from reconciler.kinds.stream_config.origins import taken_subjects
 from reconciler.kinds.subjects.subjects import collide, meets, name_problem
 from reconciler.model.resource import Address, Config
@@ -216,7 +217,8 @@ def work_queue_drained(change: Change, view: View) -> Iterator[Finding]:
     """A mirror, a source or an elastic group begins to copy from a work queue.
 
     For a work queue a copy is a consumer: the queue deletes what is copied, both the stored messages and new ones.
-    Consumers of the queue do not get these messages.
+    Consumers of the queue do not get these messages. From 2.14 on, an interest stream too deletes what is copied,
+    unless a consumer still wants it.
 
     Instead: let it copy only what nobody consumes there, with a filter; or let publishers fill a stream with `limits`
     retention that both copy.
@@ -224,6 +226,7 @@ def work_queue_drained(change: Change, view: View) -> Iterator[Finding]:
     name = view.stream_of(change.address)
     if name is None or change.action not in WRITTEN:
         return
+    yield from _unwanted(change, view) if view.is_stream(change.address) else ()
     for one in drained(change, view, config_of(change, view)):
         subjects = taken_subjects(one.source)
         goes = one.copies(subjects)
@@ -235,6 +238,28 @@ def work_queue_drained(change: Change, view: View) -> Iterator[Finding]:
             message=f"work queue {one.origin} deletes what is copied from it: {_drained(goes, subjects)}",
             fix="copy only what nobody consumes there, with a filter; or let both copy a stream with limits retention",
         )
+
+
+def _unwanted(change: Change, view: View) -> Iterator[Finding]:
+    """From 2.14 on, a copy counts as a reader of an interest stream: what it has copied and no consumer wants goes."""
+    before = {copy.origin for copy in copies("", change.live.state.get("config") or {})} if change.live else set[str]()
+    for copy in copies("", config_of(change, view)):
+        info = view.snapshot.streams.get(copy.origin, {})
+        is_kept = (info.get("config") or {}).get("retention") != "interest" or view.target.version < V2_14
+        if is_kept or copy.origin in before:
+            continue
+        held = int(info["state"].get("messages", 0))
+        wanted = max(map(behind, view.snapshot.consumers.get(copy.origin, {}).values()), default=0)
+        if held > wanted:
+            yield Finding(
+                outcome=Outcome.WARNS,
+                path=f"{copy.path}.name",
+                quantities={"messages": Amount(0, held - wanted)},
+                affects=dependants.streams([copy.origin], view),
+                message=f"interest stream {copy.origin} deletes what is copied from it and no consumer wants: up to "
+                f"{some(held - wanted, 'message')} at apply",
+                fix="copy only what nobody else has to read there, with a filter",
+            )
 
 
 LIMITS = ("max_msgs", "max_bytes", "max_age")

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from reconciler.changes.amount import Amount
 from reconciler.changes.verdict import Finding, Outcome
+from reconciler.changes.view import View
 from reconciler.kinds.effects import readers
 from reconciler.kinds.effects.dependants import everybody, groups, streams
 from reconciler.kinds.effects.foretold import MovedField, foretold, note, notes_of
-from reconciler.kinds.effects.publishers import limit_after
+from reconciler.kinds.effects.publishers import limit_after, stored_value
 from reconciler.kinds.effects.sources_begun import Begun, begun
 from reconciler.kinds.effects.surplus import state_of, stream_of
 from reconciler.kinds.fields.felt import value_after
-from reconciler.kinds.fields.words import amount, listed, some
+from reconciler.kinds.fields.known import V2_12
+from reconciler.kinds.fields.words import amount, few, listed, some
 from reconciler.kinds.stream_config import origins
 from reconciler.kinds.stream_config.origins import taken_subjects
+from reconciler.kinds.subjects.parking import is_parking_subject
 from reconciler.kinds.subjects.subjects import collide, is_subset, meets
 from reconciler.kinds.subjects.transforms import outcome, transformed
-from reconciler.model.resource import Json
+from reconciler.model.resource import Address, Json
 
 
 @foretold(607, "listeners-fall-silent")
@@ -179,7 +182,7 @@ def copied_at_once(moved: MovedField) -> Iterable[Finding]:
         if (number := one.copies(taken_subjects(one.source))).most:
             hidden = "" if one.start.is_known else "; fewer if it was a source before, which could not be determined"
             copied = f"the server at once copies {amount(number, 'message')} that {one.origin} stores{hidden}"
-            yield note(copied + _once_more(one) + _kept(moved) + _read_by(one, number))
+            yield note(copied + _once_more(one) + _kept(moved) + _on_arrival(moved) + _read_by(one, number))
         elif one.stored and one.start.at in (one.source.get("opt_start_time"), one.source.get("opt_start_seq")):
             yield note(
                 f"the server copies none of the {amount(one.stored, 'message')} that {one.origin} stores: its start, "
@@ -199,6 +202,19 @@ def _kept(moved: MovedField) -> str:
     return f", and keeps at most {some(most, 'message')} of each subject" if most and most > 0 else ""
 
 
+def _on_arrival(moved: MovedField) -> str:
+    """What the stream does with copies as with every message that it stores. On 2.11, copying waits until a window for
+    message ids is over."""
+    said = ""
+    if limit_after(moved, "duplicate_window") and moved.view.target.version >= V2_12:
+        said += "; of those with the same `Nats-Msg-Id` it stores the first"
+    if stored_value(moved, "retention") == "interest":
+        said += "; it keeps those that a consumer here wants"
+    if stored_value(moved, "republish"):
+        said += "; subscribers of its republish get them, too"
+    return said
+
+
 def _read_by(one: Begun, number: Amount) -> str:
     """Consumers that stay and want some of it."""
     if one.change.becomes("subject_transform"):
@@ -214,6 +230,33 @@ def _read_by(one: Begun, number: Amount) -> str:
     more = [some(rest, "more consumer")] if (rest := len(names) - len(named)) else []
     read = "may read" if ">" in one.lands_on else "reads" if len(names) == 1 else "read"
     return f"; {listed([*named, *more])} {read} {'it' if number.most == 1 else 'them'} here"
+
+
+@notes_of(303)
+def taken_in_besides(moved: MovedField) -> Iterable[Finding]:
+    """Subjects are added, and consumers without a filter get what is published there."""
+    before, after = moved.change.was(moved.path) or (), moved.change.becomes(moved.path) or ()
+    held = [one for one in before if not is_parking_subject(one)]
+    added = [one for one in after if not any(is_subset(one, other) for other in held)]
+    stream = stream_of(moved.change)
+    there, stay = moved.view.snapshot.consumers.get(stream, {}), readers.that_stay(stream, moved.view)
+    names = sorted(
+        name for name, info in there.items() if stay(info) and _goes_on_with_everything(stream, name, info, moved.view)
+    )
+    if held and added and names:
+        named = [readers.called(name, there[name]) for name in names[: readers.NAMED]]
+        more = [some(rest, "more consumer")] if (rest := len(names) - len(named)) else []
+        one = len(names) == 1
+        yield note(
+            f"{listed([*named, *more])}, which {'has' if one else 'have'} no filter, {'gets' if one else 'get'} what is "
+            f"published on {few(added)} as well"
+        )
+
+
+def _goes_on_with_everything(stream: str, name: str, info: Mapping[str, Json], view: View) -> bool:
+    change = view.changes.get(Address.of("consumer", stream, name))
+    config = change.desired.config if change and change.desired else info["config"]
+    return readers.filters(config) == [">"]
 
 
 @notes_of(305)

@@ -25,6 +25,7 @@ from reconciler.kinds.effects.surplus import (
 from reconciler.kinds.fields.felt import value_after
 from reconciler.kinds.fields.times import ZERO, between
 from reconciler.kinds.fields.words import amount, average, listed, size, some, verb, written_size
+from reconciler.model.resource import Json
 from reconciler.model.units import show_duration
 from reconciler.model.wire.questions import Largest, SubjectCounts
 
@@ -154,10 +155,15 @@ def _in_words(limit: str, most: int) -> tuple[Callable[[int], str], str]:
 
 def limit_after(moved: MovedField, field: str) -> int | None:
     """The limit after the change, whether or not it changes."""
+    value = stored_value(moved, field)
+    return int(value) if value and value > 0 else None
+
+
+def stored_value(moved: MovedField, field: str) -> Json:
+    """What the stream has in this field after the change, by the server's name."""
     change, path = moved.change, moved.own(field)
     raw = change.live.state.get("config", {}) if change.live else {}  # a bucket does not show its history of 1
-    value = value_after(change, path) if change.touches(path) else raw.get(field)
-    return value if value and value > 0 else None
+    return value_after(change, path) if change.touches(path) else raw.get(field)
 
 
 def _too_large(moved: MovedField) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from reconciler.kinds.effects.listeners import (
     copies_to_come,
     listeners_fall_silent,
     stored_elsewhere,
+    taken_in_besides,
 )
 from reconciler.kinds.effects.publishers import (
     deduplication_shortened,
@@ -35,4 +36,5 @@ FAMILIES = (
     kept_by_mirrors,
     copied_at_once,
     copies_to_come,
+    taken_in_besides,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reconciler.changes.renaming import Renaming
-from reconciler.kinds.fields.known import V2_14
+from reconciler.kinds.fields.known import V2_12, V2_14
 from reconciler.kinds.fields.words import listed
 from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.written import quoted
@@ -85,9 +85,10 @@ def _copied_out(asked: Renaming) -> Iterator[str]:
 
 
 def _anew(asked: Renaming) -> str:
-    """A source stores messages anew: it stamps them, and older servers give every copy a window for message ids."""
+    """A source stores messages as new ones: it stamps them. Before 2.14 every copy has a window for message ids; on 2.11
+    copying waits until it is over, and 2.12 drops them."""
     said = " The time that `max_age` allows a message begins again with its copy." if asked.live.get("max_age") else ""
-    if asked.version < V2_14:
+    if V2_12 <= asked.version < V2_14:
         said += " Of messages with the same `Nats-Msg-Id`, only the first is copied."
     return said
 
