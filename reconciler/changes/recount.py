@@ -38,6 +38,15 @@ def beyond(change: PlannedChange, found: PlannedChange, consents: Iterable[Conse
         yield from _uncounted(change, found)
 
 
+def counted_again(change: PlannedChange, found: PlannedChange) -> Iterator[str]:
+    """Losses that have become more or fewer since the plan was made, as sentences."""
+    said, uncounted = lost(change.verdicts), {(one.code, one.path) for one in change.verdicts if not one.quantities}
+    for (code, path, name), number in lost(found.verdicts).items():
+        planned = said.get((code, path, name), 0)
+        if planned != number and (code, path) not in uncounted:
+            yield f"{change.address}: the plan said {planned:_} {name} ({code}), and now it is {number:_}."
+
+
 def _uncounted(change: PlannedChange, found: PlannedChange) -> Iterator[str]:
     """Messages that the plan counted, if nobody can tell any more how many are lost."""
     counted = {(one.code, one.path) for one in change.verdicts if "messages" in one.quantities}

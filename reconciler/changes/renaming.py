@@ -24,6 +24,7 @@ class Renaming:
     """By their own names, with the owner if that is another topology; likewise the two others."""
     sourcing: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
+    has_consumers: bool = False
     retention: str = "limits"
     """Of the stream that it belongs to."""
     into: str = "limits"

@@ -409,7 +409,7 @@ def test_nothing_is_delivered_until_as_many_are_acknowledged_as_said(account: Ac
 @shows("CO607")
 @pytest.mark.parametrize("minor", MINORS)
 def test_after_a_restart_clients_of_the_old_queue_group_hear_nothing(minor: str) -> str:
-    """Group before, and after."""
+    """Group before, and after. Until the restart, clients of the new one hear nothing."""
     turns = {"A": ("", "workers"), "B": ("workers", "others"), "C": ("workers", ""), "D": ("workers", "workers")}
 
     async def change_them(js: JetStream) -> None:
@@ -419,7 +419,8 @@ def test_after_a_restart_clients_of_the_old_queue_group_hear_nothing(minor: str)
             await make_consumer(js, name, "c", **subject, **({"deliver_group": before} if before else {}))
             await change_consumer(js, name, "c", deliver_group=after or None)
 
-    async def listen(js: JetStream) -> str:
+    async def listen(js: JetStream, groups: int) -> str:
+        """The consumers that deliver to clients in the old groups, or in the new ones."""
         nc, heard, last = js.pipeline.nc, set(), asyncio.Event()
 
         async def hear(message: Any) -> None:
@@ -427,8 +428,8 @@ def test_after_a_restart_clients_of_the_old_queue_group_hear_nothing(minor: str)
             if "D" in heard:
                 last.set()
 
-        for name, (before, _) in turns.items():
-            await nc.subscribe(f"out.{name}", queue=before, cb=hear)
+        for name, turn in turns.items():
+            await nc.subscribe(f"out.{name}", queue=turn[groups], cb=hear)
         await nc.flush()
         await publish(js, *turns)
         await asyncio.wait_for(last.wait(), 20)
@@ -438,9 +439,10 @@ def test_after_a_restart_clients_of_the_old_queue_group_hear_nothing(minor: str)
     with running(minor) as server:
         account = Alone(server)
         talk(account, change_them)
+        heard_before = talk(account, lambda js: listen(js, groups=1))
         server.restart()
-        heard = talk(account, listen)
-    assert heard == "D"
+        heard = talk(account, lambda js: listen(js, groups=0))
+    assert heard_before == heard == "D"
     return (
         f"After a restart, of {len(turns)} push consumers whose clients stay in their queue group, {len(heard)} is heard: the one "
         "whose deliver_group did not change."

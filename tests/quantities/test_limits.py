@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -115,6 +116,46 @@ def test_messages_too_old_are_counted_without_a_trace(
     predicted, found, consumers = talk(account, work)
     assert predicted in found
     assert consumers == 0
+
+
+@on_every_version
+def test_what_never_ends_outlasts_a_shorter_age(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> tuple[str, Mapping[str, int], int]:
+        text = "streams: {S: {subjects: [s.>], allow_msg_ttl: true, duplicate_window: 100ms%s}}"
+        await applied(js, tmp_path, text % "")
+        for ttl in ("never", "1h", "never", "1h"):
+            await js.pipeline.nc.jetstream().publish("s.a", b"x", headers={"Nats-TTL": ttl})
+        await publish(js, "s.a")
+        await make_consumer(js, "S", "behind")
+        await asyncio.sleep(0.5)  # ages are what this is about
+        verdict = (await planned(js, tmp_path, text % ", max_age: 250ms"))["ST301"]
+        config = done(await js.request("STREAM.INFO.S"))["config"]
+        done(await js.request("STREAM.UPDATE.S", {**config, "max_age": 250_000_000}))
+        return verdict.message, verdict.quantities, await settled(js, "S", 2)
+
+    said, quantities, held = talk(account, work)
+    assert "apply deletes up to 5 of 5 messages" in said and ", but none with `Nats-TTL: never`" in said, said
+    assert "behind has not processed up to 5 of them" in said, said
+    assert (quantities["messages"], held) == (5, 2)
+
+
+@on_every_version
+def test_copies_whose_time_has_ended_go_when_their_stream_gets_times_to_live(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> tuple[str, int, int]:
+        text = "streams: {O: {subjects: [s.>], allow_msg_ttl: true}, S: {sources: [{name: O}]%s}}"
+        await applied(js, tmp_path, text % "")
+        for ttl in ("1s", "1h", "1s"):
+            await js.pipeline.nc.jetstream().publish("s.a", b"x", headers={"Nats-TTL": ttl})
+        await settled(js, "O", 1)
+        held = await settled(js, "S", 3)
+        verdict = (await planned(js, tmp_path, text % ", allow_msg_ttl: true"))["ST301"]
+        config = done(await js.request("STREAM.INFO.S"))["config"]
+        done(await js.request("STREAM.UPDATE.S", {**config, "allow_msg_ttl": True}))
+        return verdict.message, held, await settled(js, "S", 1)
+
+    said, before_it, after_it = talk(account, work)
+    assert "up to 3 messages" in said
+    assert (before_it, after_it) == (3, 1)
 
 
 @on_every_version

@@ -6,6 +6,34 @@ from tests.sabotage.act import Act, says
 
 RULES = (
     Act(
+        name="a message that never ends is said to go with a shorter age",
+        file="reconciler/kinds/effects/surplus.py",
+        before="    lasting = Going(messages=Amount(0, going.messages.most), before=None if end is None else Amount(first, end))",
+        after="    lasting = going",
+        seen_by=("tests/quantities/test_limits.py::test_what_never_ends_outlasts_a_shorter_age",),
+    ),
+    Act(
+        name="losses of a saved plan that were counted again are not told",
+        file="reconciler/changes/recount.py",
+        before="        if planned != number and (code, path) not in uncounted:",
+        after="        if planned > number and (code, path) not in uncounted:",
+        seen_by=("tests/saved/test_saved_plans.py::test_a_loss_within_twice_what_the_plan_said_is_not",),
+    ),
+    Act(
+        name="keys of a promoted bucket are said to be where clients look",
+        file="reconciler/kinds/effects/one_way.py",
+        before="    if not subjects or not held or origin",
+        after="    if subjects or not held or origin",
+        seen_by=(says("KV206"),),
+    ),
+    Act(
+        name="a consumer with a start of its own comes back unasked",
+        file="reconciler/kinds/consumer/lost_position.py",
+        before="    if _is_said_since(change) and (stood",
+        after="    if (stood",
+        seen_by=(says("CO312"),),
+    ),
+    Act(
         name="a copy of an interest stream is said to take nothing from it",
         file="reconciler/kinds/across/copies.py",
         before="        if held > wanted:",
@@ -199,8 +227,8 @@ RULES = (
     Act(
         name="a recreated consumer that starts behind its old position skips messages without consent",
         file="reconciler/kinds/consumer/lost_position.py",
-        before="    if stood is None or not named or named == stood:\n",
-        after="    if stood is None or not named or named >= stood:\n",
+        before="        return found if number else None",
+        after="        return None",
         seen_by=("tests/quantities/test_starting.py",),
     ),
     Act(
@@ -838,8 +866,8 @@ QUANTITIES = (
     Act(
         name="a lowered limit is no loss",
         file="reconciler/kinds/effects/losses.py",
-        before="outcome=Outcome.NEEDS_CONSENT,",
-        after="outcome=Outcome.WARNS,",
+        before="                outcome=Outcome.NEEDS_CONSENT,\n                path=path,",
+        after="                outcome=Outcome.WARNS,\n                path=path,",
         seen_by=(says("ST301"),),
     ),
     Act(

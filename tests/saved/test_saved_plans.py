@@ -254,7 +254,16 @@ def test_a_loss_within_twice_what_the_plan_said_is_not(someone: Someone) -> None
     filled(someone, "a", 4)
     saved(someone, consented())
     filled(someone, "a", 2)
-    assert outcome(someone)["exit_code"] == 0
+    ran = apply_saved(someone)
+    assert ran.code == 0
+    assert "Counted again:\n  stream/A: the plan said 2 messages (ST301), and now it is 4.\n" in ran.out
+
+
+def test_a_loss_of_what_the_plan_said_is_not_told_again(someone: Someone) -> None:
+    someone.applied(LIMITED)
+    filled(someone, "a", 4)
+    saved(someone, consented())
+    assert "Counted again" not in apply_saved(someone).out
 
 
 def test_a_bound_in_the_consent_counts_instead(someone: Someone) -> None:

@@ -64,6 +64,8 @@ class SavedRun:
             return self._manner.nothing_done(saved.plan, outlook.as_wanted)
         if self._manner.format is common.PlainFormat.TEXT and outlook.as_wanted:
             say(f"\nAlready done: {counted(len(outlook.as_wanted), 'change')} of this plan.\n")
+        if self._manner.format is common.PlainFormat.TEXT and outlook.counted_again:
+            say("\nCounted again:\n" + "".join(f"  {text}\n" for text in outlook.counted_again))
         if not self._manner.yes and not confirmed(outlook.plan):
             return self._manner.declined(saved.plan)
         agreed = Agreed(

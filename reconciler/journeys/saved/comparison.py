@@ -15,7 +15,7 @@ from reconciler.changes.consent import reaching
 from reconciler.changes.diff import Action, FieldChange
 from reconciler.changes.events import Failed, Settled, Skipped, Strayed
 from reconciler.changes.plan import Plan, PlannedChange
-from reconciler.changes.recount import beyond
+from reconciler.changes.recount import beyond, counted_again
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.engine.identity import Seen, recreated
 from reconciler.journeys.saved.interrupted import (
@@ -54,6 +54,8 @@ class Judged:
     strayed: tuple[Strayed, ...] = ()
     rest: tuple[Step, ...] | None = None
     """The steps left where an earlier apply of this plan was cut off; None: all of its steps."""
+    counted_again: tuple[str, ...] = ()
+    """Losses that are other ones now, within what was agreed to; as sentences."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +69,8 @@ class Outlook:
     stopped_changes: tuple[Judged, ...] = ()
     as_wanted: tuple[str, ...] = ()
     """Addresses with nothing left to do."""
+    counted_again: tuple[str, ...] = ()
+    """Losses of what is left to do that are other ones than the plan said; as sentences."""
 
     @property
     def is_done(self) -> bool:
@@ -138,6 +142,7 @@ def outlook(saved: Saved, now: Plan, seen: Seen, begun: Begun | None = None) -> 
         stopped=tuple(_outcomes(steps, {one.change.address: one for one in stopped})),
         stopped_changes=stopped,
         as_wanted=done,
+        counted_again=tuple(text for one in left.values() for text in one.counted_again),
     )
 
 
@@ -211,8 +216,12 @@ def _compared(change: PlannedChange, found: PlannedChange, beside: _Beside) -> J
     if _is_otherwise(_acting(mine), _acting(needed), beside.steps):
         why = "other steps are needed now than the plan holds; nothing was done to it"
         return _stopped(change, "AP103", "changed-since-plan", why)
-    waits_otherwise = _gates(mine) != _gates(needed)
-    return Judged(change=change, standing=SavedStanding.TO_DO, rest=tuple(needed) if waits_otherwise else None)
+    return Judged(
+        change=change,
+        standing=SavedStanding.TO_DO,
+        rest=tuple(needed) if _gates(mine) != _gates(needed) else None,
+        counted_again=tuple(counted_again(change, found)),
+    )
 
 
 def _blocked(change: PlannedChange, blocking: Verdict, beside: _Beside) -> Judged:

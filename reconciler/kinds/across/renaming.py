@@ -32,7 +32,7 @@ def name_is_fixed(change: Change, view: View) -> Found:
     recipe = view.kinds[new.kind].recipe(asked)
     steps = ["Remove the entry from `moved`, and keep both declared until the end.", *recipe]
     steps.append(
-        f"Write removed: [{{address: {old}, reason: …}}{_beside(asked, view)}] instead of its declaration, and apply."
+        f"Write removed: [{{address: {old}, reason: …}}{_beside(asked)}] instead of its declaration, and apply."
     )
     numbered = "\n".join(f"  {number}. {text}" for number, text in enumerate(steps, 1))
     noun = new.kind.replace("_", " ")
@@ -65,6 +65,7 @@ def _asked(old: Address, new: Address, view: View) -> Renaming:
         mirrors=_named((copy.stream for copy in plain if copy.is_mirror), view),
         sourcing=_named((copy.stream for copy in plain if not copy.is_mirror), view),
         groups=tuple(_called(one.name, view.owner_of(one.kind, *one.names)) for one in divided),
+        has_consumers=any(one.kind == "consumer" and one.stream == stream for one in view.live),
         retention=_retention(old, view),
         into=str((afterwards(view).streams.get(new.stream) or {}).get("retention", "limits")),
         is_fed=any(copy.stream == new.stream for copy in afterwards(view).copiers.get(old.stream, ())),
@@ -82,11 +83,9 @@ def _called(name: str, owner: str | None) -> str:
     return f"{name} (of {owner})" if owner else name
 
 
-def _beside(asked: Renaming, view: View) -> str:
-    """Consumers of a stream are resources of their own, and so is everything else that depends on it."""
-    old = asked.old
-    theirs = (one for one in view.live if old.kind == "stream" and one.kind == "consumer" and one.stream == old.name)
-    beside = [*(["its consumers"] if any(theirs) else []), *(f"its group {one}" for one in asked.groups)]
+def _beside(asked: Renaming) -> str:
+    """Consumers of a stream or a bucket are resources of their own, and so is everything else that depends on it."""
+    beside = [*(["its consumers"] if asked.has_consumers else []), *(f"its group {one}" for one in asked.groups)]
     beside += [f"{one} and its consumers" for one in asked.mirrors]
     return "".join(f", the same of {one}" for one in beside)
 

@@ -16,17 +16,30 @@ def bucket_recipe(asked: Renaming) -> list[str]:
 def _bucket(asked: Renaming) -> list[str]:
     old, new = asked.old.name, asked.new.name
     return [
-        f"Declare {new} like {old}, apply, and let all writers write to both.",
-        f"Copy each key that {new} lacks: nats kv get {old} KEY --raw | nats kv create {new} KEY",
+        f"Declare {new} like {old}{_with_consumers(asked)}, apply, and let all writers write to both.",
+        f"Copy each key that {new} lacks: nats kv get {old} KEY --raw | nats kv create {new} KEY. {_FRESH}{_lasting(asked)}",
         *_copies(asked, "KV_", "key"),
         f"Let readers, and then writers, use only {new}. Revisions start again at 1 there.",
     ]
 
 
+_FRESH = "This takes the last value alone, as one that was just written"
+
+
+def _lasting(asked: Renaming) -> str:
+    own = ": give keys with a time to live of their own a new one" if asked.live.get("allow_msg_ttl") else ""
+    return f"{own}."
+
+
+def _with_consumers(asked: Renaming) -> str:
+    """They start with what is copied."""
+    return ", with consumers like its own" if asked.has_consumers else ""
+
+
 def _mirrored_bucket(asked: Renaming) -> list[str]:
     old, new = asked.old.name, asked.new.name
     return [
-        f"Declare {new} like {old}, apply, and wait until `nats stream info KV_{new}` shows no lag. Revisions "
+        f"Declare {new} like {old}{_with_consumers(asked)}, apply, and wait until `nats stream info KV_{new}` shows no lag. Revisions "
         "are the same there.",
         *_copies(asked, "KV_", "key"),
         f"Let readers use {new}.",
@@ -37,7 +50,7 @@ def store_recipe(asked: Renaming) -> list[str]:
     """Steps that move an object store to another name, object by object with the `nats` CLI."""
     old, new = asked.old.name, asked.new.name
     return [
-        f"Declare {new} like {old}, and apply.",
+        f"Declare {new} like {old}{_with_consumers(asked)}, and apply.",
         f"Copy each object: nats object get {old} NAME --output FILE; nats object put {new} FILE --name NAME",
         *_copies(asked, "OBJ_", "object"),
         f"Let writers, and then readers, use {new}. Copy the objects that were put into {old} meanwhile.",

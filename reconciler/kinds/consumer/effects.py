@@ -298,22 +298,23 @@ def subscribers_fall_silent(moved: MovedField) -> Iterable[Finding]:
     change (CO112). Messages in flight are redelivered to the new subject, except those that have reached `max_deliver`.
 
     A change of the queue group takes effect when the server restarts or another server becomes leader, or at once if
-    the plan recreates the consumer. From then on the consumer delivers only while a client is subscribed in the new
-    group, or without a group if none is named. Plain subscribers get what it delivers either way.
+    the plan recreates the consumer. Until then the consumer delivers only while a client is subscribed in the old group,
+    and from then on only while one is in the new group; without a group if none is named. Plain subscribers get what it
+    delivers either way.
 
-    Instead: let clients subscribe to the new subject or queue group first, or declare a second consumer.
+    Instead: let clients subscribe to the new subject or queue group first, and those of the old group stay until the
+    restart; or declare a second consumer.
     """
     before, after = moved.change.was(moved.path), moved.change.becomes(moved.path)
     if not moved.change.was("deliver_subject") or not moved.change.becomes("deliver_subject"):
         return  # it becomes another kind of consumer, of which its own rule speaks
     if moved.field == "deliver_group":
-        who = f"in queue group {after}" if after else "without a queue group"
-        old = f"subscribers in {before}" if before else "subscribers without a queue group"
-        start = "from then on" if _is_recreated(moved) else "from the server's next restart on"
-        yield _silent(
-            moved,
-            f"{start}, nothing is delivered until a client is subscribed {who}: {old} do not count",
-        )
+        old, new = (f"in queue group {one}" if one else "outside any queue group" for one in (before, after))
+        if _is_recreated(moved):
+            yield _silent(moved, f"from then on nothing is delivered without a client {new}")
+        else:
+            words = f"until the server's next restart nothing is delivered without a client {old}, and from then on without one {new}"
+            yield _silent(moved, words, fix="keep clients subscribed in both ways until the restart")
     elif _is_recreated(moved) or not _info(moved).get("push_bound"):
         yield _silent(
             moved,
@@ -332,14 +333,16 @@ def _flies_again(moved: MovedField) -> str:
     return f"{again}, unless already delivered {most} times" if most > 1 else again
 
 
-def _silent(moved: MovedField, words: str) -> Finding:
+def _silent(
+    moved: MovedField, words: str, fix: str = "let clients subscribe to the new subject or queue group first"
+) -> Finding:
     if not _was_used(moved):
         return note(words)
     return Finding(
         outcome=Outcome.WARNS,
         path=moved.path,
         message=words,
-        fix="let clients subscribe to the new subject or queue group first",
+        fix=fix,
     )
 
 

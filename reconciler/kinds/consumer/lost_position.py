@@ -16,6 +16,7 @@ from reconciler.kinds.consumer.losses import retention_of
 from reconciler.kinds.consumer.starting import ASKED, Start, deliver_policy, start_of, staying, staying_from
 from reconciler.kinds.effects.made_again import is_made_again, when_recorded
 from reconciler.kinds.fields.words import amount, consent_to, some, verb
+from reconciler.model.resource import Json
 
 
 def consequences(change: Change, view: View) -> Iterator[Consequence]:
@@ -65,7 +66,8 @@ def _lost(change: Change, view: View) -> Finding | None:
         if stood is not None and stood <= state.get("first_seq", 0):
             stood = None  # nothing is stored before it, so a start there repeats as much
         known = "even if it had processed them" if stood is None else _including(stood)
-        return _consented(change, f"{was}it starts over with {many}, {known}", "redelivered", number, stood)
+        way = _RENUMBERED if recorded.is_on_another_stream(change, view) else ""
+        return _consented(change, f"{was}it starts over with {many}, {known}", "redelivered", number, stood, way)
     since = staying_from(change, stood, state, view) if stood else None
     if since and not since.most:
         return None
@@ -88,21 +90,31 @@ def _from_where_the_file_says(change: Change, was: str, start: Start, stood: int
     if start.missed:
         return _consented(change, f"{was}it starts at {start.words}", "skipped", start.missed)
     named = change.becomes("opt_start_seq")
-    if stood is None or not named or named == stood:
+    if _is_said_since(change) and (stood is None or named in (None, stood)):
         return None
-    if named > stood:
+    if stood is not None and named and named > stood:
         number = recorded.between(stood, named, change, view)
-        what, name = (
-            f"skips up to {some(number, 'message')} from sequence {stood} on that it had not processed",
-            "skipped",
-        )
-    else:
-        stored = start.stored or Amount(0, recorded.between(named, sys.maxsize, change, view))
-        what, name = f"delivers {amount(stored, 'message')} from there on, {_including(stood)}", "redelivered"
-        number = stored.most
-    return (
-        _consented(change, f"{was}it starts at sequence {named}, and {what}", name, number, stood) if number else None
+        unseen = f"skips up to {some(number, 'message')} from sequence {stood} on that it had not processed"
+        found = _consented(change, f"{was}it starts at sequence {named}, and {unseen}", "skipped", number, stood)
+        return found if number else None
+    every = recorded.between(named, sys.maxsize, change, view) if named else _stored(change, view)
+    stored = start.stored or Amount(0, every)
+    known = "even if it had processed them" if stood in (None, named) else _including(stood)
+    comes = f"sequence {named}, and delivers {amount(stored, 'message')} from there on" if named else start.where
+    found = _consented(change, f"{was}it starts at {comes}, {known}", "redelivered", stored.most, stood)
+    return found if stored.most else None
+
+
+def _is_said_since(change: Change) -> bool:
+    """The file names another start than when the old one was applied."""
+    applied = change.owned.applied if change.owned else {}
+    return any(
+        change.becomes(name) != applied.get(name) for name in ("deliver_policy", "opt_start_seq", "opt_start_time")
     )
+
+
+def _stored(change: Change, view: View) -> int:
+    return int(recorded.stream_state(change, view)["messages"])
 
 
 def _including(stood: int) -> str:
@@ -198,6 +210,12 @@ def _back_to(lost: recorded.LostPosition, change: Change, view: View) -> str:
     return f"to continue where the old one was, {write}, {_LAST_ACKNOWLEDGED}, {then}"
 
 
+_RENUMBERED = (
+    "its stream was recreated too, and numbers messages from the start again: write deliver_policy: by_start_time and "
+    "opt_start_time, if it should leave out older ones"
+)
+
+
 _LAST_ACKNOWLEDGED = (
     "one more than the last message it had acknowledged (clients' logs or monitoring may tell; `nats stream get` shows a message "
     "by its number)"
@@ -213,22 +231,26 @@ _BEGAN = {
 }
 
 
-def _consented(change: Change, message: str, name: str, number: int, stood: int | None = None) -> Finding:
+def _consented(
+    change: Change, message: str, name: str, number: int, stood: int | None = None, way: str = ""
+) -> Finding:
     policy = change.becomes("deliver_policy")
-    consent = f"or consent here: {consent_to('CO312', policy)}"
-    if policy == "by_start_sequence":
-        way = f"write opt_start_seq: {stood}" if stood else "correct opt_start_seq for the stream as it is now"
-    elif stood is not None:
-        way = f"write deliver_policy: by_start_sequence and opt_start_seq: {stood}, which skips nothing and redelivers less"
-    else:
-        way = (
-            f"write deliver_policy: by_start_sequence and opt_start_seq, {_LAST_ACKNOWLEDGED}, or by_start_time and opt_start_time, "
-            "a time when it still existed"
-        )
     return Finding(
         outcome=Outcome.NEEDS_CONSENT, path="deliver_policy", to=policy, quantities={name: Amount(0, number)}, message=message,
-        fix=f"{way}; {consent}",
+        fix=f"{way or _way_back(policy, stood)}; or consent here: {consent_to('CO312', policy)}",
     )  # fmt: skip
+
+
+def _way_back(policy: Json, stood: int | None) -> str:
+    """What to write, so that it starts where the old one stood."""
+    if policy == "by_start_sequence":
+        return f"write opt_start_seq: {stood}" if stood else "correct opt_start_seq for the stream as it is now"
+    if stood is not None:
+        return f"write deliver_policy: by_start_sequence and opt_start_seq: {stood}, which skips nothing and redelivers less"
+    return (
+        f"write deliver_policy: by_start_sequence and opt_start_seq, {_LAST_ACKNOWLEDGED}, or by_start_time and opt_start_time, "
+        "a time when it still existed"
+    )
 
 
 @rule(

@@ -56,6 +56,12 @@ def _is_its_stream(change: Change, view: View) -> bool:
     return bool(written and created) and moment(str(created)) < moment(written)
 
 
+def is_on_another_stream(change: Change, view: View) -> bool:
+    """Its stream was recreated since it was recorded, and numbers its messages from the start again."""
+    written, created = change.owned.written if change.owned else "", stream_info(change, view).get("created")
+    return bool(written and created) and moment(str(created)) >= moment(written)
+
+
 def _is_below(answer: Json, found: int) -> bool:
     first = answer.get("first") if isinstance(answer, Mapping) else None
     return first is not None and first < found

@@ -12,7 +12,7 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.effects import readers, surplus
+from reconciler.kinds.effects import dependants, readers, surplus
 from reconciler.kinds.effects.altogether import altogether
 from reconciler.kinds.effects.readers import Unread
 from reconciler.kinds.effects.surplus import Loss, OwnName, as_named, is_lowered
@@ -29,6 +29,8 @@ def limit_lowered(family: str, own: OwnName = as_named, counts: readers.Counts =
     def judge(change: Change, view: View) -> Found:
         """A limit is lowered below what is stored: the server deletes the surplus at once, even if somebody still wants it.
 
+        So it does with `allow_msg_ttl` on a stream that copies: messages whose `Nats-TTL` has ended go.
+
         Only changes that can delete something are flagged. The plan says how many messages the server deletes, and how many of
         them each consumer has not processed. The numbers come from live state, exact if the server tells them, otherwise as
         bounds. Consumers, copies and groups of other owners are named with their owners. From its next restart on, the server
@@ -40,6 +42,7 @@ def limit_lowered(family: str, own: OwnName = as_named, counts: readers.Counts =
         return list(_findings(change, view))
 
     def _findings(change: Change, view: View) -> Iterator[Finding]:
+        yield from _ended(change, view, f"{family}301")
         lost = LimitLosses(change, view, own, counts)
         for path in lost.each:
             if not is_lowered(change, path):
@@ -57,6 +60,23 @@ def limit_lowered(family: str, own: OwnName = as_named, counts: readers.Counts =
 
     harms = rule(f"{family}301", "limit-lowered", on=(Action.UPDATE,), needs=("live", "facts"), reaction=Reaction.HARMS)
     return harms(judge)
+
+
+def _ended(change: Change, view: View, code: str) -> Iterator[Finding]:
+    """A stream that has no times to live ignores those of the messages it copies, until it gets them."""
+    begins = change.touches("allow_msg_ttl") and change.becomes("allow_msg_ttl")
+    if begins and (change.was("mirror") or change.was("sources")) and surplus.state_of(change).get("messages"):
+        most = Amount(0, surplus.state_of(change)["messages"])
+        yield Finding(
+            outcome=Outcome.NEEDS_CONSENT,
+            path="allow_msg_ttl",
+            to=True,
+            message="copies carry the `Nats-TTL` of their origin, which counts from now on: apply deletes those whose time has "
+            f"ended, {amount(most, 'message')} (only headers tell which)",
+            quantities={"messages": most},
+            affects=dependants.everybody(surplus.stream_of(change), view),
+            fix=f"consent here if that is meant: {consent_to(code, True)}",
+        )
 
 
 class Told(NamedTuple):

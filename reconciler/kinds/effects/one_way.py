@@ -38,7 +38,7 @@ def one_way_change(family: str, lower: Lower) -> Rule:
                 yield replace(_one_way(code, path, True, what), affects=dry)
         if change.was("mirror") and not change.becomes("mirror"):
             what, behind = _promotion(change, view)
-            yield _one_way(code, "mirror", None, what, behind)
+            yield _one_way(code, "mirror", None, what + _under_its_name(change), behind)
 
     judge.__doc__ = f"""A change cannot be undone: sealing, denying deletes or purges, promoting a mirror.
 
@@ -77,6 +77,23 @@ def _promotion(change: Change, view: View) -> tuple[str, int | None]:
     lacks = "what it lacks" if behind is None else f"the {some(behind, 'message')} it lacks"
     waits = "" if behind == 0 else f"; apply waits until it has copied {lacks}"
     return f"{what}{waits}; it never gets what is published to {origin} afterwards", 0
+
+
+PREFIXES = {"kv_bucket": ("KV_", "$KV."), "object_store": ("OBJ_", "$O.")}
+"""How the streams and the subjects of a bucket begin."""
+
+
+def _under_its_name(change: Change) -> str:
+    """Clients look for the keys of a bucket under its own name, and the copies lie under that of their origin."""
+    mirror, held = change.was("mirror") or {}, state_of(change).get("messages", 0)
+    stream, subjects = PREFIXES.get(change.address.kind, ("", ""))
+    origin = str(mirror.get("name", "")).removeprefix(stream)
+    if not subjects or not held or origin == change.address.name or mirror.get("subject_transforms"):
+        return ""
+    return (
+        f"; the {some(held, 'message')} that it holds {verb(held, 'stay')} under {subjects}{origin}.>, where clients of "
+        f"{change.address.name} do not look"
+    )
 
 
 def to_copy(change: Change) -> MessagesFrom | None:

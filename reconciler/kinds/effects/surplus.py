@@ -164,15 +164,26 @@ def too_old(change: Change, path: str, state: State, view: View) -> Loss | None:
             words=f"apply deletes messages older than {limit}; the oldest of {some(messages, 'message')} is {age(oldest)} "
             f"old, and how many are too old was not counted{_because(answer)}"
         )
-    going = _older(answer, state, _deleted(change, view))
-    if not going.messages.most:
+    counted = _older(answer, state, _deleted(change, view))
+    if not counted.messages.most:
         return None
-    why = "" if going.messages.is_exact else " (only bounds: the gaps between them were not counted)"
+    why = "" if counted.messages.is_exact else " (only bounds: the gaps between them were not counted)"
+    going, spared = _but_lasting(counted, change)
     return Loss(
         words=f"apply deletes {amount(going.messages)} of {some(messages, 'message')}{_weighing(going, change)}, those older "
-        f"than {limit}{why}",
+        f"than {limit}{spared}{why}",
         going=going,
     )
+
+
+def _but_lasting(going: Going, change: Change) -> tuple[Going, str]:
+    """What goes of these where messages may carry a time of their own, and the words for what stays. Only `never`
+    outlasts max_age, and only headers tell which messages say so."""
+    if not (change.live and (change.live.state.get("config") or {}).get("allow_msg_ttl")):
+        return going, ""
+    first, end = state_of(change).get("first_seq", 1), going.before.most if going.before else None
+    lasting = Going(messages=Amount(0, going.messages.most), before=None if end is None else Amount(first, end))
+    return lasting, ", but none with `Nats-TTL: never`"
 
 
 def _older(answer: Mapping[str, Json], state: State, deleted: list[int] | None) -> Going:
