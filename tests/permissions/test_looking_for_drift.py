@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +14,6 @@ from reconciler.journeys.drift.look import look
 from reconciler.journeys.permissions.permissions import Purpose, permissions
 from reconciler.model.permissions import Needs, covers
 from reconciler.model.topology import Topology
-from reconciler.server.read.messages import Message, last
 from reconciler.server.read.observe import observe
 from reconciler.server.read.permission_subjects import Api
 from reconciler.server.wire.api import JetStream
@@ -44,10 +45,16 @@ def strayed(server: NatsServer, wanted: Topology) -> None:
 
 
 async def _trail_knows(js: JetStream) -> None:
-    """Servers tell of a change after they have answered whoever made it."""
+    """Servers tell of a change after they have answered whoever made it. Each of these requests leaves an event as well, so
+    that the change may not be the last one."""
+    sequence = 1
     async with asyncio.timeout(60):
-        while not (isinstance(said := await last(js, "TRAIL"), Message) and b"$JS.API.STREAM.UPDATE.A" in said.data):
-            pass
+        while True:
+            said = await js.read("STREAM.MSG.GET.TRAIL", {"seq": sequence})
+            if isinstance(said, Mapping):
+                if b"$JS.API.STREAM.UPDATE.A" in base64.b64decode(said["message"]["data"]):
+                    return
+                sequence += 1
 
 
 def printed(wanted: Topology) -> Needs:
