@@ -182,7 +182,7 @@ def copied_at_once(moved: MovedField) -> Iterable[Finding]:
         if (number := one.copies(taken_subjects(one.source))).most:
             hidden = "" if one.start.is_known else "; fewer if it was a source before, which could not be determined"
             copied = f"the server at once copies {amount(number, 'message')} that {one.origin} stores{hidden}"
-            yield note(copied + _once_more(one) + _kept(moved) + _on_arrival(moved) + _read_by(one, number))
+            yield note(copied + _once_more(one) + _kept(moved) + _on_arrival(moved, one) + _read_by(one, number))
         elif one.stored and one.start.at in (one.source.get("opt_start_time"), one.source.get("opt_start_seq")):
             yield note(
                 f"the server copies none of the {amount(one.stored, 'message')} that {one.origin} stores: its start, "
@@ -202,12 +202,15 @@ def _kept(moved: MovedField) -> str:
     return f", and keeps at most {some(most, 'message')} of each subject" if most and most > 0 else ""
 
 
-def _on_arrival(moved: MovedField) -> str:
+def _on_arrival(moved: MovedField, one: Begun) -> str:
     """What the stream does with copies as with every message that it stores. On 2.11, copying waits until a window for
     message ids is over."""
     said = ""
     if limit_after(moved, "duplicate_window") and moved.view.target.version >= V2_12:
         said += "; of those with the same `Nats-Msg-Id` it stores the first"
+    origin = moved.view.snapshot.streams.get(one.origin, {}).get("config") or {}
+    if origin.get("allow_msg_ttl") and not stored_value(moved, "allow_msg_ttl"):
+        said += "; times to live of their own (`Nats-TTL`) do not count here"
     if stored_value(moved, "retention") == "interest":
         said += "; it keeps those that a consumer here wants"
     if stored_value(moved, "republish"):
