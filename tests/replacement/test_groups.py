@@ -412,7 +412,7 @@ def test_what_does_not_fit_into_a_smaller_buffer_waits_in_the_source(account: Ac
             state = await group.until(lambda state: state["messages"] > 0)
             assert state["messages"] <= 2
             taken += range(state["first_seq"], state["last_seq"] + 1)
-            done(await group.js.request("STREAM.PURGE.S-g"))
+            done(await group.js.request("STREAM.PURGE.S-g", {"seq": state["last_seq"] + 1}))
         assert taken == [1, 2, 3, 4, 5]
 
     played(account, tmp_path, story)
