@@ -22,8 +22,8 @@ RULES = (
     Act(
         name="keys of a promoted bucket are said to be where clients look",
         file="reconciler/kinds/effects/one_way.py",
-        before="    if not subjects or not held or origin",
-        after="    if subjects or not held or origin",
+        before="    if not kind.backing or not held or origin",
+        after="    if kind.backing or not held or origin",
         seen_by=(says("KV206"),),
     ),
     Act(

@@ -17,6 +17,7 @@ from reconciler.kinds.effects.sources_begun import drained
 from reconciler.kinds.elastic_group.fixed import QUEUE
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import amount, in_words, listed, some, written_size
+from reconciler.kinds.stream_config.listening import fresh
 from reconciler.kinds.stream_config.origins import taken_subjects
 from reconciler.kinds.subjects.subjects import collide, meets, name_problem
 from reconciler.model.resource import Address, Config
@@ -242,11 +243,11 @@ def work_queue_drained(change: Change, view: View) -> Iterator[Finding]:
 
 def _unwanted(change: Change, view: View) -> Iterator[Finding]:
     """From 2.14 on, a copy counts as a reader of an interest stream: what it has copied and no consumer wants goes."""
-    before = {copy.origin for copy in copies("", change.live.state.get("config") or {})} if change.live else set[str]()
+    begun = fresh(change, view)
     for copy in copies("", config_of(change, view)):
         info = view.snapshot.streams.get(copy.origin, {})
         is_kept = (info.get("config") or {}).get("retention") != "interest" or view.target.version < V2_14
-        if is_kept or copy.origin in before:
+        if is_kept or (copy.origin, tuple(taken_subjects(copy.said))) not in begun:
             continue
         held = int(info["state"].get("messages", 0))
         wanted = max(map(behind, view.snapshot.consumers.get(copy.origin, {}).values()), default=0)

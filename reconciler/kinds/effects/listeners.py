@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from reconciler.changes.amount import Amount
 from reconciler.changes.verdict import Finding, Outcome
@@ -229,10 +229,15 @@ def _read_by(one: Begun, number: Amount) -> str:
     )
     if not names:
         return ""
+    read = "may read" if ">" in one.lands_on else "reads" if len(names) == 1 else "read"
+    return f"; {_called(names, there)} {read} {'it' if number.most == 1 else 'them'} here"
+
+
+def _called(names: Sequence[str], there: Mapping[str, Mapping[str, Json]]) -> str:
+    """The first of these consumers by name, and how many more there are."""
     named = [readers.called(name, there[name]) for name in names[: readers.NAMED]]
     more = [some(rest, "more consumer")] if (rest := len(names) - len(named)) else []
-    read = "may read" if ">" in one.lands_on else "reads" if len(names) == 1 else "read"
-    return f"; {listed([*named, *more])} {read} {'it' if number.most == 1 else 'them'} here"
+    return listed([*named, *more])
 
 
 @notes_of(303)
@@ -247,11 +252,9 @@ def taken_in_besides(moved: MovedField) -> Iterable[Finding]:
         name for name, info in there.items() if stay(info) and _goes_on_with_everything(stream, name, info, moved.view)
     )
     if held and added and names:
-        named = [readers.called(name, there[name]) for name in names[: readers.NAMED]]
-        more = [some(rest, "more consumer")] if (rest := len(names) - len(named)) else []
         one = len(names) == 1
         yield note(
-            f"{listed([*named, *more])}, which {'has' if one else 'have'} no filter, {'gets' if one else 'get'} what is "
+            f"{_called(names, there)}, which {'has' if one else 'have'} no filter, {'gets' if one else 'get'} what is "
             f"published on {few(added)} as well"
         )
 

@@ -12,7 +12,7 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.effects import dependants
 from reconciler.kinds.effects.surplus import state_of, stream_of
-from reconciler.kinds.fields.words import consent_to, size, some, verb
+from reconciler.kinds.fields.words import consent_to, listed, size, some, verb
 from reconciler.kinds.stream_config.origins import taken_subjects
 from reconciler.kinds.stream_config.validity import Lower
 from reconciler.model.units import show_duration
@@ -38,7 +38,7 @@ def one_way_change(family: str, lower: Lower) -> Rule:
                 yield replace(_one_way(code, path, True, what), affects=dry)
         if change.was("mirror") and not change.becomes("mirror"):
             what, behind = _promotion(change, view)
-            yield _one_way(code, "mirror", None, what + _under_its_name(change), behind)
+            yield _one_way(code, "mirror", None, what + _under_its_name(change, view), behind)
 
     judge.__doc__ = f"""A change cannot be undone: sealing, denying deletes or purges, promoting a mirror.
 
@@ -79,20 +79,22 @@ def _promotion(change: Change, view: View) -> tuple[str, int | None]:
     return f"{what}{waits}; it never gets what is published to {origin} afterwards", 0
 
 
-PREFIXES = {"kv_bucket": ("KV_", "$KV."), "object_store": ("OBJ_", "$O.")}
-"""How the streams and the subjects of a bucket begin."""
-
-
-def _under_its_name(change: Change) -> str:
+def _under_its_name(change: Change, view: View) -> str:
     """Clients look for the keys of a bucket under its own name, and the copies lie under that of their origin."""
-    mirror, held = change.was("mirror") or {}, state_of(change).get("messages", 0)
-    stream, subjects = PREFIXES.get(change.address.kind, ("", ""))
-    origin = str(mirror.get("name", "")).removeprefix(stream)
-    if not subjects or not held or origin == change.address.name or mirror.get("subject_transforms"):
+    mirror, held, kind = (
+        change.was("mirror") or {},
+        state_of(change).get("messages", 0),
+        view.kinds[change.address.kind],
+    )
+    name, origin = change.address.name, str(mirror.get("name", "")).removeprefix(kind.backing or "")
+    if not kind.backing or not held or origin == name or mirror.get("subject_transforms") or change.desired is None:
         return ""
+    subjects = [
+        one.replace(f".{name}.", f".{origin}.", 1) for one in kind.as_stream(change.desired).get("subjects") or ()
+    ]
     return (
-        f"; the {some(held, 'message')} that it holds {verb(held, 'stay')} under {subjects}{origin}.>, where clients of "
-        f"{change.address.name} do not look"
+        f"; the {some(held, 'message')} that it holds {verb(held, 'stay')} under {listed(subjects)}, where clients of {name} "
+        "do not look"
     )
 
 

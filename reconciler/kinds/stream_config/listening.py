@@ -20,12 +20,16 @@ LISTENS_WITHIN = 60_000_000_000
 
 def begun(change: Change, view: View) -> list[str]:
     """Interest streams that this change begins to copy, and that take subjects which the copy wants in the same plan."""
-    if not change.action.writes or change.desired is None or view.stream_of(change.address) is None:
+    if not change.action.writes or view.stream_of(change.address) is None:
         return []
+    return list(dict.fromkeys(one.stream for one in fresh(change, view) if _takes(one, view)))
+
+
+def fresh(change: Change, view: View) -> list[SubjectsRead]:
+    """What this change begins to read: another filter counts, too."""
     reads = view.kinds[change.address.kind].reads
     before = set(reads(change.address, change.live.config)) if change.live else set[SubjectsRead]()
-    new = (one for one in reads(change.address, change.desired.config) if one not in before)
-    return list(dict.fromkeys(one.stream for one in new if _takes(one, view)))
+    return [one for one in reads(change.address, change.desired.config) if one not in before] if change.desired else []
 
 
 def then_listens(steps: Sequence[Step], change: Change, view: View) -> Sequence[Step]:
