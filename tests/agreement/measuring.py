@@ -69,9 +69,9 @@ def everything() -> dict[str, Any]:
     return found
 
 
-def harms() -> dict[str, dict[str, list[str]]]:
-    """What the tests of harms saw each version do, by code and version, in the order of the tests."""
-    tests = sorted(set().union(*shown_harms().values()))
+def harms(of: Sequence[str] = ()) -> dict[str, dict[str, list[str]]]:
+    """What the tests of harms saw each version do, by code and version, in the order of the tests. `of`: these codes alone."""
+    tests = sorted(set().union(*(tests for code, tests in shown_harms().items() if not of or code in of)))
     found: dict[str, dict[str, list[str]]] = {}
     with NamedTemporaryFile() as file:
         subprocess.run(
@@ -81,7 +81,7 @@ def harms() -> dict[str, dict[str, list[str]]]:
             check=True,
         )
         for harm in (Harm(*json.loads(line)) for line in Path(file.name).read_text(encoding="utf-8").splitlines()):
-            for code in harm.codes:
+            for code in (one for one in harm.codes if not of or one in of):
                 said = found.setdefault(code, {}).setdefault(harm.minor, [])
                 said += [] if harm.words in said else [harm.words]
     return found

@@ -451,6 +451,40 @@ def test_after_a_restart_clients_of_the_old_queue_group_hear_nothing(minor: str)
 
 @shows("CO607")
 @on_every_version
+def test_clients_of_both_queue_groups_get_each_message_and_going_back_needs_no_restart(account: Account) -> str:
+    """The group counts that the consumer was made with, whatever it is called since."""
+
+    async def work(js: JetStream) -> list[list[int]]:
+        nc = js.pipeline.nc
+        await make_stream(js, "S", subjects=["s"])
+        await make_consumer(js, "S", "c", ack_policy="none", deliver_subject="out", deliver_group="old")
+
+        async def heard(*groups: str) -> list[int]:
+            """How many of three messages clients of each group get."""
+            subscribed = [await nc.subscribe("out", queue=group) for group in groups]
+            await nc.flush()
+            await publish(js, "s", "s", "s")
+            got = [len([await one.next_msg(timeout=20) for _ in range(3)]) for one in subscribed]
+            for one in subscribed:
+                await one.unsubscribe()
+            await nc.flush()
+            return got
+
+        await change_consumer(js, "S", "c", deliver_group="new")
+        both = await heard("old", "new")
+        await change_consumer(js, "S", "c", deliver_group="old")
+        return [both, await heard("old")]
+
+    both, back = talk(account, work)
+    assert (both, back) == ([3, 3], [3])
+    return (
+        f"3 messages while clients of both queue groups listen: {both[0]} and {both[1]} deliveries. After a change there and back: "
+        f"{back[0]} for clients of the first group."
+    )
+
+
+@shows("CO607")
+@on_every_version
 @pytest.mark.parametrize(("most", "comes"), [(-1, [1, 2, 1, 2]), (1, [1, 2])])
 def test_what_is_in_flight_comes_again_at_the_new_subject(account: Account, most: int, comes: list[int]) -> str:
     """Unless it was delivered as often as it may be."""

@@ -42,6 +42,10 @@ async def coming(js: JetStream) -> int:
     return int(done(await js.request("CONSUMER.INFO.S.c"))["num_pending"])
 
 
+async def messages(js: JetStream) -> int:
+    return int(done(await js.request("STREAM.INFO.S"))["state"]["messages"])
+
+
 SAID = {
     "": ("It starts at the first of 10 stored messages", {"stored": 10}),
     ", filter_subject: s.a": ("It starts at the first of 6 stored messages", {"stored": 6}),
@@ -251,6 +255,33 @@ async def instead(js: JetStream, folder: Path, lost: Verdict) -> int:
     done(await js.request("CONSUMER.DELETE.S.c"))
     await applied(js, folder, text(", deliver_policy: by_start_sequence, opt_start_seq: 4"))
     return await coming(js)
+
+
+@on_every_version
+def test_an_interest_stream_keeps_nothing_for_a_consumer_that_somebody_deleted(
+    account: Account, tmp_path: Path
+) -> None:
+    """Of five messages four went with it; the plan says that, whether or not anything is stored."""
+    both = STREAM.replace(
+        "true}", "true, retention: interest, consumers: {c: {ack_policy: explicit}, x: {filter_subject: s.c}}}"
+    )
+
+    async def work(js: JetStream) -> tuple[list[str], list[str], list[int]]:
+        await applied(js, tmp_path, both)
+        await publish(js, *MIXED)
+        before = await messages(js)
+        done(await js.request("CONSUMER.DELETE.S.c"))
+        beside = [one.message for one in (await of_consumer(js, tmp_path, both)).consequences]
+        after = await messages(js)
+        await make_consumer(js, "S", "c", ack_policy="explicit")
+        by_hand = [one.message for one in (await of_consumer(js, tmp_path, both)).consequences]
+        return beside, by_hand, [before, after]
+
+    beside, by_hand, numbers = talk(account, work)
+    gone = "When the old one was deleted, the interest stream deleted what no other consumer wanted"
+    assert f"{gone}, and keeps nothing for it until it is back" in beside
+    assert f"{gone}, and kept nothing for it until somebody recreated it" in by_hand
+    assert numbers == [5, 1]
 
 
 @on_every_version

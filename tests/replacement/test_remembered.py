@@ -14,6 +14,7 @@ from reconciler.journeys.export.export import export
 from reconciler.journeys.plan.plan import Planned
 from reconciler.model.records import decode_owned
 from reconciler.model.topology import Topology
+from reconciler.server.wire.answers import Refusal
 from tests.replacement.consuming import CONSENT, Work, at_work, file
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_consumer
@@ -46,6 +47,30 @@ def test_the_server_knows_the_start_and_the_plan_is_empty(account: Account, tmp_
         assert (await work.plan(wanted)).plan.changes == ()
 
     after_replacing(account, tmp_path, then)
+
+
+@on_every_version
+def test_an_application_that_creates_it_as_the_file_has_it_is_refused_from_then_on(
+    account: Account, tmp_path: Path
+) -> None:
+    """It was not before. The plan says so."""
+    said = "it refuses an application that creates the consumer itself at start-up, with another start (10012)"
+
+    async def story() -> None:
+        async with at_work(account, file(tmp_path / "first")) as work:
+            asked = {name: value for name, value in (await work.info())["config"].items() if name != "metadata"}
+            create = "CONSUMER.CREATE.S.c", {"stream_name": "S", "config": asked}
+            done(await work.js.request(*create))
+            wanted = file(tmp_path / "wanted", "limits", f"max_waiting: 64{CONSENT}")
+            (change,) = (await work.plan(wanted)).plan.changes
+            assert any(said in one.message for one in change.consequences)
+            assert (await work.apply(wanted)).is_success
+            asked |= {"max_waiting": 64}
+            answer = await work.js.request(*create)
+            assert isinstance(answer, Refusal)
+            assert (answer.err_code, answer.description) == (10012, "deliver policy can not be updated")
+
+    asyncio.run(story())
 
 
 def test_an_ordinary_update_keeps_it_in_mind(account: Account, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from reconciler.report.document.judgements import way_out
 from reconciler.report.words.paper import Paper
 from tests.rules.test_rules import FILES, cases, prepared
 
-ENTRY = re.compile(r"\b(allow|moved|removed|forget|guards): \[(.*)\]")
+ENTRY = re.compile(r"\b(allow|moved|removed|forget|guards): \[([^{\]]*|.*?\})\](?![,\]}])")
 ALLOWED = re.compile(r"--allow (\S+?=\S+)")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 KEY = re.compile(r"(?:\bwrite |[{`])([a-z][a-z0-9_]*): |\b([a-z]+_[a-z0-9_]+): ")

@@ -72,6 +72,33 @@ def test_wider_limits_and_subjects_do_not_bring_messages_back(someone: Someone) 
     assert "messages published to b in the meantime were not stored here, and do not come back" in messages
 
 
+WAS = """
+streams:
+  ALL: {subjects: [all.a, all.b, other.>], max_msgs: 9}
+  EACH: {subjects: [each], retention: interest}
+  ONCE: {subjects: [once]}
+"""
+CAME = """
+streams:
+  ALL: {subjects: ["all.>", other.a], max_msgs: 5}
+  EACH: {subjects: [each]}
+  ONCE: {subjects: [once], retention: interest}
+"""
+
+
+def test_only_what_was_not_stored_or_was_removed_in_the_meantime_is_called_lost(someone: Someone) -> None:
+    """Wider subjects took in what the earlier ones name, and limits alone delete nothing that was processed."""
+    for text in (WAS, CAME):
+        committed(someone, {"b.yaml": HEADER + text})
+        assert someone("apply", "b.yaml", "--yes").code == 0
+    found = planned(someone, "b.yaml", "--revision", "HEAD~1")["diagnostics"]
+    assert [(one["address"], one["message"]) for one in found if one["code"] == "GB103"] == [
+        ("stream/ALL", "max_msgs gets its wider limit back, but anything that the narrower limit removed or refused does not come back"),
+        ("stream/ALL", "messages published to other.> outside other.a in the meantime were not stored here, and do not come back"),
+        ("stream/ONCE", "the messages that interest retention removed do not come back"),
+    ]  # fmt: skip
+
+
 def test_the_work_tree_stays_as_it_is(someone: Someone) -> None:
     someone.shell.write("unsaved: edits", "streams/a.yaml")
     assert planned(someone, "streams", "--revision", "HEAD~1")["summary"]["create"] == 2

@@ -16,12 +16,21 @@ from reconciler.changes.verdict import Verdict
 from reconciler.documents.find.git_tree import GitTree
 from reconciler.documents.find.revision import origin
 from reconciler.kinds import REGISTRY
+from reconciler.kinds.fields.words import outside
+from reconciler.kinds.subjects.subjects import collide, is_subset
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Config, Json
 from reconciler.model.run_options import Origin
 
-BOUNDS = frozenset({"max_age", "max_msgs", "max_bytes", "max_msgs_per_subject", "ttl", "history"})
-"""Fields that limit what is stored. An absent value, zero and a negative value mean no limit."""
+REMOVES, OR_REFUSES = "removed", "removed or refused"
+BOUNDS = {
+    "max_age": REMOVES, "ttl": REMOVES, "history": REMOVES, "max_msgs": OR_REFUSES, "max_bytes": OR_REFUSES,
+    "max_msgs_per_subject": OR_REFUSES,
+}  # fmt: skip
+"""Fields that limit what is stored, and what they did to the rest. An absent value, zero and a negative value mean no
+limit."""
+DELETING = ("interest", "workqueue")
+"""Kinds of retention that delete what was processed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +100,12 @@ def _still_there(change: PlannedChange, beside: str) -> str:
 def _not_back(change: PlannedChange, field: FieldChange) -> Diagnostic | None:
     if field.path in BOUNDS and _bound(field, field.desired) > _bound(field, field.live):
         message = (
-            f"{field.path} gets its wider limit back, but anything that the narrower limit removed does not come back"
+            f"{field.path} gets its wider limit back, but anything that the narrower limit {BOUNDS[field.path]} does not "
+            "come back"
         )
     elif field.path == "subjects" and (added := _added(field)):
         message = f"messages published to {', '.join(added)} in the meantime were not stored here, and do not come back"
-    elif field.path == "retention":
+    elif field.path == "retention" and field.live in DELETING:
         message = f"the messages that {field.live} retention removed do not come back"
     else:
         return None
@@ -108,8 +118,10 @@ def _bound(field: FieldChange, said: Json) -> float:
 
 
 def _added(field: FieldChange) -> list[str]:
+    """Subjects, or parts of them, that the stream begins to store."""
     live, desired = (value if isinstance(value, list) else [] for value in (field.live, field.desired))
-    return [str(one) for one in desired if one not in live]
+    new = (one for one in desired if not any(is_subset(one, other) for other in live))
+    return [outside(one, [other for other in live if collide(one, other)]) for one in new]
 
 
 def _said(change: PlannedChange, code: str, name: str, message: str, fix: str | None) -> Diagnostic:

@@ -23,7 +23,8 @@ def subject_overlap(change: Change, view: View) -> Iterator[Finding]:
     Live streams of other owners count as well. A bucket has `$KV.<name>.>`, an object store its `$O.<name>` subjects,
     and a stream without subjects, mirror and sources its own name.
 
-    Instead: narrow one of them, or let one source the other.
+    Instead: narrow one of them, or let one source the other. If the other stream is to go, name it under `removed:`; what it
+    holds is deleted with it.
     """
     if not view.is_stream(change.address) or not (
         change.action is Action.CREATE or change.touches("subjects", "mirror")
@@ -36,19 +37,25 @@ def subject_overlap(change: Change, view: View) -> Iterator[Finding]:
                 yield Finding(
                     outcome=Outcome.REFUSED,
                     path=f"subjects[{index}]" if change.address.kind == "stream" else "",
-                    fix=f"narrow one of them, or let one stream source the other{_renamed(change, other, view)}",
+                    fix=f"narrow one of them, or let one stream source the other{_declared_no_more(change, other, view)}",
                     message=f"`{subject}` overlaps with `{theirs}` of stream {other}",
                 )
                 break
 
 
-def _renamed(change: Change, other: str, view: View) -> str:
-    """A new stream that wants the subjects of one that is declared no more is often that one under a new name."""
+def _declared_no_more(change: Change, other: str, view: View) -> str:
+    """A stream that is declared no more either goes, or is often the new one that wants its subjects."""
     there = view.changes.get(Address.of(change.address.kind, other))
-    if change.action is not Action.CREATE or change.origin or there is None or there.action is not Action.ORPHAN:
+    if change.origin or there is None or there.action is not Action.ORPHAN:
         return ""
+    goes = (
+        f". If {other} is to go, with what it holds, write removed: [{{address: {there.address}, reason: …}}] at the top level "
+        "of the file"
+    )
+    if change.action is not Action.CREATE:
+        return goes
     entry = moved_entry(there.address, change.address)
-    return f". If this is {other} under a new name, write {entry} at the top level of the file: the plan then prints the way"
+    return f"{goes}; if this is {other} under a new name, write {entry}: the plan then prints the way"
 
 
 @lru_cache(maxsize=4)

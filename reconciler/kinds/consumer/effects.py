@@ -298,12 +298,12 @@ def subscribers_fall_silent(moved: MovedField) -> Iterable[Finding]:
     change (CO112). Messages in flight are redelivered to the new subject, except those that have reached `max_deliver`.
 
     A change of the queue group takes effect when the server restarts or another server becomes leader, or at once if
-    the plan recreates the consumer. Until then the consumer delivers only while a client is subscribed in the old group,
-    and from then on only while one is in the new group; without a group if none is named. Plain subscribers get what it
-    delivers either way.
+    the plan recreates the consumer. Until then the consumer delivers only while a client listens in the group that it had
+    when the server started, and from then on only while one listens in the new group; without a group if none is named.
+    While it delivers, each group that listens gets each message, and so does each plain subscriber.
 
-    Instead: let clients subscribe to the new subject or queue group first, and those of the old group stay until the
-    restart; or declare a second consumer.
+    Instead: let clients subscribe to the new subject first, and move those of a queue group at the restart; or declare a
+    second consumer.
     """
     before, after = moved.change.was(moved.path), moved.change.becomes(moved.path)
     if not moved.change.was("deliver_subject") or not moved.change.becomes("deliver_subject"):
@@ -313,8 +313,12 @@ def subscribers_fall_silent(moved: MovedField) -> Iterable[Finding]:
         if _is_recreated(moved):
             yield _silent(moved, f"from then on nothing is delivered without a client {new}")
         else:
-            words = f"until the server's next restart nothing is delivered without a client {old}, and from then on without one {new}"
-            yield _silent(moved, words, fix="keep clients subscribed in both ways until the restart")
+            words = (
+                f"until the server's next restart nothing is delivered without a client {old} (if the consumer had "
+                f"{'it' if before else 'none'} when the server started), and from then on without one {new}; while clients of both "
+                "listen, both get each message"
+            )
+            yield _silent(moved, words, fix="let the clients stay as they are, and move them at the restart")
     elif _is_recreated(moved) or not _info(moved).get("push_bound"):
         yield _silent(
             moved,

@@ -20,13 +20,22 @@ from reconciler.model.resource import Json
 
 
 def consequences(change: Change, view: View) -> Iterator[Consequence]:
-    """One line for each consumer that is created beside messages that are already stored."""
+    """One line for each consumer that is created beside messages that are already stored, and what an interest stream
+    deleted meanwhile."""
+    if retention_of(change.address.stream, view) == "interest":
+        if is_made_again(change):
+            yield Consequence(message=f"{_DELETED}, and keeps nothing for it until it is back")
+        elif change.made_anew:
+            yield Consequence(message=f"{_DELETED}, and kept nothing for it until somebody recreated it")
     if change.action is Action.CREATE and change.origin is None and change.desired and not _lost(change, view):
         start = start_of(change, view)
         if start and (start.quantities or start.stored is None):
             known = start.quantities
             said = f"It starts at {start.words}{_again(change, start, view)}"
             yield Consequence(message=said, quantities=mosts(known), bounds=inexact(known))
+
+
+_DELETED = "When the old one was deleted, the interest stream deleted what no other consumer wanted"
 
 
 def _again(change: Change, start: Start, view: View) -> str:
@@ -237,16 +246,17 @@ def _consented(
     policy = change.becomes("deliver_policy")
     return Finding(
         outcome=Outcome.NEEDS_CONSENT, path="deliver_policy", to=policy, quantities={name: Amount(0, number)}, message=message,
-        fix=f"{way or _way_back(policy, stood)}; or consent here: {consent_to('CO312', policy)}",
+        fix=f"{way or _way_back(policy, stood, name)}; or consent here: {consent_to('CO312', policy)}",
     )  # fmt: skip
 
 
-def _way_back(policy: Json, stood: int | None) -> str:
-    """What to write, so that it starts where the old one stood."""
+def _way_back(policy: Json, stood: int | None, harm: str) -> str:
+    """What to write, so that it starts where the old one stood; `harm`: what it does to messages without that."""
     if policy == "by_start_sequence":
         return f"write opt_start_seq: {stood}" if stood else "correct opt_start_seq for the stream as it is now"
     if stood is not None:
-        return f"write deliver_policy: by_start_sequence and opt_start_seq: {stood}, which skips nothing and redelivers less"
+        than = "less" if harm == "redelivered" else "what it had processed since"
+        return f"write deliver_policy: by_start_sequence and opt_start_seq: {stood}, which skips nothing stored and redelivers {than}"
     return (
         f"write deliver_policy: by_start_sequence and opt_start_seq, {_LAST_ACKNOWLEDGED}, or by_start_time and opt_start_time, "
         "a time when it still existed"

@@ -370,7 +370,8 @@ def _of_all(change: Change, view: View) -> Iterable[str]:
         after = f"after the ack floor of the old one, at stream sequence {known['opt_start_seq']} or later"
         where = after if point is None else f"at stream sequence {point}, {_whose(point, change)}"
         yield (
-            f"The new consumer continues {where}. The server then shows by_start_sequence, which counts as the {said} of this file"
+            f"The new consumer continues {where}. The server then shows by_start_sequence, which counts as the {said} of this file; "
+            "it refuses an application that creates the consumer itself at start-up, with another start (10012)"
         )
     else:
         yield "The new consumer starts with everything that is left in the work queue"

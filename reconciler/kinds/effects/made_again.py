@@ -69,13 +69,19 @@ def made_again(family: str, own: OwnName = as_named, stream: OwnName = as_named)
             quantities={name: number for name, number in (("messages", messages), ("skipped", behind.most)) if number},
             message="; ".join(said),
             affects=dependants.streams(behind.skipping, view),
-            fix=f"{resume}restore a backup before you apply, if there is one (nats stream restore)"
+            fix=f"{resume}{_restore(change.becomes(own('mirror')))}"
             + (f"; or consent here: {consent_to(f'{family}312')}" if behind.words else ""),
         )
 
     on = (Action.CREATE, Action.ADOPT, Action.UPDATE)
     harms = rule(f"{family}312", "made-again-empty", on=on, needs=("live",), reaction=Reaction.HARMS)
     return harms(judge)
+
+
+def _restore(mirror: Json) -> str:
+    """A mirror gets everything again that its origin still holds."""
+    when = "if its origin no longer holds all of it and there is one" if mirror else "if there is one"
+    return f"restore a backup before you apply, {when} (nats stream restore)"
 
 
 class _Skipping(NamedTuple):
@@ -149,7 +155,14 @@ def _origin(copied: Json, view: View) -> str:
     there = view.snapshot.streams.get(copied["name"]) if "external" not in copied else None
     stored = f", which holds {some((there.get('state') or {}).get('messages', 0), 'message')}" if there else ""
     start = next((copied[key] for key in ("opt_start_seq", "opt_start_time") if copied.get(key)), None)
-    return f"{copied['name']}{stored}{f', from {start} on' if start else ''}"
+    return f"{copied['name']}{stored}{_part(copied)}{f', from {start} on' if start else ''}"
+
+
+def _part(copied: Json) -> str:
+    """What of it is copied, if not all."""
+    filters = [one.get("src") for one in copied.get("subject_transforms") or () if one.get("src")]
+    filters += [copied["filter_subject"]] if copied.get("filter_subject") else []
+    return f" (only {listed(filters)} is copied)" if filters else ""
 
 
 def _read(change: Change, view: View) -> Iterator[str]:
