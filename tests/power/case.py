@@ -16,7 +16,7 @@ from nats.aio.msg import Msg
 
 from reconciler.changes.diff import Action
 from reconciler.journeys.plan.plan import Planned, plan
-from reconciler.kinds.consumer.position import placeholder
+from reconciler.kinds.consumer_position.position import placeholder
 from reconciler.memory.lease import Held
 from reconciler.model.run_options import RunOptions
 from reconciler.model.wire.snapshot import Snapshot

@@ -288,7 +288,7 @@ REPLACING = (
     ),
     Act(
         name="a consumer is replaced where nothing would survive a cut",
-        file="reconciler/kinds/consumer/position.py",
+        file="reconciler/kinds/consumer_position/position.py",
         before="    if not view.ledger_known:\n",
         after="    if view.ledger_known and not view.ledger_known:\n",
         seen_by=("tests/replacement/test_judging.py",),
@@ -296,8 +296,8 @@ REPLACING = (
     Act(
         name="an interest stream drops what a replaced consumer has yet to get",
         file="reconciler/kinds/consumer/replacement.py",
-        before="held = [*_held(change, view)] if position.is_interest(change, view) else []",
-        after="held = [*_held(change, view)] if position.is_queue(change, view) else []",
+        before="held = [*_held(change, view)] if retention.is_interest(change, view) else []",
+        after="held = [*_held(change, view)] if retention.is_queue(change, view) else []",
         seen_by=("tests/replacement/test_judging.py",),
     ),
     Act(
@@ -334,7 +334,7 @@ REPLACING = (
     ),
     Act(
         name="a consumer that somebody recreated is replaced at its own position",
-        file="reconciler/kinds/consumer/position.py",
+        file="reconciler/kinds/consumer_position/position.py",
         before="        return recorded.continues_at(change, view)",
         after="        return None",
         seen_by=("tests/replacement/test_recreated.py",),

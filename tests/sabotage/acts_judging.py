@@ -28,7 +28,7 @@ RULES = (
     ),
     Act(
         name="a consumer with a start of its own comes back unasked",
-        file="reconciler/kinds/consumer/lost_position.py",
+        file="reconciler/kinds/consumer_position/lost_position.py",
         before="    if _is_said_since(change) and (stood",
         after="    if (stood",
         seen_by=(says("CO312"),),
@@ -226,7 +226,7 @@ RULES = (
     ),
     Act(
         name="a recreated consumer that starts behind its old position skips messages without consent",
-        file="reconciler/kinds/consumer/lost_position.py",
+        file="reconciler/kinds/consumer_position/lost_position.py",
         before="        return found if number else None",
         after="        return None",
         seen_by=("tests/quantities/test_starting.py",),
@@ -478,7 +478,7 @@ RULES = (
     ),
     Act(
         name="pulls of a renamed consumer are said to be worth another try",
-        file="reconciler/kinds/consumer/position.py",
+        file="reconciler/kinds/consumer_position/offer.py",
         before='clients must use {change.address.name}" if change.origin else ""',
         after='clients must use {change.address.name}" if False else ""',
         seen_by=("tests/golden/test_golden.py",),
@@ -534,21 +534,21 @@ RULES = (
     ),
     Act(
         name="a replacement does not say that applications which create the consumer themselves are refused",
-        file="reconciler/kinds/consumer/position.py",
+        file="reconciler/kinds/consumer_position/offer.py",
         before='"it refuses an application that creates the consumer itself at start-up, with another start (10012)"',
         after='""',
         seen_by=("tests/replacement/test_remembered.py",),
     ),
     Act(
         name="what an interest stream deleted with a consumer is not said",
-        file="reconciler/kinds/consumer/lost_position.py",
+        file="reconciler/kinds/consumer_position/lost_position.py",
         before='if retention_of(change.address.stream, view) == "interest":',
         after='if retention_of(change.address.stream, view) == "interests":',
         seen_by=("tests/quantities/test_starting.py",),
     ),
     Act(
         name="a start where a consumer for new messages stood is said to redeliver less",
-        file="reconciler/kinds/consumer/lost_position.py",
+        file="reconciler/kinds/consumer_position/lost_position.py",
         before='"less" if harm == "redelivered" else "what it had processed since"',
         after='"less"',
         seen_by=(says("CO312"),),
@@ -590,14 +590,14 @@ RULES = (
     ),
     Act(
         name="messages that a consumer does not match count as delivered again",
-        file="reconciler/kinds/consumer/recorded.py",
+        file="reconciler/kinds/consumer_position/recorded.py",
         before="sys.maxsize if gone_by is None else gone_by, change, view), to_come)",
         after="sys.maxsize if gone_by is None else gone_by, change, view), to_come + sys.maxsize)",
         seen_by=(says("CO312"),),
     ),
     Act(
         name="a recreated consumer whose record is older than its progress is said to repeat nothing",
-        file="reconciler/kinds/consumer/recorded.py",
+        file="reconciler/kinds/consumer_position/recorded.py",
         before="return LostPosition(at, again, never, reached, ended) if again or never else None",
         after="return LostPosition(at, again, never, reached, ended) if (again and (at or 0) > 1) or never else None",
         seen_by=(
@@ -607,7 +607,7 @@ RULES = (
     ),
     Act(
         name="what the old one processed after its position was recorded is not said to come again",
-        file="reconciler/kinds/consumer/recorded.py",
+        file="reconciler/kinds/consumer_position/recorded.py",
         before="    reached, again = after_ack_floor(live), _given_again(change, view)\n",
         after="    reached, again = after_ack_floor(live), min(_given_again(change, view), between(1, at or 1, change, view))\n",
         seen_by=(
@@ -617,7 +617,7 @@ RULES = (
     ),
     Act(
         name="what came after a consumer was recreated counts as processed by the old one",
-        file="reconciler/kinds/consumer/recorded.py",
+        file="reconciler/kinds/consumer_position/recorded.py",
         before='    return answer.get("first") if isinstance(answer, Mapping) else None\n\n\ndef _later',
         after="    return None if isinstance(answer, Mapping) else None\n\n\ndef _later",
         seen_by=("tests/quantities/test_starting.py::test_what_came_after_it_was_recreated_by_hand_does_not_count",),
@@ -963,7 +963,7 @@ QUANTITIES = (
     ),
     Act(
         name="messages nobody has acknowledged are not counted as delivered again",
-        file="reconciler/kinds/consumer/position.py",
+        file="reconciler/kinds/consumer_position/position.py",
         before="return exactly(unacknowledged), unacknowledged",
         after="return exactly(0), unacknowledged",
         seen_by=("tests/replacement/test_judging.py",),
@@ -1185,8 +1185,8 @@ QUANTITIES = (
     ),
     Act(
         name="what a recreated consumer has in flight is said to come again whatever its filter",
-        file="reconciler/kinds/consumer/position.py",
-        before="return Amount(0, again.most) if _leaves_out(change) else again, unacknowledged",
+        file="reconciler/kinds/consumer_position/position.py",
+        before="return Amount(0, again.most) if leaves_out(change) else again, unacknowledged",
         after="return again, unacknowledged",
         seen_by=(says("CO330"),),
     ),
@@ -1235,28 +1235,28 @@ QUANTITIES = (
     ),
     Act(
         name="what the same plan deletes is said to be redelivered",
-        file="reconciler/kinds/consumer/position.py",
+        file="reconciler/kinds/consumer_position/position.py",
         before="    return _of_what_stays(again, info, change, view), unacknowledged",
         after="    return again, unacknowledged",
         seen_by=(says("CO330"),),
     ),
     Act(
         name="a new consumer is promised what the same plan deletes",
-        file="reconciler/kinds/consumer/starting.py",
+        file="reconciler/kinds/consumer_position/starting.py",
         before="    return Amount(messages - gone.most, messages - gone.least)",
         after="    return exactly(messages + 0 * gone.most)",
         seen_by=(says("CO312"),),
     ),
     Act(
         name="a new consumer that starts in what the same plan deletes is said to get as little as before",
-        file="reconciler/kinds/consumer/starting.py",
+        file="reconciler/kinds/consumer_position/starting.py",
         before="        return Amount(min(number, total.least), min(number, total.most))",
         after="        return _less(change, number, 0, view)",
         seen_by=("tests/quantities/test_starting.py",),
     ),
     Act(
         name="what was lost with a consumer that somebody recreated is not said",
-        file="reconciler/kinds/consumer/lost_position.py",
+        file="reconciler/kinds/consumer_position/lost_position.py",
         before="    return _with_the_old_one(change, view) if change.made_anew else",
         after="    return None if change.made_anew else",
         seen_by=("tests/rules/test_rules.py",),
@@ -1307,21 +1307,21 @@ QUANTITIES = (
     ),
     Act(
         name="a consumer is said to get from a start on what its filter leaves out",
-        file="reconciler/kinds/consumer/position.py",
+        file="reconciler/kinds/consumer_position/position.py",
         before="        return Amount(0, most if counted is None else min(most, counted)), unacknowledged",
         after="        return Amount(0, most if counted is None else max(most, counted)), unacknowledged",
         seen_by=("tests/quantities/test_starting.py::test_the_start_where_a_recreated_one_is_wanted_is_one_decision",),
     ),
     Act(
         name="a recreated consumer is said to have delivered nothing yet",
-        file="reconciler/kinds/consumer/position.py",
+        file="reconciler/kinds/consumer_position/start_fields.py",
         before='    if change.made_anew:\n        return ", and somebody',
         after='    if not change.made_anew:\n        return ", and somebody',
         seen_by=("tests/quantities/test_starting.py::test_the_start_where_a_recreated_one_is_wanted_is_one_decision",),
     ),
     Act(
         name="a file that starts a recreated consumer behind the record is not told what that skips",
-        file="reconciler/kinds/consumer/lost_position.py",
+        file="reconciler/kinds/consumer_position/lost_position.py",
         before="    number = recorded.between(at, asked, change, view) if at else 0",
         after="    number = recorded.between(at, asked, change, view) * 0 if at else 0",
         seen_by=("tests/quantities/test_starting.py::test_a_later_start_than_the_record_is_told_with_what_it_skips",),
@@ -1409,7 +1409,7 @@ QUANTITIES = (
     ),
     Act(
         name="a consumer that was removed before is created as if there had been none",
-        file="reconciler/kinds/consumer/former.py",
+        file="reconciler/kinds/consumer_position/former.py",
         before="    return marker.stored if marker and marker.deleted and marker.stored else None",
         after="    return None",
         seen_by=(
@@ -1418,7 +1418,7 @@ QUANTITIES = (
     ),
     Act(
         name="what a recreated consumer has delivered since counts as skipped",
-        file="reconciler/kinds/consumer/recorded.py",
+        file="reconciler/kinds/consumer_position/recorded.py",
         before="    return min(end, began or _began_by(change, view) or end)",
         after="    return min(end, began or end)",
         seen_by=("tests/replacement/test_recreated.py::test_what_the_new_one_has_delivered_since_is_not_skipped",),

@@ -15,7 +15,7 @@ from itertools import takewhile
 
 from reconciler.changes.kind import Kind, Raw, Registry
 from reconciler.kinds import REGISTRY
-from reconciler.kinds.consumer.position import placeholder
+from reconciler.kinds.consumer_position.position import placeholder
 from reconciler.model.permissions import Needs, least
 from reconciler.model.records import BUCKET
 from reconciler.model.resource import Address, Config, Declared, Json

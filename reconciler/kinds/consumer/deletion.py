@@ -10,7 +10,8 @@ from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.consumer import taking_over
-from reconciler.kinds.consumer.losses import FILTERS, Info, others_of, retention_of
+from reconciler.kinds.consumer.losses import FILTERS, Info, others_of
+from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.effects.readers import behind, filters
 from reconciler.kinds.fields.words import amount, listed, some, verb
 from reconciler.kinds.subjects.filters import keeping

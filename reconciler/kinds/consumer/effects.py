@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.kinds.consumer.losses import filter_change
-from reconciler.kinds.consumer.position import is_recreated, redelivered
 from reconciler.kinds.consumer_checks.around import is_work_queue, stream_of
 from reconciler.kinds.consumer_checks.pull_push import pushes
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
 from reconciler.kinds.consumer_config.consumer_settle import ACK_WAIT, PINNED_TIMEOUT
+from reconciler.kinds.consumer_position.position import is_recreated, redelivered
 from reconciler.kinds.effects.foretold import Effects, MovedField, foretold, note, notes_of
 from reconciler.kinds.effects.readers import behind, filters
 from reconciler.kinds.fields.felt import value_after

@@ -14,9 +14,9 @@ from functools import lru_cache
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.view import View
-from reconciler.kinds.consumer import position
 from reconciler.kinds.consumer.handovers import takers
 from reconciler.kinds.consumer_checks import around
+from reconciler.kinds.consumer_position import retention
 from reconciler.kinds.stream_config.calls import REPLICAS_TIMEOUT
 from reconciler.kinds.subjects.filters import filters_of, gained, let_go
 from reconciler.kinds.subjects.subjects import collide
@@ -28,7 +28,7 @@ def everywhere(change: Change, view: View, name: str, *, is_new: bool = True) ->
     """A step that waits until every server knows this consumer; none if one server has it all. A new consumer can start
     too late. Existing ones continue from their position."""
     replicas = (around.stream_of(change, view) or {}).get("num_replicas") or 1
-    if view.target.is_clustered and replicas > 1 and position.is_interest(change, view):
+    if view.target.is_clustered and replicas > 1 and retention.is_interest(change, view):
         yield Step(
             id=f"see consumer/{change.address.stream}/{name} everywhere",
             call=Call.GATE_CONSUMER_EVERYWHERE,

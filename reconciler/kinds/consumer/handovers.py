@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from reconciler.changes.diff import Action, Change
+from reconciler.changes.diff import Change
 from reconciler.changes.view import View
-from reconciler.kinds.consumer.position import is_interest
 from reconciler.kinds.consumer_checks.around import changes_of
+from reconciler.kinds.consumer_position.retention import is_interest, switches
 from reconciler.kinds.subjects.filters import gained, let_go
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide
@@ -37,13 +37,6 @@ def takers(view: View) -> frozenset[Address]:
     begin = {stream for stream, above in switches(view).items() if above.becomes("retention") == "interest"}
     coming = {one.address for stream in begin for one in changes_of(view).get(stream, ()) if gained(one)}
     return frozenset(coming | {one.taker.address for one in handovers(view)})
-
-
-@lru_cache(maxsize=4)
-def switches(view: View) -> dict[str, Change]:
-    """Streams whose retention changes, by name."""
-    updated = (one for address, one in view.changes.items() if address.kind == "stream" and one.action is Action.UPDATE)
-    return {one.address.name: one for one in updated if one.touches("retention")}
 
 
 def _among(consumers: Sequence[Change], view: View) -> Iterator[Handover]:

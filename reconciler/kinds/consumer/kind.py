@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping
 
 from reconciler.changes.kind import Bound, Context, FilePlace, Kind, Raw, declared_config
 from reconciler.changes.view import SubjectsRead
-from reconciler.kinds.consumer import former, losses, lost_position, position, replacement, starting
+from reconciler.kinds.consumer import losses, replacement
 from reconciler.kinds.consumer.another_stream import recipe
 from reconciler.kinds.consumer.effects import EFFECTS
 from reconciler.kinds.consumer.rules import RULES
 from reconciler.kinds.consumer.steps import steps, waits
 from reconciler.kinds.consumer_config.consumer_config import FIELD_INFOS, ConsumerConfig, canonical, settle, stock
+from reconciler.kinds.consumer_position import former, lost_position, offer, position, start_fields, starting
 from reconciler.kinds.fields.texts import NAME
 from reconciler.kinds.subjects.filters import filters_of
 from reconciler.model.resource import Address, Declared, Json, Resource, Terms
@@ -80,15 +81,15 @@ CONSUMER = Kind(
     unknown=lambda address, snapshot: snapshot.unknown_consumer(*address.names),
     rules=RULES,
     consequences=lambda change, view: (
-        *position.consequences(change, view),
+        *offer.consequences(change, view),
         *lost_position.consequences(change, view),
         *waits(change, view),
         *EFFECTS.consequences(change, view),
     ),
     replace=replacement.how,
     renames=True,
-    starts=position.BEGINS,
-    begins=position.begins,
+    starts=start_fields.BEGINS,
+    begins=start_fields.begins,
     resume=position.resumed,
     tidy=replacement.tidy,
 )

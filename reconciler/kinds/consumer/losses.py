@@ -10,10 +10,11 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.consumer import position, taking_over
-from reconciler.kinds.consumer.counts import number_of
-from reconciler.kinds.consumer.handovers import switches
+from reconciler.kinds.consumer import taking_over
 from reconciler.kinds.consumer_checks.around import changes_of
+from reconciler.kinds.consumer_position import position
+from reconciler.kinds.consumer_position.counts import number_of
+from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.effects.readers import filters
 from reconciler.kinds.fields.words import amount, consent_to, listed, some
 from reconciler.kinds.subjects.filters import keeping
@@ -363,12 +364,3 @@ def _left_behind(missed: Amount | None, move: _Move) -> Iterator[str]:
         yield f"It does not go back to messages {where}; these were not counted"
     elif missed.most:
         yield f"It does not go back to {amount(missed, 'message')} {where}"
-
-
-def retention_of(stream: str, view: View) -> str:
-    """The stream's retention when this consumer changes. It is limits if the retention changes in the same plan, in
-    either direction: consumers change while their stream keeps everything."""
-    if stream in switches(view):
-        return "limits"
-    info = view.snapshot.streams.get(stream, {})
-    return str(info.get("config", {}).get("retention", "limits"))

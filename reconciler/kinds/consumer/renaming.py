@@ -9,7 +9,7 @@ from reconciler.changes.renaming import moved_entry
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
-from reconciler.kinds.consumer import position
+from reconciler.kinds.consumer_position import offer
 
 
 @rule("CO330", "consumer-rename", on=(Action.REPLACE,), needs=("live",))
@@ -27,7 +27,7 @@ def consumer_rename(change: Change, view: View) -> Found:
         return None
     old, new = change.origin.name, change.address.name
     beside = f"without the entry in `moved`, declare {new} beside {old}, move the clients, and then remove {old}"
-    found = position.made_anew(
+    found = offer.made_anew(
         change,
         view,
         Finding(

@@ -14,8 +14,8 @@ from reconciler.changes.diff import Change
 from reconciler.changes.kind import Replacement
 from reconciler.changes.view import View
 from reconciler.engine.replacement import started
-from reconciler.kinds.consumer import position
 from reconciler.kinds.consumer.everywhere import everywhere, staying
+from reconciler.kinds.consumer_position import position, retention
 from reconciler.kinds.effects import rewound
 from reconciler.kinds.stream_config import calls
 from reconciler.model.diagnostic import Diagnostic, Severity
@@ -72,7 +72,7 @@ def _left_behind(stream: str, name: str, of: str, is_there: bool) -> Diagnostic:
 def how(change: Change, view: View) -> Replacement:
     """Wherever the steps end, the position noted before tells where to continue."""
     name, start = change.address.name, position.start(change, view)
-    held = [*_held(change, view)] if position.is_interest(change, view) else []
+    held = [*_held(change, view)] if retention.is_interest(change, view) else []
     is_by_record = position.by_record(change, view) is not None
     noted = [*_noted(change)] if start and not (is_by_record or position.is_noted(change)) else []
     bound = {"opt_start_seq": noted[-1].id} if noted else {}  # the one field that only a step knows

@@ -12,16 +12,6 @@ from reconciler.kinds.consumer.clients import ACCEPTED_BY, groups_gone, policy_o
 from reconciler.kinds.consumer.deletion import consumer_deletion
 from reconciler.kinds.consumer.effects import EFFECTS
 from reconciler.kinds.consumer.losses import filter_change
-from reconciler.kinds.consumer.lost_position import RULES as LOST_POSITION
-from reconciler.kinds.consumer.position import (
-    BEGINS,
-    SECOND,
-    follows_from_the_policy,
-    follows_from_the_switch,
-    instead_of_refusing,
-    is_recreated,
-    whose_start,
-)
 from reconciler.kinds.consumer.renaming import RULES as RENAMING
 from reconciler.kinds.consumer.workqueue import RULES as WORK_QUEUE
 from reconciler.kinds.consumer_checks.filters import RULES as FILTERS
@@ -31,6 +21,10 @@ from reconciler.kinds.consumer_checks.priority import RULES as PRIORITY
 from reconciler.kinds.consumer_checks.pull_push import RULES as PULL_PUSH
 from reconciler.kinds.consumer_checks.validity import RULES as VALIDITY
 from reconciler.kinds.consumer_config.consumer_config import FIELDS, unknown_fields, unknown_values
+from reconciler.kinds.consumer_position.lost_position import RULES as LOST_POSITION
+from reconciler.kinds.consumer_position.offer import SECOND, follows_from_the_switch, instead_of_refusing
+from reconciler.kinds.consumer_position.position import is_recreated
+from reconciler.kinds.consumer_position.start_fields import BEGINS, follows_from_the_policy, whose_start
 from reconciler.kinds.effects import dependants
 from reconciler.kinds.fields.reserved import reserved_metadata
 from reconciler.kinds.fields.versions import too_young

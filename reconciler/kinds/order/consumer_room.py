@@ -10,7 +10,7 @@ from functools import lru_cache
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.stages import BETTER, Opening, Tie
 from reconciler.changes.view import View
-from reconciler.kinds.consumer.position import is_interest
+from reconciler.kinds.consumer_position.retention import is_interest
 from reconciler.kinds.order import retention
 from reconciler.model.resource import Address, Json
 

@@ -15,8 +15,8 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.stages import BETTER, EXISTENCE, INTEREST, NEEDED, Opening, Tie
 from reconciler.changes.view import View
 from reconciler.kinds.consumer.handovers import handovers
-from reconciler.kinds.consumer.position import is_interest
 from reconciler.kinds.consumer_checks.around import changes_of
+from reconciler.kinds.consumer_position.retention import is_interest
 from reconciler.kinds.fields.known import OVERLAPPING_FILTERS
 from reconciler.kinds.order import subject_handovers
 from reconciler.kinds.order.subject_handovers import after, before, parked

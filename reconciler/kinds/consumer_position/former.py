@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from reconciler.changes.amount import Amount
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.view import View
-from reconciler.kinds.consumer.counts import number_of
+from reconciler.kinds.consumer_position.counts import number_of
 from reconciler.kinds.effects.readers import filters
 from reconciler.model.records import BUCKET, encode_key
 from reconciler.model.wire.questions import MessagesFrom, MessagesSince, Question

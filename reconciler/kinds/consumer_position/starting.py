@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.view import View
-from reconciler.kinds.consumer import recorded
-from reconciler.kinds.consumer.counts import counted_from, number_of
-from reconciler.kinds.consumer.losses import retention_of
+from reconciler.kinds.consumer_position import recorded
+from reconciler.kinds.consumer_position.counts import counted_from, number_of
+from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.effects import shrinking
 from reconciler.kinds.effects.made_again import is_made_again
 from reconciler.kinds.effects.readers import filters

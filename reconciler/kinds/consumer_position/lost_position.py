@@ -11,9 +11,9 @@ from reconciler.changes.diff import Action, Change, Consequence
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.consumer import former, recorded
-from reconciler.kinds.consumer.losses import retention_of
-from reconciler.kinds.consumer.starting import ASKED, Start, deliver_policy, start_of, staying, staying_from
+from reconciler.kinds.consumer_position import former, recorded
+from reconciler.kinds.consumer_position.retention import retention_of
+from reconciler.kinds.consumer_position.starting import ASKED, Start, deliver_policy, start_of, staying, staying_from
 from reconciler.kinds.effects.made_again import is_made_again, when_recorded
 from reconciler.kinds.fields.words import amount, consent_to, some, verb
 from reconciler.model.resource import Json

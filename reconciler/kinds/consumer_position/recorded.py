@@ -10,7 +10,7 @@ from typing import NamedTuple
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.view import View
 from reconciler.engine.bindings import after_ack_floor, first_asked
-from reconciler.kinds.consumer.counts import number_of
+from reconciler.kinds.consumer_position.counts import number_of
 from reconciler.kinds.effects.readers import filters
 from reconciler.kinds.fields.times import before, moment
 from reconciler.model.resource import Address, Config, Json

@@ -1,0 +1,190 @@
+"""The position of a consumer: whether the consumer can be recreated there, and which messages are then redelivered.
+
+On a work queue the stream holds exactly what is still to be done, so a new consumer starts with all of it. On other
+streams it starts after the ack floor. The floor only grows, so a floor that is read before the old consumer is deleted
+is never too high: nothing is lost, and messages delivered above it are redelivered. The file's deliver_policy says
+where a consumer without a past starts; a replacement keeps the position, whatever that policy says.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+
+from reconciler.changes.amount import Amount, exactly
+from reconciler.changes.diff import Change
+from reconciler.changes.view import View
+from reconciler.engine.bindings import after_ack_floor
+from reconciler.kinds.consumer_config.consumer_config import FIELDS
+from reconciler.kinds.consumer_position import recorded
+from reconciler.kinds.consumer_position.counts import counted_from, number_of
+from reconciler.kinds.consumer_position.retention import is_interest, is_queue
+from reconciler.kinds.effects import rewound, shrinking
+from reconciler.kinds.effects.readers import filters
+from reconciler.kinds.subjects.subjects import is_subset
+from reconciler.model.resource import Address, Config, Json
+from reconciler.model.wire.questions import Question
+
+KNOWING = ("explicit", "all")
+"""Ack policies under which a consumer knows what was processed."""
+
+
+def is_recreated(change: Change, view: View) -> bool:
+    """With consent it is: it gets another name, or a value that no update gives it."""
+    tops = {one.top for one in change.fields}
+    anew = change.origin is not None or any(
+        top == "mem_storage" or not FIELDS[top].may_become(change.was(top), change.becomes(top), view.target.version)
+        for top in tops & FIELDS.keys()
+    )
+    return anew and change.live is not None and not immovable(change, view)
+
+
+def immovable(change: Change, view: View) -> str:
+    """Why it cannot be replaced without losing its position or messages; empty when it can."""
+    if not view.ledger_known:
+        return "It cannot be replaced either: bucket reconciler, which an interrupted replacement needs, could not be read here."
+    if is_queue(change, view):
+        return ""
+    if is_interest(change, view) and not _has_room(change, view):
+        return (
+            "It cannot be replaced either: a placeholder consumer must keep its messages meanwhile, and the stream's "
+            "max_consumers leaves no room for one."
+        )
+    return _unknowable(info_of(change)) if by_record(change, view) is None else ""
+
+
+def _unknowable(info: Mapping[str, Json]) -> str:
+    policy = info["config"].get("ack_policy", "none")
+    if policy not in KNOWING:
+        return f"With ack_policy {policy} no server knows what was processed, so it cannot be replaced either."
+    if info["config"].get("deliver_policy") == "last_per_subject":
+        return "It started at last_per_subject, so its position is no sequence, and it cannot be replaced either."
+    if after_ack_floor(info) is None:
+        return (
+            "Servers before 2.14 do not tell its position until its first message is acknowledged, so it cannot be "
+            "replaced yet."
+        )
+    return ""
+
+
+def info_of(change: Change) -> Mapping[str, Json]:
+    """The live consumer as the server describes it."""
+    return {"config": {}, **(change.live.state if change.live else {})}
+
+
+def _has_room(change: Change, view: View) -> bool:
+    stream = change.address.stream
+    most = view.live[Address.of("stream", stream)].config.get("max_consumers", 0)
+    there = view.snapshot.consumers.get(stream, {})
+    return most <= 0 or len(there) < most or placeholder(change.address.name) in there
+
+
+def redelivered(change: Change, view: View) -> tuple[Amount, int]:
+    """Messages that are redelivered when it is recreated, and how many are not acknowledged.
+
+    Above the ack floor clients may have acknowledged some out of order; no server tells which.
+    """
+    again, unacknowledged = _above_the_floor(change, view)
+    return Amount(0, again.most) if leaves_out(change) else again, unacknowledged
+
+
+def leaves_out(change: Change) -> bool:
+    """The filter changes too, and does not match everything that the old one matched."""
+    if not (change.live and change.desired):
+        return False
+    before, after = filters(change.live.config), filters(change.desired.config)
+    return not all(any(is_subset(old, new) for new in after) for old in before)
+
+
+def _above_the_floor(change: Change, view: View) -> tuple[Amount, int]:
+    info = info_of(change)
+    unacknowledged = info.get("num_ack_pending", 0)
+    if is_queue(change, view):
+        return exactly(unacknowledged), unacknowledged
+    if point := by_record(change, view):
+        end, reached = sys.maxsize, after_ack_floor(info) or point
+        known = recorded.between(point, reached, change, view) + recorded.still_to_come(change)
+        counted = number_of(counted_from(change, point), view)
+        most = min(recorded.between(point, end, change, view), known)
+        return Amount(0, most if counted is None else min(most, counted)), unacknowledged
+    delivered, floor = info.get("delivered") or {}, info.get("ack_floor") or {}
+    messages = delivered.get("stream_seq", 0) + 1 - after_ack_floor(info)
+    deliveries = delivered.get("consumer_seq", 0) - floor.get("consumer_seq", 0)
+    again = Amount(min(unacknowledged, max(0, messages)), max(0, min(messages, deliveries)))
+    return _of_what_stays(again, info, change, view), unacknowledged
+
+
+def _of_what_stays(again: Amount, info: Mapping[str, Json], change: Change, view: View) -> Amount:
+    """The same without what this plan deletes from the stream: its oldest messages, or nobody knows which."""
+    if (loss := shrinking.going(change.address.stream, view)) is None:
+        return again
+    kept = loss.going.before if loss.going and loss.is_prompt else None
+    if kept is None:
+        return Amount(0, again.most)
+    floor, end = after_ack_floor(info) or 1, (info.get("delivered") or {}).get("stream_seq", 0) + 1
+    early, late = max(0, kept.least - floor), max(0, kept.most - floor)
+    most = max(0, min(again.most, end - max(floor, kept.least)))
+    return Amount(min(most, max(0, again.least - late)), most) if early or late else again
+
+
+def start(change: Change, view: View) -> Config:
+    """What a new consumer must say of its start, as known now; nothing if the file's own start is right."""
+    if is_queue(change, view):
+        return {}
+    sequence = by_record(change, view) or after_ack_floor(info_of(change))
+    if change.intent and is_noted(change):
+        sequence = min(sequence, resumed(change, view).get("opt_start_seq", 1))
+    return {"deliver_policy": "by_start_sequence", "opt_start_seq": sequence, "opt_start_time": None}
+
+
+BY_RECORD = "by_record"
+"""In the notes of a replacement: its start does not come from the live consumer."""
+
+
+def by_record(change: Change, view: View) -> int | None:
+    """The start that replaces the position of a consumer that somebody recreated by hand; a run that was interrupted has
+    noted it."""
+    if is_queue(change, view):
+        return None
+    if change.intent is None:
+        return recorded.continues_at(change, view)
+    is_its_own = BY_RECORD not in change.intent.notes or is_noted(change)
+    return None if is_its_own else int(resumed(change, view).get("opt_start_seq", 1))
+
+
+def questions(change: Change, view: View) -> Iterable[Question]:
+    """Whether the stream is still the one it was when the position was noted; what comes from a position on record on."""
+    if change.intent and is_start_noted(change):
+        yield from rewound.questions(change.address.stream, change.intent)
+    if change.intent is None and is_recreated(change, view) and (point := by_record(change, view)):
+        yield from counted_from(change, point)
+
+
+def is_start_noted(change: Change) -> bool:
+    """A replacement was begun that names the sequence to start at; until it is `ready`, that is what the plan saw."""
+    return bool(change.intent and "opt_start_seq" in change.intent.start)
+
+
+def resumed(change: Change, view: View) -> Config:
+    """The position of the deleted consumer. It is an earlier one if the stream has since lost messages and given their
+    numbers to others. It is the file's own start if that means the first message."""
+    if change.intent is None or not is_start_noted(change):
+        return {}
+    noted = change.intent.start
+    point = rewound.where(noted["opt_start_seq"], change.address.stream, change.intent, view)
+    asked = (change.desired.config if change.desired else {}).get("deliver_policy", "all")
+    return {} if point == 1 < noted["opt_start_seq"] and asked == "all" else {**noted, "opt_start_seq": point}
+
+
+def is_noted(change: Change) -> bool:
+    """An earlier run noted the position, and the live consumer may be another one that somebody made since."""
+    intent = change.intent
+    if intent is None or not intent.ready or "opt_start_seq" not in intent.start:
+        return False
+    return bool(intent.created != info_of(change).get("created"))
+
+
+def placeholder(name: str) -> str:
+    """The durable that wants the same messages as long as an interest stream would delete them."""
+    return f"{name[:50]}-{sha256(name.encode()).hexdigest()[:8]}-kept"
