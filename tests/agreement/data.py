@@ -32,12 +32,15 @@ def of_code(code: str) -> Measured:
     return found
 
 
-def write(rules: Mapping[str, Any]) -> bool:
-    """Writes the file unless it says this already: the day is the one on which something new was seen. Whether it did."""
+def write(rules: Mapping[str, Any], day: str = "") -> bool:
+    """Writes the file unless it says this already. The day is the one on which something new was seen, or the one given. Whether
+    it wrote."""
     now = {"servers": dict(VERSIONS), "rules": rules}
     if {name: measured().get(name) for name in now} == json.loads(json.dumps(now)):
         return False
-    text = json.dumps({"measured": str(datetime.now(UTC).date()), **now}, indent=1, sort_keys=True, ensure_ascii=False)
+    text = json.dumps(
+        {"measured": day or str(datetime.now(UTC).date()), **now}, indent=1, sort_keys=True, ensure_ascii=False
+    )
     FILE.parent.mkdir(parents=True, exist_ok=True)
     FILE.write_text(text + "\n", encoding="utf-8")
     return True

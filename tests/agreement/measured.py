@@ -1,6 +1,7 @@
 """`python -m tests.agreement.measured`: what real servers of each version do with what every rule flags, written down as data.
 
-With codes behind it, only what the tests of harms see under these codes is written down again: seconds instead of minutes.
+With codes behind it, only what the tests of harms see under these codes is written down again: seconds instead of minutes. The day
+stays that of the last whole run.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from tests.agreement.measuring import everything, harms
 
 
 def main(*codes: str) -> int:
-    rules = measured()["rules"] | _seen_again(codes) if codes else everything()
-    print(f"wrote {FILE.name}" if write(rules) else f"{FILE.name} says all of this already")
+    rules, day = (measured()["rules"] | _seen_again(codes), measured()["measured"]) if codes else (everything(), "")
+    print(f"wrote {FILE.name}" if write(rules, day) else f"{FILE.name} says all of this already")
     return 0
 
 

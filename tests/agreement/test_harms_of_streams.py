@@ -101,7 +101,7 @@ def test_interest_retention_drops_what_everybody_has_read(account: Account) -> s
     )
 
 
-@shows("ST303", "XX233")
+@shows("ST303", "KV303", "OB303", "XX233")
 @on_every_version
 def test_nobody_answers_publishers_of_a_removed_subject(account: Account) -> str:
     async def work(js: JetStream) -> object:

@@ -36,6 +36,7 @@ from tests.faults.wire import Goes, Moment, Point, Request, Wire, wire
 from tests.support.accounts import Account
 from tests.support.applying import applying, ended
 from tests.support.jetstream import done
+from tests.support.suspending import stand_still
 from tests.support.topologies import TODAY, from_files
 
 OPTIONS = RunOptions(today=TODAY, allow=tuple((code, "*") for code in ALLOWED))
@@ -262,7 +263,7 @@ class Playing:
         """Until another one has waited for the lease, taken it over, and come to its end."""
         assert self._process is not None
         process = self._process
-        os.kill(process.pid or 0, signal.SIGSTOP)
+        stand_still(process.pid or 0)
         over = asyncio.get_running_loop().time() + TTL + 0.5
         self._second = self._applier(self._port(), "second")
         self._second.start()

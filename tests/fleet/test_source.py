@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +17,7 @@ from tests.support.accounts import Account
 from tests.support.jetstream import make_consumer, make_stream, talk
 from tests.support.servers import running
 from tests.support.slow import slowly
+from tests.support.suspending import suspended
 
 if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
@@ -123,12 +122,8 @@ def test_a_target_that_takes_too_long_is_given_up(
 
 
 def test_a_server_that_stands_still_is_not_waited_for(spark: SparkSession, fleet: FleetFile) -> None:
-    with running() as server:
-        os.kill(server.pid, signal.SIGSTOP)
-        try:
-            rows = read(spark, fleet(stuck={"server": server.url, "timeout": "500ms"}))
-        finally:
-            os.kill(server.pid, signal.SIGCONT)
+    with running() as server, suspended(server.pid):
+        rows = read(spark, fleet(stuck={"server": server.url, "timeout": "500ms"}))
     assert "no greeting came within 0.5 s" in error_of(rows, "stuck")
 
 

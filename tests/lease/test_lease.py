@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
 import sys
 import time
 from collections.abc import Callable
@@ -31,6 +29,7 @@ from tests.lease.conftest import TTL, Applier, streams
 from tests.support.accounts import Account, connect
 from tests.support.jetstream import done, make_bucket, make_stream, talk
 from tests.support.lossy import losing
+from tests.support.suspending import suspended
 from tests.support.topologies import read
 from tests.support.versions import on_every_version
 
@@ -431,11 +430,10 @@ def written_after_sleep(account: Account, folder: Path) -> int:
             await asyncio.gather(sleeper.has_planned(), other.has_planned())
             sleeper.goes()
             assert await sleeper.says() == "began"
-            os.kill(sleeper.process.pid, signal.SIGSTOP)
-            other.goes()
-            ended = await other.last()
-            before = await asyncio.to_thread(talk, account, traces)
-            os.kill(sleeper.process.pid, signal.SIGCONT)
+            with suspended(sleeper.process.pid):
+                other.goes()
+                ended = await other.last()
+                before = await asyncio.to_thread(talk, account, traces)
             woken = await sleeper.last()
             return ended, before, woken, await asyncio.to_thread(talk, account, traces)
 

@@ -10,9 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
 import shutil
-import signal
 import tempfile
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -33,6 +31,7 @@ from tests.power.recording import BUCKET, OPTIONS, Clients, carried_out, file, q
 from tests.support.accounts import Account, Pool
 from tests.support.jetstream import done
 from tests.support.servers import NatsServer
+from tests.support.suspending import suspended
 
 PATIENCE = 120.0
 """Seconds in which a cluster is whole again."""
@@ -125,9 +124,8 @@ class _Playing:
 
     def _falls(self) -> None:
         if self.writes == self.point.older:
-            os.kill(self.node.pid, signal.SIGSTOP)
-            shutil.copytree(self.node.store, self.folder / "older")
-            os.kill(self.node.pid, signal.SIGCONT)
+            with suspended(self.node.pid):
+                shutil.copytree(self.node.store, self.folder / "older")
         elif self.writes == self.point.goes:
             self.healed.was_reached = True
             self.node.kill()

@@ -6,9 +6,7 @@ import asyncio
 import contextlib
 import hashlib
 import json
-import os
 import shutil
-import signal
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -31,6 +29,7 @@ from tests.faults.scenes import ALLOWED, Scene, Sections
 from tests.faults.traffic import ACKNOWLEDGED, others
 from tests.faults.wire import Request, wire
 from tests.support.servers import NatsServer
+from tests.support.suspending import suspended
 from tests.support.topologies import TODAY, from_files
 
 OPTIONS = RunOptions(today=TODAY, allow=tuple((code, "*") for code in ALLOWED))
@@ -249,8 +248,5 @@ async def recorded(scene: Scene, minor: str, folder: Path) -> Recording:
 
 def frozen_copy(server: NatsServer, store: Path) -> None:
     """While nothing is written."""
-    os.kill(server.pid, signal.SIGSTOP)
-    try:
+    with suspended(server.pid):
         shutil.copytree(server.home / STREAMS, store)
-    finally:
-        os.kill(server.pid, signal.SIGCONT)

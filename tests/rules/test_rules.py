@@ -127,7 +127,7 @@ NOBODY_ELSE = {
     **dict.fromkeys(
         ("ST601", "KV601", "OB601", "ST602", "ST604", "ST606"), "publishers feel it, and no record says who they are"
     ),
-    "ST303": "XX233 names those whom a subject fails",
+    **dict.fromkeys(("ST303", "KV303", "OB303"), "XX233 names those whom a subject fails"),
     **dict.fromkeys(("ST605", "KV605", "OB605"), "who reads with direct gets no server knows"),
     **dict.fromkeys(("KV310", "OB310"), "XX231 names what hangs on it"),
     "CO310": "XX232 names what copies through it",

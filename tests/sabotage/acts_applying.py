@@ -67,7 +67,7 @@ STEPS = (
     ),
     Act(
         name="who copies the stream that takes over is said to get nothing",
-        file="reconciler/kinds/stream/uncaptured.py",
+        file="reconciler/kinds/effects/uncaptured.py",
         before='    getting = {taker, *(f"stream/{name}" for name in reached(taker.removeprefix("stream/"), view))}',
         after="    getting = {taker}",
         seen_by=("tests/rules/test_rules.py",),

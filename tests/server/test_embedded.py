@@ -25,6 +25,7 @@ from reconciler.testbed import binary, embedded
 from reconciler.testbed.embedded import Dev, attach, status, stop, wipe
 from tests.support.binaries import PROJECT
 from tests.support.binaries import binary as real
+from tests.support.suspending import suspended
 
 ENVIRON = {binary.VARIABLE: str(real("2.15"))}
 
@@ -289,13 +290,8 @@ def test_a_server_that_cannot_start_says_its_last_words(folder: Path) -> None:
 def test_a_server_that_does_not_answer_is_said(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dev = start(folder)
     monkeypatch.setattr(embedded, "START_TIMEOUT", 0.2)
-    os.kill(dev.pid, signal.SIGSTOP)
-    try:
-        while Path(f"/proc/{dev.pid}/stat").read_text().rpartition(")")[2].split()[0] != "T":
-            os.sched_yield()  # its threads stop one after the other, and one of them may still greet
+    with suspended(dev.pid):
         said = refusal(lambda: start(folder))
-    finally:
-        os.kill(dev.pid, signal.SIGCONT)
     assert "runs, but does not answer" in said.message
 
 

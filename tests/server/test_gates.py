@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -26,6 +24,7 @@ from tests.groups.making import SECOND, pull, until, waited_for
 from tests.support.accounts import Account, User
 from tests.support.jetstream import done, make_stream, talk
 from tests.support.servers import running
+from tests.support.suspending import suspended
 from tests.support.topologies import TODAY, read
 from tests.support.versions import on_every_version
 
@@ -247,9 +246,8 @@ def interrupted(folder: Path, seconds: float, within: float) -> Finished:
         async for event in apply(planned, js):
             events.append(event)
             if isinstance(event, Waiting) and len(rebuilt) == 2:
-                os.kill(server.pid, signal.SIGSTOP)
-                await asyncio.sleep(seconds)
-                os.kill(server.pid, signal.SIGCONT)
+                with suspended(server.pid):
+                    await asyncio.sleep(seconds)
                 await back(js, rebuilt, SECOND)
         return ended(events)
 

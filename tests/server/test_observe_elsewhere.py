@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -21,6 +19,7 @@ from tests.support.binaries import MINORS, VERSIONS
 from tests.support.clusters import Cluster
 from tests.support.jetstream import make_bucket, make_consumer, make_stream, make_streams, talk
 from tests.support.servers import NatsServer
+from tests.support.suspending import suspended
 
 READ = '"$JS.API.INFO", "$JS.API.STREAM.LIST", "$JS.API.STREAM.INFO.>", "$JS.API.CONSUMER.LIST.>"'
 PLACES = f"""
@@ -231,11 +230,8 @@ def test_what_a_suspended_node_holds_is_unknown_not_absent(minor: str) -> None:
         before = talk(near, prepare)
         away = next(node for node in cluster.nodes[1:] if node.name != cluster.meta_leader())
         held = {name for name, item in before.streams.items() if item["cluster"]["leader"] == away.name}
-        os.kill(away.pid, signal.SIGSTOP)
-        try:
+        with suspended(away.pid):
             snapshot = talk(near, observe)
-        finally:
-            os.kill(away.pid, signal.SIGCONT)
     assert held
     assert set(snapshot.streams) == names - held
     assert all(snapshot.unknown_stream(name) for name in held)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from tempfile import TemporaryDirectory
 from tests.cli.running import PATIENCE, Ran, command, environment
 from tests.support.binaries import NEWEST, binary
 from tests.support.servers import NatsServer
+from tests.support.suspending import suspended
 
 NO_CACHES = {"PYTHONDONTWRITEBYTECODE": "1"}
 
@@ -62,9 +62,8 @@ class SmallDisk:
         """With what it stored: its disk is gone with it, so that is carried over."""
         with TemporaryDirectory() as folder:
             (kept := Path(folder) / "store").mkdir()
-            os.kill(self.server.pid, signal.SIGSTOP)
-            shutil.copytree(self.place, kept, dirs_exist_ok=True)
-            os.kill(self.server.pid, signal.SIGCONT)
+            with suspended(self.server.pid):
+                shutil.copytree(self.place, kept, dirs_exist_ok=True)
             self.server.kill()
             shutil.copytree(kept, self.server.store, dirs_exist_ok=True)
         self.server.program = binary(self.server.minor)

@@ -176,6 +176,16 @@ def stream_body(shape: BucketShape, resource: Resource) -> dict[str, Json]:
     return shaped | {shape.server(key): value for key, value in resource.config.items()}
 
 
+def as_stream(shape: BucketShape, change: Change) -> Change:
+    """The same change of the stream behind the bucket, by the server's names; without its fields one by one."""
+    behind = Address.of("stream", shape.stream(change.address.name))
+    desired, live = (
+        replace(one, address=behind, config=stream_body(shape, one)) if one else None
+        for one in (change.desired, change.live)
+    )
+    return replace(change, address=behind, desired=desired, live=live, fields=())
+
+
 def _repairs(shape: BucketShape, change: Change) -> dict[str, Json]:
     """Fields of the shape that are wrong, set back to what every bucket has. A promoted mirror has none of its own
     yet."""

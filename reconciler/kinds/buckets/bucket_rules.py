@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.buckets.bucket import NAME, RESERVED, BucketShape, stream_body
+from reconciler.kinds.buckets.bucket import NAME, RESERVED, BucketShape, as_stream, stream_body
 from reconciler.kinds.effects.doomed import doomed_live
 from reconciler.kinds.effects.fewer_copies import replicas_lowered
 from reconciler.kinds.effects.foretold import Effects
@@ -18,6 +18,7 @@ from reconciler.kinds.effects.made_again import made_again
 from reconciler.kinds.effects.one_way import one_way_change
 from reconciler.kinds.effects.readers import is_durable
 from reconciler.kinds.effects.stream_effects import FAMILIES
+from reconciler.kinds.effects.uncaptured import no_longer_covered, subject_removed
 from reconciler.kinds.fields.reserved import reserved_metadata
 from reconciler.kinds.fields.versions import too_young
 from reconciler.kinds.fields.words import size, some
@@ -28,6 +29,7 @@ from reconciler.kinds.stream_config.stream_config import FIELDS, unknown_fields,
 from reconciler.kinds.stream_config.updatability import updatability_rules
 from reconciler.kinds.stream_config.validity import Validity, stamped
 from reconciler.model.resource import Config, Resource
+from reconciler.model.wire.questions import SubjectCounts
 
 ANOTHER = "declare a second one under another name and copy what is in it"
 
@@ -54,6 +56,7 @@ def bucket_rules(family: str, shape: BucketShape) -> tuple[Rule, ...]:
         limit_lowered(family, shape.ours, counts=is_durable),
         replicas_lowered(family, shape.ours, counts=is_durable),
         _deletion(family),
+        _subject_removed(family, shape),
         made_again(family, shape.ours, shape.stream),
         too_young(family, unknown_fields, unknown_values),
         _bad_name(family),
@@ -77,6 +80,30 @@ def bucket_checks(family: str, shape: BucketShape, checks: Sequence[Validity]) -
 def stream_config_of(shape: BucketShape, resource: Resource | None) -> Config:
     """The configuration of the stream behind a bucket, in the server's names; empty without a bucket."""
     return stream_body(shape, resource) if resource else {}
+
+
+def uncaptured_questions(shape: BucketShape, change: Change) -> Iterator[SubjectCounts]:
+    """How many messages are stored under subjects that somebody gave the bucket's stream and that the plan takes away."""
+    if change.action is Action.UPDATE and change.touches("subjects"):
+        behind = as_stream(shape, change)
+        yield from (SubjectCounts(stream=behind.address.name, filter=one) for one in no_longer_covered(behind))
+
+
+def _subject_removed(family: str, shape: BucketShape) -> Rule:
+    def judge(change: Change, view: View) -> Found:
+        """Somebody gave the bucket's stream another subject, and apply takes it away: its publishers get "no responders" from
+        then on.
+
+        A bucket stores its keys and nothing else. What is stored under the other subject stays in the stream, where no client
+        of the bucket sees it.
+
+        Instead: move the publishers to a stream first.
+        """
+        return subject_removed.judge(as_stream(shape, change), view) if change.touches("subjects") else None
+
+    return rule(
+        f"{family}303", "subject-removed", on=(Action.UPDATE,), needs=("live", "facts"), reaction=Reaction.HARMS
+    )(judge)
 
 
 def _deletion(family: str) -> Rule:

@@ -16,8 +16,8 @@ from reconciler.kinds.effects.readers import (
     going_unread,
     unread,
 )
+from reconciler.kinds.effects.uncaptured import stored_elsewhere
 from reconciler.kinds.fields.words import few, size, some
-from reconciler.kinds.stream.uncaptured import stored_elsewhere
 from reconciler.model.resource import Address
 from reconciler.model.written import quoted
 

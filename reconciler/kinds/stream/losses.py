@@ -17,10 +17,10 @@ from reconciler.kinds.effects.readers import (
     taking_questions,
 )
 from reconciler.kinds.effects.sources_changed import copied_again, left_behind
+from reconciler.kinds.effects.uncaptured import no_longer_covered, subject_removed
 from reconciler.kinds.fields import peers
 from reconciler.kinds.stream.deletion import stream_deletion
 from reconciler.kinds.stream.retention import interest_retention, turns_to_interest
-from reconciler.kinds.stream.uncaptured import no_longer_covered, subject_removed
 from reconciler.model.wire.questions import Question, SubjectCounts
 
 

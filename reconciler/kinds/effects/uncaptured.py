@@ -11,7 +11,6 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.consumer_checks.around import changes_of
 from reconciler.kinds.effects import shrinking, surplus
 from reconciler.kinds.effects.readers import (
     Going,
@@ -228,7 +227,7 @@ def _left(change: Change, staying: Mapping[str, int], view: View) -> Amount:
 
 def _going_on(stream: str, view: View) -> list[Config]:
     """Configurations of its consumers once this plan is applied."""
-    changed = {one.address.name: one for one in changes_of(view).get(stream, ())}
+    changed = {one.address.name: one for one in view.children(stream, "consumer")}
     others = [info["config"] for name, info in view.snapshot.consumers.get(stream, {}).items() if name not in changed]
     going_on = (one for one in changed.values() if one.action is not Action.DELETE)
     return [*others, *(found.config for one in going_on if (found := one.desired or one.live))]
