@@ -72,6 +72,26 @@ def test_a_copy_stops_at_the_first_message_that_is_too_large_for_it(account: Acc
     return f"Of 4 messages of a {retention} stream, the second too large, {stuck} is copied; once the limit is gone, {later} are."
 
 
+@shows("XX211")
+@on_every_version
+def test_what_becomes_of_a_first_message_that_is_too_large(account: Account) -> str:
+    """A source on 2.11 leaves it out for good."""
+
+    async def work(js: JetStream) -> tuple[int, int]:
+        await make_stream(js, "O", subjects=["o"])
+        done(json.loads((await js.pipeline.nc.request("o", b"x" * 300, timeout=5)).data))
+        await publish(js, "o", "o")
+        await make_stream(js, "COPY", sources=[{"name": "O"}], max_msg_size=200)
+        stuck = await (reaches(2, js, "COPY") if is_left_out else settles(js, "COPY"))
+        await change(js, "COPY", max_msg_size=-1)
+        return stuck, await reaches(2 if is_left_out else 3, js, "COPY")
+
+    is_left_out = account.minor == "2.11"
+    stuck, later = talk(account, work)
+    assert (stuck, later) == ((2, 2) if is_left_out else (0, 3))
+    return f"Of 3 messages, the first too large, a source copies {stuck}; once the limit is gone, it has {later}."
+
+
 async def settles(js: JetStream, *streams: str) -> int:
     """How many messages the last of these streams holds when no number changes for two seconds."""
     seen, since = list[int](), asyncio.get_running_loop().time()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -111,6 +112,32 @@ def test_what_a_source_copies_is_what_was_said(account: Account, tmp_path: Path,
     assert notes == ([f"the server at once copies {came} messages that O stores (ST304)"] if came else [])
     assert _said(verdicts.get("ST304"), "messages") == scene.again
     assert _said(verdicts.get("ST305"), "left_out") == exactly(scene.left_out)
+
+
+@on_every_version
+def test_what_a_copy_may_be_too_small_for_is_a_bound(account: Account, tmp_path: Path) -> None:
+    """The first message of ten does not fit: 2.11 leaves that one out, and other servers copy nothing."""
+    file = "streams: {{O: {{subjects: [o]}}, ALL: {{max_msg_size: {}, subjects: [all]{}}}}}"
+
+    async def work(js: JetStream) -> list[str]:
+        said = []
+        for most in (200, 2_000):
+            await applied(js, tmp_path, file.format(most, ""))
+            if most == 200:
+                done(json.loads((await js.pipeline.nc.request("o", b"x" * 300, timeout=5)).data))
+                await publish(js, *["o"] * 9)
+            found = (await plan(read(tmp_path, file.format(most, ", sources: [{name: O}]")), js, RunOptions())).plan
+            said += [
+                one.message
+                for change in found.changes
+                for one in change.consequences
+                if "at once copies" in one.message
+            ]
+        return said
+
+    assert [one.partition(" that")[0] for one in talk(account, work)] == [
+        "the server at once copies up to 10 messages"
+    ] * 2
 
 
 def _said(verdict: Verdict | None, quantity: str) -> Amount:

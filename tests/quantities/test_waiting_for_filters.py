@@ -47,9 +47,28 @@ def test_it_waits_where_another_takes_what_it_gives_up(
 
     told = (
         "Another consumer takes what it gives up, so apply waits until clients have acknowledged the 4 messages that are in "
-        "flight, at most its ack_wait of 45s"
+        "flight, at most its ack_wait of 45s; what a client holds longer is delivered to clients of both"
     )
     assert talk(account, work) == (waits, [told] if waits else [])
+
+
+@on_every_version
+def test_what_a_client_holds_longer_than_ack_wait_is_delivered_to_both(account: Account, tmp_path: Path) -> None:
+    """Two of four messages lie on the subject that moves."""
+    short = "ack_policy: explicit, ack_wait: 1s"
+
+    def file(one: str, two: str) -> str:
+        both = f"one: {{{short}, filter_subjects: {one}}}, two: {{{short}, filter_subjects: {two}}}"
+        return f"streams: {{S: {{subjects: [s.>], retention: workqueue, consumers: {{{both}}}}}}}"
+
+    async def work(js: JetStream) -> tuple[int, int]:
+        await applied(js, tmp_path, file("[s.a, s.b]", "[s.c]"))
+        await publish(js, *["s.a", "s.b"] * 2)
+        held = await take(js, "S", "one", 4, acknowledge=False)
+        await applied(js, tmp_path, file("[s.a]", "[s.b, s.c]"), "XX311")
+        return len(held), len(await take(js, "S", "two", 2))
+
+    assert talk(account, work) == (4, 2)
 
 
 FLYING = (

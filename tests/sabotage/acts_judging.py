@@ -575,6 +575,27 @@ RULES = (
         seen_by=(says("KV303"),),
     ),
     Act(
+        name="what is given up at max_deliver is said to keep a consumer from delivering",
+        file="reconciler/kinds/consumer/effects.py",
+        before='if (moved.change.becomes("max_deliver") or -1) > 0 else ""',
+        after='if False else ""',
+        seen_by=(says("CO606"),),
+    ),
+    Act(
+        name="a new queue is said to hold what its source no longer stores",
+        file="reconciler/kinds/elastic_group/recreation.py",
+        before="still_stored.gone(change, view) or 0",
+        after="0",
+        seen_by=(says("EG101"),),
+    ),
+    Act(
+        name="what a copy cannot store is said to be copied at once",
+        file="reconciler/kinds/effects/listeners.py",
+        before="return own is not None and (theirs < 0 or own < theirs + SOURCE_HEADER)",
+        after="return own is not None and theirs < 0 < own < 0",
+        seen_by=("tests/quantities/test_sources.py",),
+    ),
+    Act(
         name="going back says of a copy that it is empty",
         file="reconciler/journeys/plan/going_back.py",
         before='if made.get("mirror"):',

@@ -13,10 +13,8 @@ from reconciler.kinds.afterwards.streams import Copy, afterwards, copies
 from reconciler.kinds.effects import dependants
 from reconciler.kinds.fields.known import V2_12, V2_14
 from reconciler.kinds.fields.words import written_size
+from reconciler.kinds.stream_config.copies import SOURCE_HEADER
 from reconciler.model.resource import Config
-
-HEADER = 512
-"""About as much a source may add to a message: it writes a header with the origin, the sequence and the subject."""
 
 
 @rule("XX211", "copy-stops-at-large", on=WRITTEN, needs=("neighbours",), reaction=Reaction.HARMS)
@@ -24,9 +22,10 @@ def copy_stops_at_large(change: Change, view: View) -> Iterator[Finding]:
     """A mirror or sourcing stream has a `max_msg_size`, and its origin accepts larger messages.
 
     At the first message that is too large the server stops copying, and tries it again and again until the limit is
-    raised. `nats stream info` shows a lag, and no error. A mirror on 2.11 leaves the message out and continues. Before
-    2.14, a work queue or an interest stream deletes such messages and those after them as if they were copied: they are
-    lost. A source adds a header to each message, so its limit has to be some hundred bytes above that of the origin.
+    raised. `nats stream info` shows a lag, and no error. On 2.11 a mirror leaves the message out and continues, and a
+    source leaves it out if it is the first of all. Before 2.14, a work queue or an interest stream deletes such messages
+    and those after them as if they were copied: they are lost. A source adds a header to each message, so its limit has
+    to be some hundred bytes above that of the origin.
 
     If both have a limit and the copy's is below, the server refuses the copy (XX205).
 
@@ -56,7 +55,7 @@ def _larger(config: Config, copy: Copy, origin: Config) -> str:
         return ""
     if not theirs:
         return f"accepts messages of any size, and {copy.stream} only up to {written_size(own)}"
-    if copy.is_mirror or own >= theirs + HEADER:
+    if copy.is_mirror or own >= theirs + SOURCE_HEADER:
         return ""
     beside = f"with the header of a source they may exceed {written_size(own)} in {copy.stream}"
     return f"accepts messages up to {written_size(theirs)}; {beside}"
@@ -69,6 +68,11 @@ def _finding(copy: Copy, said: str, origin: Config, view: View, path: str, *, af
         fate = f"{copy.origin} deletes larger ones, and those after them, although {copy.stream} does not store them"
     elif copy.is_mirror and version < V2_12:
         fate = f"{copy.stream} leaves larger ones out"
+    elif version < V2_12:
+        fate = (
+            f"{copy.stream} leaves the first message out if it is larger, and stops copying at the next larger one, until the limit is "
+            "raised"
+        )
     else:
         fate = f"at the first larger one {copy.stream} stops copying, until the limit is raised"
     return Finding(

@@ -51,9 +51,11 @@ def store_recipe(asked: Renaming) -> list[str]:
     old, new = asked.old.name, asked.new.name
     return [
         f"Declare {new} like {old}{_with_consumers(asked)}, and apply.",
-        f"Copy each object: nats object get {old} NAME --output FILE; nats object put {new} FILE --name NAME",
+        f"Copy each object: nats object get {old} NAME --output FILE; nats object put {new} FILE --name NAME. Its description and "
+        "headers are not copied.",
         *_copies(asked, "OBJ_", "object"),
-        f"Let writers, and then readers, use {new}. Copy the objects that were put into {old} meanwhile.",
+        f"Stop the writers. Copy the objects that were put into {old} meanwhile, and delete in {new} those that were deleted.",
+        f"Let writers, and then readers, use {new}.",
     ]
 
 

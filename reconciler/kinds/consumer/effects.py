@@ -269,7 +269,7 @@ def _spent(moved: MovedField) -> int:
 @foretold(606, "throttled")
 def throttled(moved: MovedField) -> Iterable[Finding]:
     """`max_ack_pending` is lowered to the number of messages in flight, or below. Nothing new is delivered until enough
-    of them are acknowledged.
+    of them are acknowledged, or have been delivered `max_deliver` times.
 
     Instead: lower it when fewer messages are in flight.
     """
@@ -280,11 +280,12 @@ def throttled(moved: MovedField) -> Iterable[Finding]:
         yield note(f"from then on at most {some(most, 'message')} {verb(most, 'are')} in flight at once")
         return
     over = flying - most + 1
+    or_given_up = ", or given up at max_deliver" if (moved.change.becomes("max_deliver") or -1) > 0 else ""
     yield Finding(
         outcome=Outcome.WARNS,
         path=moved.path,
         message=f"{some(flying, 'message')} {verb(flying, 'are')} in flight: nothing new is delivered until "
-        f"{some(over)} of them {verb(over, 'are')} acknowledged",
+        f"{some(over)} of them {verb(over, 'are')} acknowledged{or_given_up}",
         quantities={"over": over},
         fix="lower it when fewer messages are in flight",
     )

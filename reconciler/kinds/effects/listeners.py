@@ -17,6 +17,7 @@ from reconciler.kinds.fields.felt import value_after
 from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.fields.words import amount, few, listed, some
 from reconciler.kinds.stream_config import origins
+from reconciler.kinds.stream_config.copies import SOURCE_HEADER
 from reconciler.kinds.stream_config.origins import taken_subjects
 from reconciler.kinds.subjects.parking import is_parking_subject
 from reconciler.kinds.subjects.subjects import collide, is_subset, meets
@@ -181,6 +182,7 @@ def copied_at_once(moved: MovedField) -> Iterable[Finding]:
     for one in begun(moved.change, moved.view):
         if (number := one.copies(taken_subjects(one.source))).most:
             hidden = "" if one.start.is_known else "; fewer if it was a source before, which could not be determined"
+            number = Amount(0, number.most) if _may_not_fit(moved, one) else number
             copied = f"the server at once copies {amount(number, 'message')} that {one.origin} stores{hidden}"
             yield note(copied + _once_more(one) + _kept(moved) + _on_arrival(moved, one) + _read_by(one, number))
         elif one.stored and one.start.at in (one.source.get("opt_start_time"), one.source.get("opt_start_seq")):
@@ -188,6 +190,13 @@ def copied_at_once(moved: MovedField) -> Iterable[Finding]:
                 f"the server copies none of the {amount(one.stored, 'message')} that {one.origin} stores: its start, "
                 f"{one.start.at}, comes after them"
             )
+
+
+def _may_not_fit(moved: MovedField, one: Begun) -> bool:
+    """At the first message that is too large the server stops (XX211)."""
+    origin = moved.view.snapshot.streams.get(one.origin, {}).get("config") or {}
+    own, theirs = limit_after(moved, "max_msg_size"), origin.get("max_msg_size") or -1
+    return own is not None and (theirs < 0 or own < theirs + SOURCE_HEADER)
 
 
 def _once_more(one: Begun) -> str:

@@ -11,7 +11,7 @@ from reconciler.changes.diff import Action, Change, Consequence
 from reconciler.changes.renaming import Renaming
 from reconciler.changes.view import View
 from reconciler.engine.bindings import told_of_source
-from reconciler.kinds.elastic_group import recreate
+from reconciler.kinds.elastic_group import recreate, still_stored
 from reconciler.kinds.elastic_group.fixed import QUEUE
 from reconciler.kinds.elastic_group.unmatched import takes_more, unmatched
 from reconciler.kinds.fields.times import moment
@@ -100,6 +100,8 @@ class Costs:
     redelivered: Amount
     unmatched: Amount
     """How many of the queued messages the new filters leave out."""
+    gone: int = 0
+    """How many of the queued messages its source no longer stores, at most."""
     waiting: str = ""
     """What happens to queued messages that do not fit into the new queue."""
     source: str = ""
@@ -123,6 +125,8 @@ class Costs:
 
     def _begins(self) -> Iterator[str]:
         begins = f"the new queue starts with what is queued ({some(self.queued)} now)"
+        if self.gone:
+            begins += f" and its source still stores (up to {some(self.gone)} less)"
         if self.unmatched.most:
             yield f"{begins}, except {amount(self.unmatched)} that no filter matches any more: no member gets them"
         else:
@@ -139,14 +143,15 @@ def costs(change: Change, view: View) -> Costs:
     state: Info = queue.get("state") or {}
     consumers = view.snapshot.consumers.get(recreate.name(change), {}).values()
     in_flight = sum(info.get("num_ack_pending", 0) for info in consumers)
-    left_out = unmatched(change, state.get("messages", 0), view)
+    left_out, gone = unmatched(change, state.get("messages", 0), view), still_stored.gone(change, view) or 0
     staying = state.get("messages", 0) - left_out.least
     config, stream = change.desired.config if change.desired else {}, change.address.stream
     return Costs(
         instances=sum(_instances(info) for info in consumers),
         queued=state.get("messages", 0),
-        redelivered=Amount(max(0, in_flight - left_out.most), in_flight + state.get("num_deleted", 0)),
+        redelivered=Amount(max(0, in_flight - left_out.most - gone), in_flight + state.get("num_deleted", 0)),
         unmatched=left_out,
+        gone=gone,
         waiting=waits_outside(config, staying, _share(state, staying), stream),
         source=stream if takes_more(change) else "",
     )

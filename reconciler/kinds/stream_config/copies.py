@@ -24,6 +24,8 @@ NOT_IN_A_MIRROR: Mapping[str, str] = {
     "subject_delete_marker_ttl": "markers of its own would shift the mirror's sequences",
 }
 JS_API = "$JS.API"
+SOURCE_HEADER = 512
+"""About as many bytes a source may add to a message: it writes a header with the origin, the sequence and the subject."""
 
 
 @validity(546, "mirror-with-more", err_code=(10034, 10031, 10143, 10173, 10198, 10209, 10186, 10052))
