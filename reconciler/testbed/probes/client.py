@@ -26,6 +26,8 @@ QUIET = 0.12
 """Seconds without a message after which a subscriber has got everything."""
 LONGEST_QUIET = 0.25
 """On a busy machine, too: less than a short `ack_wait`."""
+SHORT = 0.1
+"""Seconds that a pull waits whose end is waited for, too."""
 WRONG_PIN = "423"
 NO_ANSWER, NO_LISTENER = "no answer", "nothing listens there"
 
@@ -144,7 +146,8 @@ class Client:
         async with self._inbox() as (inbox, arrived):
             payload = json.dumps(request).encode()
             await self.nc.publish(f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}", payload, reply=inbox)
-            wait = self._at_once if request.get("no_wait") else min(expires, 0.1) + self._quiet
+            ends = request.get("no_wait") or expires <= SHORT  # a server answers at its end, if not with a message
+            wait = min(expires, SHORT) + (self._at_once if ends else self._quiet)
             while len(delivery.messages) < request["batch"] and (message := await _next(arrived, wait)) is not None:
                 if "Status" in (message.headers or {}):
                     delivery.status = _status(message)
