@@ -285,6 +285,21 @@ def test_an_interest_stream_keeps_nothing_for_a_consumer_that_somebody_deleted(
 
 
 @on_every_version
+def test_what_went_with_its_stream_is_not_said_to_have_gone_with_it(account: Account, tmp_path: Path) -> None:
+    """Somebody deleted the interest stream and made it again without the consumer."""
+    file = text("", "interest")
+
+    async def work(js: JetStream) -> list[str]:
+        await applied(js, tmp_path, file)
+        config = done(await js.request("STREAM.INFO.S"))["config"]
+        done(await js.request("STREAM.DELETE.S"))
+        done(await js.request("STREAM.CREATE.S", config))
+        return [one.message for one in (await of_consumer(js, tmp_path, file)).consequences]
+
+    assert not [one for one in talk(account, work) if "interest stream deleted" in one]
+
+
+@on_every_version
 def test_made_again_it_gets_twice_what_was_said_and_less_from_where_it_stood(account: Account, tmp_path: Path) -> None:
     """It had acknowledged three of ten when an apply wrote that down, and two more when it went."""
 

@@ -542,8 +542,15 @@ RULES = (
     Act(
         name="what an interest stream deleted with a consumer is not said",
         file="reconciler/kinds/consumer_position/lost_position.py",
-        before='if retention_of(change.address.stream, view) == "interest":',
-        after='if retention_of(change.address.stream, view) == "interests":',
+        before='is_interest = retention_of(change.address.stream, view) == "interest"',
+        after='is_interest = retention_of(change.address.stream, view) == "interests"',
+        seen_by=("tests/quantities/test_starting.py",),
+    ),
+    Act(
+        name="what went with a stream is said to have gone with its consumer",
+        file="reconciler/kinds/consumer_position/lost_position.py",
+        before="if is_interest and not recorded.is_on_another_stream(change, view):",
+        after="if is_interest:",
         seen_by=("tests/quantities/test_starting.py",),
     ),
     Act(

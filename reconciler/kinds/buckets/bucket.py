@@ -176,7 +176,7 @@ def stream_body(shape: BucketShape, resource: Resource) -> dict[str, Json]:
     return shaped | {shape.server(key): value for key, value in resource.config.items()}
 
 
-def as_stream(shape: BucketShape, change: Change) -> Change:
+def of_its_stream(shape: BucketShape, change: Change) -> Change:
     """The same change of the stream behind the bucket, by the server's names; without its fields one by one."""
     behind = Address.of("stream", shape.stream(change.address.name))
     desired, live = (

@@ -9,8 +9,8 @@ from reconciler.changes.kind import Bound, FilePlace, Kind, Raw
 from reconciler.changes.renaming import Recipe, copied
 from reconciler.changes.rule import Rule
 from reconciler.kinds.buckets import bucket
-from reconciler.kinds.buckets.bucket_rules import bucket_effects, bucket_rules, uncaptured_questions
-from reconciler.kinds.effects import losses, pushed_out, sources_changed
+from reconciler.kinds.buckets.bucket_rules import bucket_effects, bucket_rules
+from reconciler.kinds.effects import losses, pushed_out, sources_changed, uncaptured
 from reconciler.kinds.fields import peers
 from reconciler.kinds.fields.known import field_infos
 from reconciler.kinds.stream_config.origins import names, readings
@@ -63,7 +63,7 @@ def bucket_kind(
             *sources_changed.questions(change, view),
             *pushed_out.questions(change, view, shape.ours),
             *peers.questions(change),
-            *uncaptured_questions(shape, change),
+            *uncaptured.questions(bucket.of_its_stream(shape, change)),
             *effects.questions(change, view),
         ),
         consequences=effects.consequences,

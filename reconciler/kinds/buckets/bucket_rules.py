@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.buckets.bucket import NAME, RESERVED, BucketShape, as_stream, stream_body
+from reconciler.kinds.buckets.bucket import NAME, RESERVED, BucketShape, of_its_stream, stream_body
 from reconciler.kinds.effects.doomed import doomed_live
 from reconciler.kinds.effects.fewer_copies import replicas_lowered
 from reconciler.kinds.effects.foretold import Effects
@@ -18,7 +18,7 @@ from reconciler.kinds.effects.made_again import made_again
 from reconciler.kinds.effects.one_way import one_way_change
 from reconciler.kinds.effects.readers import is_durable
 from reconciler.kinds.effects.stream_effects import FAMILIES
-from reconciler.kinds.effects.uncaptured import no_longer_covered, subject_removed
+from reconciler.kinds.effects.uncaptured import subject_removed
 from reconciler.kinds.fields.reserved import reserved_metadata
 from reconciler.kinds.fields.versions import too_young
 from reconciler.kinds.fields.words import size, some
@@ -29,7 +29,6 @@ from reconciler.kinds.stream_config.stream_config import FIELDS, unknown_fields,
 from reconciler.kinds.stream_config.updatability import updatability_rules
 from reconciler.kinds.stream_config.validity import Validity, stamped
 from reconciler.model.resource import Config, Resource
-from reconciler.model.wire.questions import SubjectCounts
 
 ANOTHER = "declare a second one under another name and copy what is in it"
 
@@ -82,13 +81,6 @@ def stream_config_of(shape: BucketShape, resource: Resource | None) -> Config:
     return stream_body(shape, resource) if resource else {}
 
 
-def uncaptured_questions(shape: BucketShape, change: Change) -> Iterator[SubjectCounts]:
-    """How many messages are stored under subjects that somebody gave the bucket's stream and that the plan takes away."""
-    if change.action is Action.UPDATE and change.touches("subjects"):
-        behind = as_stream(shape, change)
-        yield from (SubjectCounts(stream=behind.address.name, filter=one) for one in no_longer_covered(behind))
-
-
 def _subject_removed(family: str, shape: BucketShape) -> Rule:
     def judge(change: Change, view: View) -> Found:
         """Somebody gave the bucket's stream another subject, and apply takes it away: its publishers get "no responders" from
@@ -99,7 +91,7 @@ def _subject_removed(family: str, shape: BucketShape) -> Rule:
 
         Instead: move the publishers to a stream first.
         """
-        return subject_removed.judge(as_stream(shape, change), view) if change.touches("subjects") else None
+        return subject_removed.judge(of_its_stream(shape, change), view) if change.touches("subjects") else None
 
     return rule(
         f"{family}303", "subject-removed", on=(Action.UPDATE,), needs=("live", "facts"), reaction=Reaction.HARMS

@@ -22,7 +22,8 @@ from reconciler.model.resource import Json
 def consequences(change: Change, view: View) -> Iterator[Consequence]:
     """One line for each consumer that is created beside messages that are already stored, and what an interest stream
     deleted meanwhile."""
-    if retention_of(change.address.stream, view) == "interest":
+    is_interest = retention_of(change.address.stream, view) == "interest"
+    if is_interest and not recorded.is_on_another_stream(change, view):
         if is_made_again(change):
             yield Consequence(message=f"{_DELETED}, and keeps nothing for it until it is back")
         elif change.made_anew:

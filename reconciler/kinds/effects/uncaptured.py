@@ -41,6 +41,12 @@ def no_longer_covered(change: Change) -> list[str]:
     return sorted(one for one in before if not any(is_subset(one, other) for other in kept))
 
 
+def questions(change: Change) -> Iterator[SubjectCounts]:
+    """How many messages are stored under these subjects, unless the stream holds too many subjects to count."""
+    if change.action is Action.UPDATE and 0 < surplus.state_of(change).get("num_subjects", 0) <= surplus.MANY_SUBJECTS:
+        yield from (SubjectCounts(stream=change.address.name, filter=subject) for subject in no_longer_covered(change))
+
+
 @rule("ST303", "subject-removed", on=(Action.UPDATE,), needs=("live", "facts"), reaction=Reaction.HARMS)
 def subject_removed(change: Change, view: View) -> Found:
     """The stream stops capturing a subject. Its publishers get "no responders" from then on; stored messages stay.

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reconciler.changes.diff import Action, Change
+from reconciler.changes.diff import Change
 from reconciler.changes.view import View
-from reconciler.kinds.effects import losses, pushed_out, sources_changed, surplus
+from reconciler.kinds.effects import losses, pushed_out, sources_changed, uncaptured
 from reconciler.kinds.effects.fewer_copies import replicas_lowered
 from reconciler.kinds.effects.losses import limit_lowered
 from reconciler.kinds.effects.made_again import made_again
@@ -17,11 +17,11 @@ from reconciler.kinds.effects.readers import (
     taking_questions,
 )
 from reconciler.kinds.effects.sources_changed import copied_again, left_behind
-from reconciler.kinds.effects.uncaptured import no_longer_covered, subject_removed
+from reconciler.kinds.effects.uncaptured import subject_removed
 from reconciler.kinds.fields import peers
 from reconciler.kinds.stream.deletion import stream_deletion
 from reconciler.kinds.stream.retention import interest_retention, turns_to_interest
-from reconciler.model.wire.questions import Question, SubjectCounts
+from reconciler.model.wire.questions import Question
 
 
 def questions(change: Change, view: View) -> Iterator[Question]:
@@ -34,8 +34,7 @@ def questions(change: Change, view: View) -> Iterator[Question]:
         yield asked
     if turns_to_interest(change):
         yield from taking_questions(change.address.name, view)
-    if change.action is Action.UPDATE and 0 < surplus.state_of(change).get("num_subjects", 0) <= surplus.MANY_SUBJECTS:
-        yield from (SubjectCounts(stream=change.address.name, filter=subject) for subject in no_longer_covered(change))
+    yield from uncaptured.questions(change)
 
 
 RULES = (
