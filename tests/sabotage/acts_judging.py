@@ -1465,6 +1465,13 @@ QUANTITIES = (
         after="None",
         seen_by=("tests/rules/test_rules.py",),
     ),
+    Act(
+        name="nobody is told that a publish gets no answer while more servers elect a leader",
+        file="reconciler/kinds/effects/new_leader.py",
+        before="int(moved.change.was(moved.path) or 1) == 1",
+        after="int(moved.change.was(moved.path) or 1) == 0",
+        seen_by=("tests/kinds/test_new_leader.py::test_more_servers_than_one_elect_a_leader",),
+    ),
 )
 
 ACTS = (*RULES, *CONSENT, *QUANTITIES)

@@ -12,6 +12,7 @@ from reconciler.kinds.effects.listeners import (
     stored_elsewhere,
     taken_in_besides,
 )
+from reconciler.kinds.effects.new_leader import leader_changes
 from reconciler.kinds.effects.publishers import (
     deduplication_shortened,
     kinds_of_publish_refused,
@@ -37,4 +38,5 @@ FAMILIES = (
     copied_at_once,
     copies_to_come,
     taken_in_besides,
+    leader_changes,
 )

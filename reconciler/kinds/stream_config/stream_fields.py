@@ -250,8 +250,12 @@ class StreamConfig(Terms):
                     "A consumer loses what it has in flight, or its position.",
                     "a consumer has fewer copies than the stream, and none on the server that leads it",
                 ),
-                unfelt(
-                    frozenset({Way.RAISED, Way.SET}), "The servers copy what is stored, and clients notice nothing."
+                felt(
+                    611,
+                    Side.PUBLISHERS,
+                    frozenset({Way.RAISED, Way.SET}),
+                    "A publish gets no answer and is not stored.",
+                    "it had one copy in a cluster, at the moment when its servers elect a leader",
                 ),
             ),
         ),
@@ -291,7 +295,24 @@ class StreamConfig(Terms):
     ] = None
     """How long the server remembers message ids (`Nats-Msg-Id`) to drop duplicates, at least 100ms. Left out: 2m, or
     less if `max_age` or a limit of the server is shorter."""
-    placement: Annotated[Placement | None, Known(unit="mapping", nested_unordered=("tags",), felt=NOT_FELT)] = None
+    placement: Annotated[
+        Placement | None,
+        Known(
+            unit="mapping",
+            nested_unordered=("tags",),
+            felt=(
+                felt(
+                    611,
+                    Side.PUBLISHERS,
+                    SET | SWITCHED,
+                    "A publish gets no answer and is not stored, and consumers are silent for some seconds.",
+                    "other servers of a cluster have to lead it",
+                    (Side.READERS,),
+                ),
+                unfelt(UNSET, "It stays where it is."),
+            ),
+        ),
+    ] = None
     """Which servers hold the stream. Left out: any."""
     mirror: Annotated[
         StreamSource | None,
