@@ -125,6 +125,8 @@ class Change:
     """A replacement of it that an earlier run began and did not finish."""
     origin: Address | None = None
     """Its old name (`moved:`). If it continues at the old object's position, `live` is the old object."""
+    former: Owned | None = None
+    """The record of the object in whose place it comes: that one had its old name (`moved:`), and is gone."""
     allow: tuple[Consent, ...] = ()
     """Consent from elsewhere than the resource: from the entry that moves it, or from the top level of the files."""
     began: Config = field(default_factory=dict)
@@ -146,6 +148,11 @@ class Change:
         if self.desired:
             return self.desired.terms.labels
         return self.owned.labels if self.owned else {}
+
+    @property
+    def on_record(self) -> Owned | None:
+        """What is recorded of it, or else of the object in whose place it comes."""
+        return self.owned or self.former
 
     @property
     def only_renews(self) -> bool:

@@ -48,12 +48,10 @@ def moved(
             yield entry.address, replace(change, action=Action.UNKNOWN, reason=why)
         elif entry.origin in live and change.live is None:
             yield from _arriving(entry, change, live[entry.origin], ledger.get(entry.origin), kind)
+        elif entry.origin in live and there and there.action is Action.ORPHAN:
+            yield entry.origin, replace(there, reason=_both_are_there(entry, kind))
         elif entry.origin not in live and (owned := ledger.get(entry.origin)) and owned.topology == topology.name:
-            reason = f"it is now {entry.address}"
-            yield (
-                entry.origin,
-                Change(address=entry.origin, action=Action.FORGET, owned=owned, where=entry.where, reason=reason),
-            )
+            yield from _instead_of(entry, change, owned, kind)
 
 
 def _arriving(
@@ -77,6 +75,29 @@ def _arriving(
     )
     # It is part of that one change: no orphan, and gone for every rule that reads what will exist.
     yield entry.origin, Change(address=entry.origin, action=Action.ABSENT)
+
+
+def _both_are_there(entry: Moved, kind: Kind) -> str:
+    said = f"`moved` does nothing, because {entry.address} is there already"
+    if not kind.renames:
+        return said
+    return f"{said} and has a position of its own; without it, the next plan lets it continue at this one's"
+
+
+def _instead_of(entry: Moved, change: Change, owned: Owned, kind: Kind) -> Iterator[tuple[Address, Change]]:
+    """The old one is gone, and its record speaks for the new one, which takes its place."""
+    is_there = change.live is not None
+    reason = f"it is now {entry.address}" if is_there else f"it is gone; {entry.address} takes its place"
+    yield (
+        entry.origin,
+        Change(address=entry.origin, action=Action.FORGET, owned=owned, where=entry.where, reason=reason),
+    )
+    is_copied = is_there and not kind.renames  # clients or a source filled it; nobody can tell what is missing
+    is_known = change.owned is not None or change.intent is not None
+    if not is_known and not is_copied and entry.origin.names[:-1] == entry.address.names[:-1]:
+        created = change.live.state.get("created") if change.live else None
+        made = f"{entry.origin} is gone, and this one was made{f' at {created}' if created else ''}" if is_there else ""
+        yield entry.address, replace(change, former=owned, made_anew=made)
 
 
 def left_behind(changes: Mapping[Address, Change], registry: Registry) -> Iterator[tuple[Address, Change]]:

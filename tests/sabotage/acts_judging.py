@@ -1472,6 +1472,20 @@ QUANTITIES = (
         after="int(moved.change.was(moved.path) or 1) == 0",
         seen_by=("tests/kinds/test_new_leader.py::test_more_servers_than_one_elect_a_leader",),
     ),
+    Act(
+        name="what is recorded of a consumer that somebody deleted is forgotten with its old name",
+        file="reconciler/engine/moves.py",
+        before="yield entry.address, replace(change, former=owned, made_anew=made)",
+        after="yield entry.address, replace(change, made_anew=made)",
+        seen_by=("tests/quantities/test_another_name.py",),
+    ),
+    Act(
+        name="a consumer renamed by hand passes for the old one",
+        file="reconciler/engine/moves.py",
+        before="yield entry.address, replace(change, former=owned, made_anew=made)",
+        after="yield entry.address, replace(change, former=owned)",
+        seen_by=("tests/quantities/test_another_name.py",),
+    ),
 )
 
 ACTS = (*RULES, *CONSENT, *QUANTITIES)

@@ -360,12 +360,14 @@ class _Look:
         """An object that was never applied is pending. Where the account has no record at all, that cannot be known,
         and the file counts."""
         remembers = any(owned.topology == self.view.topology for owned in self.view.ledger.values())
-        if change.owned is None and remembers and not (change.desired and change.desired.external):
+        if change.on_record is None and remembers and not (change.desired and change.desired.external):
             return _item(change, Standing.PENDING, reason="declared and not applied yet")
         gone = (
             "someone else manages it, and it does not exist" if _is_managed_elsewhere(change) else "it does not exist"
         )
-        return _item(change, Standing.MISSING, reason="it was applied, but no longer exists" if change.owned else gone)
+        if change.on_record:
+            gone = f"it was applied{'' if change.owned else ' under its old name'}, but no longer exists"
+        return _item(change, Standing.MISSING, reason=gone)
 
     def _compared(self, change: Change) -> Item | None:
         fields = tuple(_field(one, change.owned) for one in change.fields)

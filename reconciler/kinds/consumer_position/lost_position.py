@@ -44,12 +44,12 @@ def _again(change: Change, start: Start, view: View) -> str:
     what nobody acknowledged."""
     until = former.recorded_until(change, view)
     if (
-        not until
+        not (until or change.address in view.given_up)
         or not (start.stored is None or start.stored.most)
         or retention_of(change.address.stream, view) == "workqueue"
     ):
         return ""
-    one = f". A consumer of this name was recorded until {until[:19]}Z"
+    one = f". A consumer of this name {f'was recorded until {until[:19]}Z' if until else 'is recorded'}"
     then = former.stored_then(change, view, start.stored) if start.stored else None
     if then is None:
         return f"{one}, and what it had acknowledged of them is redelivered"
@@ -117,7 +117,7 @@ def _from_where_the_file_says(change: Change, was: str, start: Start, stood: int
 
 def _is_said_since(change: Change) -> bool:
     """The file names another start than when the old one was applied."""
-    applied = change.owned.applied if change.owned else {}
+    applied = change.on_record.applied if change.on_record else {}
     return any(
         change.becomes(name) != applied.get(name) for name in ("deliver_policy", "opt_start_seq", "opt_start_time")
     )

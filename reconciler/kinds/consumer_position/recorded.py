@@ -29,13 +29,13 @@ def questions(change: Change, view: View) -> Iterator[MessagesFrom | MessagesSin
 
 def _recording(change: Change) -> Iterator[MessagesFrom]:
     """Messages after the recording have higher numbers than the stream had then, unless it has since lost its end."""
-    if change.owned and change.owned.written and next_of(change):
-        yield MessagesFrom(stream=change.address.stream, start=change.owned.written)
+    if change.on_record and change.on_record.written and next_of(change):
+        yield MessagesFrom(stream=change.address.stream, start=change.on_record.written)
 
 
 def next_of(change: Change) -> int | None:
     """The next message of the consumer when it was recorded; None: its first one, or nobody knows."""
-    found = change.owned.seen.get("next") if change.owned else None
+    found = change.on_record.seen.get("next") if change.on_record else None
     return found if isinstance(found, int) and found > 1 else None
 
 
@@ -52,13 +52,13 @@ def stood(change: Change, view: View) -> int | None:
 
 def _is_its_stream(change: Change, view: View) -> bool:
     """The stream existed when the consumer was recorded."""
-    written, created = change.owned.written if change.owned else "", stream_info(change, view).get("created")
+    written, created = change.on_record.written if change.on_record else "", stream_info(change, view).get("created")
     return bool(written and created) and moment(str(created)) < moment(written)
 
 
 def is_on_another_stream(change: Change, view: View) -> bool:
     """Its stream was recreated since it was recorded, and numbers its messages from the start again."""
-    written, created = change.owned.written if change.owned else "", stream_info(change, view).get("created")
+    written, created = change.on_record.written if change.on_record else "", stream_info(change, view).get("created")
     return bool(written and created) and moment(str(created)) >= moment(written)
 
 
@@ -183,7 +183,7 @@ def known(change: Change, view: View) -> int | None:
 
 def _had_not_begun(change: Change, view: View) -> bool:
     """It had delivered nothing when it was recorded, and was to start at the first message."""
-    seen = change.owned.seen if change.owned else {}
+    seen = change.on_record.seen if change.on_record else {}
     return seen.get("at") == 0 and "next" not in seen and _is_its_stream(change, view)
 
 
@@ -219,5 +219,5 @@ def continues_at(change: Change, view: View) -> int | None:
 def asked_since(change: Change) -> int | None:
     """The start sequence that the file has named since the old consumer was applied."""
     asked = change.becomes("opt_start_seq")
-    is_new = asked and change.owned and change.owned.applied.get("opt_start_seq") != asked
+    is_new = asked and change.on_record and change.on_record.applied.get("opt_start_seq") != asked
     return int(asked) if is_new else None

@@ -20,13 +20,13 @@ NAMED = 3
 
 def is_made_again(change: Change) -> bool:
     """Is it gone, although reconciler did not delete it?"""
-    is_ours = change.owned is not None and change.origin is None and change.intent is None
+    is_ours = change.on_record is not None and change.origin is None and change.intent is None
     return change.action is Action.CREATE and is_ours
 
 
 def when_recorded(change: Change, held: str) -> str:
     """` (500 messages when it was recorded on 2026-11-22)`: what the bucket remembers of the lost object."""
-    day = change.owned.written[:10] if change.owned else ""
+    day = change.on_record.written[:10] if change.on_record else ""
     when = f"when it was recorded{f' on {day}' if day else ''}"
     return f" ({held} {when})" if held else f" (last recorded on {day})" if day else ""
 
@@ -51,14 +51,16 @@ def made_again(family: str, own: OwnName = as_named, stream: OwnName = as_named)
         """
         if not (is_made_again(change) or change.made_anew) or change.desired is None:
             return None
-        messages = change.owned.seen.get("messages", 0) if change.owned else 0
+        messages = change.on_record.seen.get("messages", 0) if change.on_record else 0
         held = when_recorded(change, some(messages, "message") if messages else "")
         behind = _skipping(stream(change.address.name), change.becomes("first_seq") or 1, view)
         if change.made_anew:
             return _by_hand(held, messages, behind) if messages or behind.words else None
         said = [f"it is gone with everything in it{held}: recreated, it is empty", *_copied(change, view, own)]
         said += [*_read(change, view), *behind.words]
-        counts_on = behind.first if change.address.kind == "stream" else 0
+        counts_on = (
+            behind.first if change.address.kind == "stream" and behind.first != change.becomes("first_seq") else 0
+        )
         resume = (
             f"write first_seq: {counts_on}, so that the streams that copied from it skip nothing; or "
             if counts_on
@@ -171,4 +173,4 @@ def _read(change: Change, view: View) -> Iterator[str]:
         return
     coming = sorted(one.address.name for one in view.children(change.address.name, "consumer") if is_made_again(one))
     if coming:
-        yield f"its consumers start over with it: {few(coming, NAMED)}"
+        yield f"its consumers begin again with it, where their files say: {few(coming, NAMED)}"
