@@ -134,8 +134,8 @@ def _troubles(finished: Finished, paper: Paper) -> list[str]:
     for doubt in finished.in_doubt:
         lines += _trouble(f"? {visible(doubt.step.address)}", f"in doubt: {deed(doubt.step)}", doubt.reason, paper)
     for because, skipped in _by_reason(finished.skipped).items():
-        head = f"{counted(len(skipped), 'step')} not tried:"
-        lines += [*paper.wrapped(f"{head} {because}"), *named("of", _addresses(skipped), paper, 4), ""]
+        head = f"{counted(len(skipped), 'step')} not tried, because {because}:"
+        lines += [*paper.wrapped(head), *named("of", _addresses(skipped), paper, 4), ""]
     return lines
 
 
