@@ -67,23 +67,31 @@ def settled(
     topology: Topology, snapshot: Snapshot, registry: Registry, live: Mapping[Address, Resource]
 ) -> dict[Address, Resource]:
     """Every declared resource in canonical form, parents first. A child is settled under its parent as that will be."""
-    desired: dict[Address, Resource] = {}
     kinds = [registry.of(one.address) for one in topology.resources]
-    said = [as_found(one, live.get(one.address), kind) for one, kind in zip(topology.resources, kinds, strict=True)]
-    lenders = [(kind.lends, one) for one, kind in zip(said, kinds, strict=True) if kind.lends]
-    lent = {stream: what for lends, one in lenders for stream, what in lends(one).items()}
+    said = [
+        (as_found(one, live.get(one.address), kind), kind) for one, kind in zip(topology.resources, kinds, strict=True)
+    ]
+    lent = {stream: what for one, kind in said if kind.lends for stream, what in kind.lends(one).items()}
     at_the_top = Context(target=snapshot.target, snapshot=snapshot, lent=lent)
-    below: dict[Address, Context] = {}
-    for declared, kind in zip(said, kinds, strict=True):
-        context = at_the_top
+    desired = {one.address: kind.settle(one, at_the_top) for one, kind in said if not kind.place.within}
+    parents = {address: _afterwards(one, live.get(address), registry.of(address)) for address, one in desired.items()}
+    parents |= dict(_of_buckets(desired, parents, registry))
+    for one, kind in said:
         if kind.place.within:
-            above = Address(kind.place.within, declared.address.names[:-1])
-            if above in desired and above not in below:
-                parent = _afterwards(desired[above], live.get(above), registry.of(above))
-                below[above] = replace(at_the_top, parent=parent)
-            context = below.get(above, at_the_top)
-        desired[declared.address] = kind.settle(declared, context)
-    return desired | dict(_using(topology, desired, registry))
+            parent = parents.get(Address(kind.place.within, one.address.names[:-1]))
+            desired[one.address] = kind.settle(one, replace(at_the_top, parent=parent) if parent else at_the_top)
+    return {one.address: desired[one.address] for one, _ in said} | dict(_using(topology, desired, registry))
+
+
+def _of_buckets(
+    desired: Mapping[Address, Resource], parents: Mapping[Address, Resource], registry: Registry
+) -> Iterator[tuple[Address, Resource]]:
+    """Streams that buckets of the same files decide, and which stand there as `external`, for their consumers."""
+    for address, resource in desired.items():
+        for bucket in registry.backed_by(address.name) if resource.external else ():
+            if bucket != address and bucket in parents:
+                body = registry.of(bucket).as_stream(parents[bucket])
+                yield address, replace(parents[address], config=body)
 
 
 def _using(

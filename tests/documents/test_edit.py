@@ -64,6 +64,7 @@ def written(lines: str, *members: str) -> str:
                         "                  # the next two are on the new machines\n                - b4\n"),
         (SPREAD, ["b1", "b2", "b3", "b4"], SPREAD.replace("b3    #", "b3, b4    #")),
         (SPREAD, ["b1", "b3"], SPREAD.replace("                    b2,\n", "")),
+        ("                members: [b, b]\n", ["b", "c"], "                members: [b, c]\n"),
         ("                members: []\n", ["a"], "                members: [a]\n"),
         ("                members:\n", ["a"], "                members: [a]\n"),
         ("                members: ~ # none\n", ["a"], "                members: [a] # none\n"),

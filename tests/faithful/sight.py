@@ -112,6 +112,8 @@ def _changed(before: Body, after: Body, on: On) -> Iterator[str]:
     """Fields that the server shows otherwise than before; of metadata, keys that the file had."""
     for key in before.keys() | after.keys():
         was, is_ = before.get(key), after.get(key)
+        if key == "placement":  # tags have no order
+            was, is_ = ({**one, "tags": sorted(one.get("tags") or ())} if one else one for one in (was, is_))
         if key == "metadata":
             was, is_ = was or {}, {name: text for name, text in (is_ or {}).items() if name in (was or {})}
         if was != is_:

@@ -275,6 +275,20 @@ FILES = (
         after="    if check:\n        _write(files)\n        say(",
         seen_by=("tests/cli/test_fmt.py",),
     ),
+    Act(
+        name="consumers of a bucket's stream are read as somebody has made it, not as the bucket will be",
+        file="reconciler/engine/compare.py",
+        before="    parents |= dict(_of_buckets(desired, parents, registry))\n",
+        after="",
+        seen_by=("tests/e2e/test_consumers_of_buckets.py",),
+    ),
+    Act(
+        name="a list in which an item stands twice passes for another of its length",
+        file="reconciler/documents/write/splices.py",
+        before="        del left[match]\n",
+        after="        pass\n",
+        seen_by=("tests/documents/test_edit.py",),
+    ),
 )
 
 GROUPS = (

@@ -66,8 +66,17 @@ def is_same(one: Json, other: Json) -> bool:
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(is_same(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(any(is_same(a, b) for b in other) for a in one)
+        left = list(other)
+        return len(one) == len(other) and all(_taken(item, left) for item in one)
     return bool(one == other)
+
+
+def _taken(item: Json, left: list[Json]) -> bool:
+    """Take what is the same out of those that are left; False if nothing is."""
+    match = next((index for index, one in enumerate(left) if is_same(item, one)), None)
+    if match is not None:
+        del left[match]
+    return match is not None
 
 
 class Splicing:

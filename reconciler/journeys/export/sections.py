@@ -6,6 +6,7 @@ This serves both an account (`export`) and what another tool's files describe (`
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 from reconciler.changes.kind import Context, Kind, Registry
@@ -68,10 +69,15 @@ class Writer:
         parent.setdefault(kind.place.section, {})[address.name] = self._entry(address, kind)
 
     def _entry(self, address: Address, kind: Kind) -> dict[str, Any]:
-        above = parent_of(address, self._registry)
-        parent = self.live.get(above) if above else None
-        context = Context(target=self._snapshot.target, parent=parent, snapshot=self._snapshot)
+        context = Context(target=self._snapshot.target, parent=self._stream_above(address), snapshot=self._snapshot)
         return _entry(self.live[address], kind, context, self._beside.get(address, {}))
+
+    def _stream_above(self, address: Address) -> Resource | None:
+        """Return the stream of a consumer or group, which may be a bucket's."""
+        above = parent_of(address, self._registry)
+        found = (self.live.get(one) for one in self._registry.backed_by(above.name)) if above else ()
+        one = next(filter(None, found), None)
+        return replace(one, config=self._registry.of(one.address).as_stream(one)) if one else None
 
 
 def parent_of(address: Address, registry: Registry) -> Address | None:

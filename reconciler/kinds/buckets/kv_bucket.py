@@ -91,7 +91,7 @@ SHAPE = bucket.BucketShape(
 )
 
 
-@rule("KV543", "history-out-of-range")
+@rule("KV543", "history-out-of-range", can_stand=True)
 def history_out_of_range(change: Change, _view: View) -> Found:
     """`history` is not between 1 and 64, which is what KV clients can handle.
 
