@@ -67,6 +67,19 @@ def test_limits_that_somebody_gave_a_buckets_consumers_are_seen(
         assert "~ consumer/KV_CONFIG/watcher" in looked.out and "~ kv_bucket/CONFIG" in looked.out, looked
 
 
+@on_every_version
+def test_what_such_limits_gave_a_consumer_can_be_kept(
+    tmp_path: Path, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    someone = somebody(tmp_path, account, monkeypatch)
+    someone.applied(BOTH)
+    someone.ask(limited)
+    someone.ask(taking_them)
+    kept = someone("drift", "topology.yaml", "--accept", "--only", "consumer/*")
+    assert "max_ack_pending" in (tmp_path / "topology.yaml").read_text(), kept
+    assert "consumer/KV_CONFIG/watcher" not in someone("drift", "topology.yaml").out
+
+
 @pytest.mark.parametrize("account", ["2.14", "2.15"], indirect=True)
 def test_limits_that_somebody_gave_a_buckets_consumers_are_taken_back(
     tmp_path: Path, account: Account, monkeypatch: pytest.MonkeyPatch

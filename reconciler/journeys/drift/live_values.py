@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -202,8 +202,17 @@ def _said(terms: Terms) -> dict[str, Json]:
 
 def _context(address: Address, kind: Kind, found: Looked) -> Context:
     above = Address(kind.place.within, address.names[:-1]) if kind.place.within else None
-    parent = found.view.live.get(above) if above else None
+    parent = (_bucket(above, found) or found.view.live.get(above)) if above else None
     return Context(target=found.view.snapshot.target, parent=parent, snapshot=found.view.snapshot)
+
+
+def _bucket(stream: Address, found: Looked) -> Resource | None:
+    """The stream as a bucket of the same files will have it: what consumers inherit, no file of a bucket can say."""
+    for address in REGISTRY.backed_by(stream.name):
+        change = found.view.changes.get(address)
+        if address != stream and change and change.desired:
+            return replace(change.desired, config=REGISTRY.of(address).as_stream(change.desired))
+    return None
 
 
 def path_in_file(address: Address, kind: Kind) -> Iterator[str]:
