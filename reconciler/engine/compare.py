@@ -76,10 +76,11 @@ def settled(
     desired = {one.address: kind.settle(one, at_the_top) for one, kind in said if not kind.place.within}
     parents = {address: _afterwards(one, live.get(address), registry.of(address)) for address, one in desired.items()}
     parents |= dict(_of_buckets(desired, parents, registry))
+    below = {address: replace(at_the_top, parent=one) for address, one in parents.items()}
     for one, kind in said:
         if kind.place.within:
-            parent = parents.get(Address(kind.place.within, one.address.names[:-1]))
-            desired[one.address] = kind.settle(one, replace(at_the_top, parent=parent) if parent else at_the_top)
+            context = below.get(Address(kind.place.within, one.address.names[:-1]), at_the_top)
+            desired[one.address] = kind.settle(one, context)
     return {one.address: desired[one.address] for one, _ in said} | dict(_using(topology, desired, registry))
 
 

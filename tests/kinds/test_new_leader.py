@@ -56,6 +56,11 @@ def test_a_move_silences_the_consumers_that_there_are(tmp_path: Path, consumers:
     assert told(tmp_path, PLACED % ("b", consumers), PLACED % ("a", consumers)) == [said]
 
 
+def test_what_grows_where_it_is_says_so(tmp_path: Path) -> None:
+    placed = "streams: {S: {subjects: [s], num_replicas: %s, placement: {tags: [a]}}}"
+    assert told(tmp_path, placed % 3, placed % 1) == [RISES]
+
+
 def test_what_moves_and_grows_says_so_once(tmp_path: Path) -> None:
     grown = "streams: {S: {subjects: [s], num_replicas: 3, placement: {tags: [b]}}}"
     assert told(tmp_path, grown, PLACED % ("a", "")) == [MOVES]

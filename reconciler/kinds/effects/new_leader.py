@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from reconciler.changes.diff import Change
 from reconciler.changes.verdict import Finding
 from reconciler.kinds.effects.foretold import MovedField, note, notes_of
 from reconciler.kinds.effects.surplus import stream_of
-from reconciler.kinds.fields.felt import value_after
 
 # Measured on three nodes, with 50 messages a second: 2 or 3 of them got no answer in each of 4 rises from one replica and of
 # 6 moves, on 2.11 and 2.15, and were not stored; none in 3 reductions. Consumers of a moved stream were silent for up to 9 s,
@@ -30,5 +30,9 @@ def leader_changes(moved: MovedField) -> Iterable[Finding]:
     if moved.field == "placement":
         has_consumers = moved.view.snapshot.consumers.get(stream_of(moved.change))
         yield note(MOVES + CONSUMERS if has_consumers else MOVES)
-    elif int(moved.change.was(moved.path) or 1) == 1 and not value_after(moved.change, moved.own("placement")):
+    elif int(moved.change.was(moved.path) or 1) == 1 and not _moves(moved.change):
         yield note(RISES)
+
+
+def _moves(change: Change) -> bool:
+    return change.touches("placement") and bool(change.becomes("placement"))
