@@ -74,6 +74,11 @@ def test_items_come_and_go_where_the_list_stands(lines: str, members: list[str],
     assert written(lines, *members) == BEFORE + expected + AFTER
 
 
+def test_an_item_that_stands_twice_is_told_from_two() -> None:
+    text = "streams:\n  S:\n    placement:\n      tags: [b, b]\n"
+    assert edited("t.yaml", text, ["streams", "S"], {"placement": {"tags": ["b", "c"]}}) == text.replace("b, b", "b, c")
+
+
 def test_a_list_that_is_not_there_is_added_behind_the_last_key() -> None:
     assert written("", "a") == BEFORE + AFTER.replace("ever\n", "ever\n                members: [a]\n")
 
