@@ -81,7 +81,9 @@ def _both_are_there(entry: Moved, kind: Kind) -> str:
     said = f"`moved` does nothing, because {entry.address} is there already"
     if not kind.renames:
         return said
-    return f"{said} and has a position of its own; without it, the next plan lets it continue at this one's"
+    return (
+        f"{said} and has a position of its own; if it is deleted, the next plan makes it again at this one's position"
+    )
 
 
 def _instead_of(entry: Moved, change: Change, owned: Owned, kind: Kind) -> Iterator[tuple[Address, Change]]:

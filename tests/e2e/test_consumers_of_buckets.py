@@ -8,6 +8,7 @@ import pytest
 
 from reconciler.server.wire.api import JetStream
 from tests.e2e.here import somebody
+from tests.e2e.someone import Someone
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_bucket, make_consumer
 from tests.support.versions import on_every_version
@@ -55,14 +56,18 @@ async def taking_them(js: JetStream) -> None:
     done(await js.request("CONSUMER.CREATE.KV_CONFIG.watcher", body))
 
 
+def limited_by_hand(someone: Someone) -> Someone:
+    someone.applied(BOTH)
+    someone.ask(limited)
+    someone.ask(taking_them)
+    return someone
+
+
 @on_every_version
 def test_limits_that_somebody_gave_a_buckets_consumers_are_seen(
     tmp_path: Path, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    someone = somebody(tmp_path, account, monkeypatch)
-    someone.applied(BOTH)
-    someone.ask(limited)
-    someone.ask(taking_them)
+    someone = limited_by_hand(somebody(tmp_path, account, monkeypatch))
     for looked in (someone("drift", "topology.yaml"), someone("plan", "topology.yaml")):
         assert "~ consumer/KV_CONFIG/watcher" in looked.out and "~ kv_bucket/CONFIG" in looked.out, looked
 
@@ -71,13 +76,11 @@ def test_limits_that_somebody_gave_a_buckets_consumers_are_seen(
 def test_what_such_limits_gave_a_consumer_can_be_kept(
     tmp_path: Path, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    someone = somebody(tmp_path, account, monkeypatch)
-    someone.applied(BOTH)
-    someone.ask(limited)
-    someone.ask(taking_them)
+    someone = limited_by_hand(somebody(tmp_path, account, monkeypatch))
     kept = someone("drift", "topology.yaml", "--accept", "--only", "consumer/*")
     assert "max_ack_pending" in (tmp_path / "topology.yaml").read_text(), kept
-    assert "consumer/KV_CONFIG/watcher" not in someone("drift", "topology.yaml").out
+    left = someone("drift", "topology.yaml")
+    assert left.code == 3 and "~ kv_bucket/CONFIG" in left.out and "watcher" not in left.out, left
 
 
 @pytest.mark.parametrize("account", ["2.14", "2.15"], indirect=True)
@@ -85,10 +88,7 @@ def test_limits_that_somebody_gave_a_buckets_consumers_are_taken_back(
     tmp_path: Path, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Older servers refuse that while a consumer has a value of its own (10069)."""
-    someone = somebody(tmp_path, account, monkeypatch)
-    someone.applied(BOTH)
-    someone.ask(limited)
-    someone.ask(taking_them)
+    someone = limited_by_hand(somebody(tmp_path, account, monkeypatch))
     assert someone("apply", "topology.yaml", "--yes").code == 0
     assert someone.has_nothing_to_do("topology.yaml")
 
