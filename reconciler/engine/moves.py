@@ -51,6 +51,9 @@ def moved(
         elif entry.origin in live and there and there.action is Action.ORPHAN:
             yield entry.origin, replace(there, reason=_both_are_there(entry, kind))
         elif entry.origin not in live and (owned := ledger.get(entry.origin)) and owned.topology == topology.name:
+            if kind.remains(entry.origin, snapshot):
+                yield entry.address, replace(change, origin=entry.origin)
+                continue
             yield from _instead_of(entry, change, owned, kind)
 
 

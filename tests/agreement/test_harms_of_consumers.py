@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from reconciler.journeys.plan.plan import plan
+from reconciler.journeys.unpin import unpin
 from reconciler.kinds.consumer.clients import ACCEPTED_BY
+from reconciler.model.run_options import RunOptions
 from reconciler.server.wire.api import JetStream
-from tests.agreement.harm import Alone, change, change_consumer, count, gone, is_there, publish, pull, shows, status
+from tests.agreement.harm import (
+    Alone,
+    carried_out,
+    change,
+    change_consumer,
+    count,
+    gone,
+    is_there,
+    publish,
+    pull,
+    shows,
+    status,
+)
+from tests.groups.making import until
 from tests.support.accounts import Account
 from tests.support.binaries import MINORS
 from tests.support.jetstream import done, make_consumer, make_stream, talk
 from tests.support.servers import running
+from tests.support.topologies import read
 from tests.support.versions import on_every_version
 
 PINNED = {"priority_policy": "pinned_client", "priority_groups": ["a"], "priority_timeout": 60_000_000_000}
@@ -100,6 +119,69 @@ def test_an_old_pin_starves_the_clients_of_a_new_group(account: Account) -> str:
         f"A pull for the old group is refused (status {old}); one for the new group gets nothing within 1 s, though messages wait. "
         "The old pin stands."
     )
+
+
+GROUPED = """streams:
+  S:
+    subjects: [s]
+    consumers:
+      c: {ack_policy: explicit, priority_policy: pinned_client, priority_timeout: 1m, priority_groups: [GROUP]}
+"""
+
+
+@shows("CO122")
+@on_every_version
+def test_a_waiting_pull_of_the_old_group_pins_its_client_once_more(account: Account, tmp_path: Path) -> str:
+    async def work(js: JetStream) -> tuple[str, str, str, str]:
+        nc = js.pipeline.nc
+        await carried_out(js, tmp_path, GROUPED.replace("GROUP", "a"))
+        await publish(js, "s")
+        first = await pull(nc, "S", "c", group="a")
+        assert first is not None and first.headers is not None
+        own = first.headers["Nats-Pin-Id"]
+        waiting = [
+            asyncio.create_task(one) for one in (pull(nc, "S", "c", group="a", id=own), pull(nc, "S", "c", group="a"))
+        ]
+        await until(js, lambda info: info["num_waiting"] == len(waiting), "CONSUMER.INFO.S.c")
+        renamed = GROUPED.replace("GROUP", "b")
+        made = (await plan(read(tmp_path, renamed), js, RunOptions())).plan
+        said = next(one.message for change in made.changes for one in change.verdicts if one.code == "CO122")
+        assert said.endswith(
+            "A pull for a that waits then is still served, and pins its client once more: that blocks the others for as long, "
+            "unless you run `reconciler unpin S/c`."
+        )
+        await carried_out(js, tmp_path, renamed, "CO122")
+        await publish(js, "s", "s")
+        pinned, standby = [status(await one) for one in waiting]
+        blocked = status(await pull(nc, "S", "c", within=1, group="b"))
+        await unpin(js, "S/c")
+        return pinned, standby, blocked, status(await pull(nc, "S", "c", group="b"))
+
+    pinned, standby, blocked, served = talk(account, work)
+    assert (pinned, standby, served) == ("423", "200", "200") and blocked in ("408", "nothing")
+    return (
+        "After the rename, the waiting pull of the pinned client ends, and that of a standby gets the next message. Then a pull "
+        "for the new group gets nothing within 1 s, and the next message once the client is unpinned."
+    )
+
+
+@on_every_version
+def test_a_pin_keeps_its_time_until_the_pinned_client_pulls_again(account: Account) -> None:
+    """What CO608 says of a `priority_timeout` that changes."""
+
+    async def work(js: JetStream) -> tuple[str, str]:
+        nc = js.pipeline.nc
+        await _pinned_by_a_client_that_left(js)
+        await change_consumer(js, "S", "c", priority_timeout=500_000_000)
+        before = status(await pull(nc, "S", "c", within=2, group="a"))
+        info = done(await js.read("CONSUMER.INFO.S.c"))
+        pin = info["priority_groups"][0]["pinned_client_id"]
+        assert status(await pull(nc, "S", "c", group="a", id=pin)) == "200"
+        return before, status(await pull(nc, "S", "c", within=10, group="a"))
+
+    before, after = talk(account, work)
+    assert before in ("408", "nothing")
+    assert after == "200"
 
 
 @shows("CO123")

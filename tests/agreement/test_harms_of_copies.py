@@ -488,6 +488,28 @@ def test_members_process_again_what_a_recreated_queue_starts_with(account: Accou
     return f"The queue held {counted(left, 'message')}, and 1 was processed; recreated, it holds {counted(again, 'message')}."
 
 
+@shows("EG312")
+@on_every_version
+def test_what_only_a_lost_queue_held_does_not_come_back(account: Account, tmp_path: Path) -> str:
+    async def work(js: JetStream) -> tuple[int, int]:
+        await carried_out(js, tmp_path, QUEUE.format(members="[m]"))
+        await publish(js, "s.1", "s.2", "s.3")
+        held = await reaches(3, js, "S-g")
+        done(await js.write("STREAM.PURGE.S", {"keep": 1}))
+        done(await js.write("STREAM.DELETE.S-g"))
+        made = (await plan(read(tmp_path, QUEUE.format(members="[m]")), js, RunOptions())).plan
+        said = next(one.message for change in made.changes for one in change.verdicts if one.code == "EG312")
+        assert "gone with its position, and with what only it held of what S no longer stores: recreated" in said
+        await carried_out(js, tmp_path, QUEUE.format(members="[m]"), "EG312")
+        return held, await reaches(1, js, "S-g")
+
+    held, again = talk(account, work)
+    assert (held, again) == (3, 1)
+    return (
+        f"The queue held {counted(held, 'message')}, and its source stores the last one; recreated, it holds {again}."
+    )
+
+
 @shows("EG310")
 @on_every_version
 def test_what_is_queued_goes_with_an_elastic_group(account: Account, tmp_path: Path) -> str:

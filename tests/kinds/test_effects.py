@@ -318,6 +318,12 @@ def test_another_time_until_a_pin_is_lost_is_a_note(tmp_path: Path) -> None:
     assert [one.message for one in change.consequences] == [
         "the server pins another client once the pinned one has been silent for 5s (CO608)"
     ]
+    raw = {"consumers": {"S": {"c": {"priority_groups": [{"group": "a", "pinned_client_id": "x"}]}}}}
+    (change,) = scene(tmp_path, live.replace("1m", "5s"), live, raw=raw).plan().changes
+    assert [one.message for one in change.consequences] == [
+        "the server pins another client once the pinned one has been silent for 5s; for the client that is pinned now, 1m counts "
+        "until its next pull (CO608)"
+    ]
 
 
 def test_a_first_limit_of_a_stream_that_nobody_has_used_says_nothing(tmp_path: Path) -> None:

@@ -187,3 +187,13 @@ def test_a_static_group_that_comes_back_always_says_what_it_starts_with(
     said = ["It starts with what S already holds: up to 5 messages"] if told else []
     assert [one.message for one in change.consequences] == said
     assert ("SG312" in {one.code for one in change.verdicts}) == (not told)
+
+
+@pytest.mark.parametrize(("retention", "number"), [("interest", 1), ("limits", 0)])
+def test_what_an_interest_stream_deleted_with_the_consumers_of_a_static_group_is_said(
+    tmp_path: Path, retention: str, number: int
+) -> None:
+    text = STATIC.replace("RETENTION", retention).replace("MEMBERS", "[m, k]")
+    (change,) = scene(tmp_path, text, text, raw={"entries": {"static-consumer-groups": {"S.g": None}}}).plan().changes
+    said = "When the consumers of m, k were deleted, the interest stream deleted what no other consumer wanted"
+    assert [one.message for one in change.consequences] == [said] * number

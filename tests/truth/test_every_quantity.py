@@ -44,7 +44,7 @@ TWINS = {
 }  # fmt: skip
 """Another code that is judged by the same function of the same numbers."""
 NOT_MESSAGES = {
-    "CO121": "clients that wait, as the server counts them at the moment of the plan",
+    **dict.fromkeys(("CO121", "CO122"), "clients that wait, as the server counts them at the moment of the plan"),
     "ST206": "what an origin that does not answer holds and a mirror lacks, which no later look can tell",
     "ST557": "consumers that the message counts by their names",
     "XX225": "bytes that configurations reserve",

@@ -28,6 +28,12 @@ def name_is_fixed(change: Change, view: View) -> Found:
     if change.origin is None:
         return None
     old, new = change.origin, change.address
+    if old not in view.live:
+        return Finding(
+            outcome=Outcome.REFUSED,
+            message=f"{old} is gone only in part, and the rest of it cannot become {new}",
+            fix=f"declare it as {old} again, without the entry in `moved`, and apply: it continues at its position",
+        )
     asked = _asked(old, new, view)
     recipe = view.kinds[new.kind].recipe(asked)
     steps = ["Remove the entry from `moved`, and keep both declared until the end.", *recipe]

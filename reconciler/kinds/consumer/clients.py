@@ -7,13 +7,11 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from reconciler.changes.diff import Change
+from reconciler.kinds.consumer_config.consumer_settle import PINNED_TIMEOUT
 from reconciler.kinds.fields.times import ZERO, between
 from reconciler.kinds.fields.words import age, listed, some, verb
 from reconciler.model.resource import Json
 from reconciler.model.units import show_duration
-
-TWO_MINUTES = 120_000_000_000
-"""The server's priority_timeout of a pinned_client consumer that names none."""
 
 
 class Pulls(NamedTuple):
@@ -72,15 +70,28 @@ def who_waits(change: Change, is_recreated: bool = False) -> str:
     waiting = info.get("num_waiting", 0)
     requests = f"{some(waiting, 'pull request')} {verb(waiting, 'are')} waiting on it"
     clients = requests if waiting else "No pull request is waiting on it now"
-    if change.was("priority_policy") != ONE_AT_A_TIME or not (pinned := _pinned(info)):
+    if change.was("priority_policy") != ONE_AT_A_TIME or not (pinned := who_is_pinned(info)):
         return f"{clients}."
     if is_recreated:
         return f"{clients}{pinned}."
-    timeout = show_duration(change.was("priority_timeout") or TWO_MINUTES)
+    timeout = show_duration(change.was("priority_timeout") or PINNED_TIMEOUT)
     return f"{clients}{pinned}. Apply releases the pin, which would block the others for up to {timeout}."
 
 
-def _pinned(info: Mapping[str, Json]) -> str:
+def still_pinned(change: Change) -> str:
+    """What becomes of pulls of a removed group that wait beside the pinned client's own, as those of a standby do."""
+    info = change.live.state if change.live else {}
+    if change.was("priority_policy") != ONE_AT_A_TIME or info.get("num_waiting", 0) <= bool(who_is_pinned(info)):
+        return ""
+    consumer = "/".join(change.address.names)
+    return (
+        f" A pull for {listed(groups_gone(change))} that waits then is still served, and pins its client once more: that blocks the "
+        f"others for as long, unless you run `reconciler unpin {consumer}`."
+    )
+
+
+def who_is_pinned(info: Mapping[str, Json]) -> str:
+    """A clause about the client that is pinned now; empty if none is."""
     for group in info.get("priority_groups") or ():
         if group.get("pinned_client_id"):
             since, now = group.get("pinned_ts", ZERO), info.get("ts")

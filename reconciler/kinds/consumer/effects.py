@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.verdict import Finding, Outcome
+from reconciler.kinds.consumer.clients import who_is_pinned
 from reconciler.kinds.consumer.losses import filter_change
 from reconciler.kinds.consumer_checks.around import is_work_queue, stream_of
 from reconciler.kinds.consumer_checks.pull_push import pushes
@@ -364,7 +365,12 @@ def paced(moved: MovedField) -> Iterable[Finding]:
         return
     if moved.field == "priority_timeout":
         if moved.change.was("priority_policy") == moved.change.becomes("priority_policy") == "pinned_client":
-            yield note(f"the server pins another client once the pinned one has been silent for {_silence(moved)}")
+            before = show_duration(moved.change.was("priority_timeout") or PINNED_TIMEOUT)
+            still = f"; for the client that is pinned now, {before} counts until its next pull"
+            yield note(
+                f"the server pins another client once the pinned one has been silent for {_silence(moved)}"
+                f"{still if who_is_pinned(_info(moved)) else ''}"
+            )
         return
     pending, most = _pending(moved), value_after(moved.change, moved.path)
     words = f"from then on at most {some(most, 'bit')} {verb(most, 'are')} delivered each second"

@@ -8,7 +8,15 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Found, falling_on, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.consumer.clients import ACCEPTED_BY, groups_gone, policy_of, quantities, what_fails, who_waits
+from reconciler.kinds.consumer.clients import (
+    ACCEPTED_BY,
+    groups_gone,
+    policy_of,
+    quantities,
+    still_pinned,
+    what_fails,
+    who_waits,
+)
 from reconciler.kinds.consumer.deletion import consumer_deletion
 from reconciler.kinds.consumer.effects import EFFECTS
 from reconciler.kinds.consumer.losses import filter_change
@@ -145,12 +153,13 @@ def priority_policy_switch(change: Change, view: View) -> Found:
 def priority_group_change(change: Change, view: View) -> Found:
     """Priority groups of an existing consumer are removed or renamed.
 
-    No server refuses it. Clients of a removed group get 400 on their next pull. The consumer's one pin stays with
-    whoever held it, so clients of the new group get nothing until it times out. A group that is only added, or written
-    in another order, harms nobody.
+    No server refuses it. Clients of a removed group get 400 on their next pull; a pull that waits is still served. The
+    consumer's one pin stays with whoever held it, so clients of the new group get nothing until it times out. A group
+    that is only added, or written in another order, harms nobody.
 
     Instead: keep the old group until its clients name another one; or consent, and apply changes it in place and
-    releases the pin.
+    releases the pin. If a pull of the old group waits then, the server pins its client with the next message. Such a
+    client blocks the others until it times out, or until `reconciler unpin` ends its pin.
     """
     found = change.field("priority_groups")
     if found is None or change.touches("priority_policy"):
@@ -164,8 +173,8 @@ def priority_group_change(change: Change, view: View) -> Found:
         path="priority_groups",
         to=after,
         quantities=quantities(change),
-        message=f"priority_groups changes from {_names(before)} to {_names(after)}: pulls for {listed(gone)} fail (400). "
-        f"{who_waits(change, is_recreated(change, view))}",
+        message=f"priority_groups changes from {_names(before)} to {_names(after)}: new pulls for {listed(gone)} fail (400). "
+        f"{who_waits(change, is_recreated(change, view))}{still_pinned(change)}",
         fix=f"keep {listed(gone)} until its clients name another group, or consent here: {consent_to('CO122', after)}",
     )
 

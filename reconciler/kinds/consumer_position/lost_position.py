@@ -55,8 +55,8 @@ def _again(change: Change, start: Start, view: View) -> str:
         return f"{one}, and what it had acknowledged of them is redelivered"
     if not then.most:
         return ""
-    were = "was" if then.most == 1 else "were"
-    return f"{one}: {amount(then)} of them {were} stored by then, and what is still stored of what it had acknowledged is redelivered"
+    then_stored = f"{amount(then)} of them {verb(then.most, 'were')} stored by then"
+    return f"{one}: {then_stored}, and what is still stored of what it had acknowledged is redelivered"
 
 
 def _lost(change: Change, view: View) -> Finding | None:

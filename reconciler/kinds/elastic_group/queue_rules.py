@@ -169,20 +169,28 @@ def queue_made_again(change: Change, view: View) -> Found:
     if not stored or config.get("retention") == "workqueue":
         held = "" if stored else f", and {stream} holds none of it"
         kept = f": {stream} is a work queue, and kept none of it" if config.get("retention") == "workqueue" else held
+        starts = (
+            f"with what its filters match of the {some(stored, 'message')} that {stream} stores" if stored else "empty"
+        )
         return Finding(
             outcome=Outcome.WARNS,
             path="" if is_all_lost else QUEUE,
-            message=f"{gone}its queue {name} is gone with everything that it still held{kept}; recreated, it starts with the "
-            f"{some(stored, 'message')} that {stream} stores",
+            message=f"{gone}its queue {name} is gone with everything that it still held{kept}; recreated, it starts {starts}",
             fix="nothing brings back what the queue held; find out who deleted it",
         )
+    lost = (
+        f", and with what only it held of what {stream} no longer stores"
+        if recreation.has_deleted(change, view)
+        else ""
+    )
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path="" if is_all_lost else QUEUE,
         quantities={"redelivered": Amount(0, stored)},
-        message=f"{gone}its queue {name} is gone with its position: recreated, it starts "
+        message=f"{gone}its queue {name} is gone with its position{lost}: recreated, it starts "
         f"with everything that {stream} holds: {amount(Amount(0, stored), 'message')}, including what its members have processed",
-        fix="make sure that processing a message twice does no harm, and consent here: " + consent_to("EG312"),
+        fix=f"{'nothing brings back what only the queue held; ' if lost else ''}make sure that processing a message twice does no "
+        f"harm, and consent here: {consent_to('EG312')}",
     )
 
 

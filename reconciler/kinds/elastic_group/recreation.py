@@ -192,6 +192,12 @@ def stored(change: Change, view: View) -> int:
     return int(((_source(change, view) or {}).get("state") or {}).get("messages", 0))
 
 
+def has_deleted(change: Change, view: View) -> bool:
+    """Has its source deleted any message? A queue may have held one of these."""
+    state = (_source(change, view) or {}).get("state") or {}
+    return bool(state.get("num_deleted") or state.get("first_seq", 0) > 1)
+
+
 def _of_the_missing(change: Change, view: View) -> Iterable[Consequence]:
     """Only the old queue knew what was processed, and only it held what its source no longer stores."""
     stream, state = change.address.stream, (_source(change, view) or {}).get("state") or {}

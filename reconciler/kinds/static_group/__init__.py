@@ -20,7 +20,7 @@ from reconciler.kinds.effects.readers import behind
 from reconciler.kinds.fields.felt import fixed
 from reconciler.kinds.fields.known import Known, Update, field_infos
 from reconciler.kinds.fields.texts import Subject
-from reconciler.kinds.fields.words import amount, consent_to, few, some
+from reconciler.kinds.fields.words import amount, consent_to, few, some, verb
 from reconciler.kinds.group_records import group_record, group_steps
 from reconciler.kinds.group_records import group_rules as shared
 from reconciler.kinds.group_records import membership_rules as membership
@@ -156,9 +156,14 @@ def group_made_again(change: Change, view: View) -> Found:
 
 def _starts_over(change: Change, view: View) -> bool:
     """Is it to come back without positions, where messages stay when they are processed?"""
-    config = view.snapshot.streams.get(change.address.stream, {}).get("config") or {}
-    keeps = config.get("retention") != "workqueue"
+    keeps = _retention(change, view) != "workqueue"
     return bool(keeps and is_made_again(change) and held(change, view) and _without_consumer(change, view))
+
+
+def _retention(change: Change, view: View) -> str:
+    """Of its stream, as it is now."""
+    config = view.snapshot.streams.get(change.address.stream, {}).get("config") or {}
+    return str(config.get("retention") or "limits")
 
 
 def _positions(lost: Sequence[str]) -> str:
@@ -177,13 +182,17 @@ def _without_consumer(change: Change, view: View) -> list[str]:
     return [member for member, info in _consumers(change, view).items() if info is None]
 
 
-def _beginning(change: Change, view: View) -> Iterable[Consequence]:
+def _beginning(change: Change, view: View) -> Iterator[Consequence]:
     """Members whose consumers exist continue there."""
-    standing = [info for info in _consumers(change, view).values() if info]
-    if change.action is not Action.CREATE or not standing or _without_consumer(change, view):
-        return beginning(change, view, is_told=_starts_over(change, view))
-    left = some(sum(map(behind, standing)), "message")
-    return [Consequence(message=f"Its members continue where their consumers stand: {left} left to process")]
+    standing, lost = [info for info in _consumers(change, view).values() if info], _without_consumer(change, view)
+    if is_made_again(change) and lost and _retention(change, view) == "interest":
+        when = f"When the consumer{'s' if len(lost) > 1 else ''} of {few(lost, 3)} {verb(len(lost), 'were')} deleted"
+        yield Consequence(message=f"{when}, the interest stream deleted what no other consumer wanted")
+    if change.action is Action.CREATE and standing and not lost:
+        left = some(sum(map(behind, standing)), "message")
+        yield Consequence(message=f"Its members continue where their consumers stand: {left} left to process")
+    else:
+        yield from beginning(change, view, is_told=_starts_over(change, view))
 
 
 STATIC_GROUP = Kind(
