@@ -132,6 +132,7 @@ async def stopped(js: JetStream) -> None:
         (["--add", "a"], "a is already a member"),
         (["--drop", "z"], "z is not a member"),
         (["--drop", "a", "--drop", "b"], "no member would be left"),
+        (["--add", "c,d,e", "--mappings"], "5 members share 4 partitions, and e would own none"),
     ],
 )
 def test_a_wish_that_makes_no_sense_is_explained(someone: Someone, wish: list[str], said: str) -> None:

@@ -408,6 +408,20 @@ RULES = (
         seen_by=("tests/kinds/test_elastic_group.py",),
     ),
     Act(
+        name="a static group that goes leaves the consumers of its members to whoever made them",
+        file="reconciler/kinds/stream/deletion.py",
+        before="items() if group.action is Action.DELETE}",
+        after="items() if group.action is Action.KEEP}",
+        seen_by=(says("ST310"),),
+    ),
+    Act(
+        name="a switch from push to pull asks for consent to what the server fills in",
+        file="reconciler/kinds/consumer_position/offer.py",
+        before="    appears = change.was(path) is None and bool(field and field.filled)",
+        after="    appears = change.was(path) is None and not field",
+        seen_by=(says("CO106"),),
+    ),
+    Act(
         name="nothing is said of what finishing the move of a consumer costs",
         file="reconciler/kinds/consumer/steps.py",
         before="    if is_parked(change):\n        yield Consequence(",

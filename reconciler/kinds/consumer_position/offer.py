@@ -78,9 +78,12 @@ def _as_it_was_made(change: Change, path: str) -> str:
 
 
 def follows_from_the_switch(change: Change, path: str) -> bool:
-    """The field belongs to one way to consume, pull or push, and disappears when the consumer switches to the other."""
+    """The field belongs to one way to consume, pull or push. It disappears when the consumer switches to the other, or the
+    server gives it a value that nobody wrote."""
     pulled, pulls = change.was("deliver_subject") is None, change.becomes("deliver_subject") is None
-    return path != "deliver_subject" and pulled != pulls and change.becomes(path) is None
+    field = change.field(path)
+    appears = change.was(path) is None and bool(field and field.filled)
+    return path != "deliver_subject" and pulled != pulls and (change.becomes(path) is None or appears)
 
 
 def _whose(point: int, change: Change) -> str:

@@ -66,6 +66,12 @@ def publishes_refused(moved: MovedField) -> Iterable[Finding]:
     return (found for limit in limits if _presses(moved, limit) for found in _full(moved, limit))
 
 
+DELETED_BY_PUBLISHING = {
+    "kv_bucket": "; deletes and purges of keys are publishes too",
+    "object_store": "; deletes of objects are publishes too",
+}
+
+
 def _presses(moved: MovedField, limit: str) -> bool:
     """Each limit is reported once: where it is lowered itself, or else where the stream begins to refuse."""
     return moved.field == limit or not is_lowered(moved.change, moved.own(limit))
@@ -95,7 +101,8 @@ def _full(moved: MovedField, limit: str) -> Iterator[Finding]:
         message=f"{of(stored)} {verb(state_of(change)['messages'], 'are')} stored{_leaving(left, stored, of)}, and {moved.own(limit)} "
         f"{becomes} {limited}: the server refuses {every} (10077) until {until} {'is' if is_one else 'are'} gone"
         + _making_room(moved)
-        + ("; messages from its sources wait as well" if change.becomes("sources") else ""),
+        + ("; messages from its sources wait as well" if change.becomes("sources") else "")
+        + DELETED_BY_PUBLISHING.get(change.address.kind, ""),
         quantities={"over": over} if limit == "max_msgs" else {"bytes_over": over},
         fix=f"write a {moved.own(limit)} above what is stored, or delete messages first",
     )

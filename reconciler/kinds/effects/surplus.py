@@ -308,7 +308,7 @@ def too_many_per_subject(change: Change, path: str, state: State, view: View) ->
     if isinstance(counts, Mapping):
         by = {subject: number - limit for subject, number in counts.items() if number > limit}
         above = sum(by.values())
-        words = f"{who} deletes {some(above)} of {some(messages, 'message')}{when}: {_crowded(counts, limit)}"
+        words = f"{who} deletes {some(above)} of {some(messages, 'message')}{when}: {_crowded(counts, limit, _holder(change))}"
         going = Going(messages=exactly(above))
         return Loss(words=words, going=going, by=by, is_prompt=is_prompt, keeps=limit) if above else None
     sure = max(0, messages - limit * state.get("num_subjects", messages))
@@ -316,7 +316,8 @@ def too_many_per_subject(change: Change, path: str, state: State, view: View) ->
     going = Going(messages=Amount(sure, max(sure, at_most)))
     if not going.messages.most:
         return None
-    words = f"{who} deletes {amount(going.messages)} of {some(messages, 'message')}{when}: how many each subject holds was not counted"
+    uncounted = f"how many each {_holder(change)} holds was not counted"
+    words = f"{who} deletes {amount(going.messages)} of {some(messages, 'message')}{when}: {uncounted}"
     return Loss(words=words + _because(counts), going=going, is_prompt=is_prompt, keeps=limit)
 
 
@@ -324,12 +325,17 @@ def _later(change: Change) -> str:
     """When the server deletes them. If it refuses a subject's next message, that message deletes no other."""
     if change.becomes("discard_new_per_subject"):
         return " at its next restart"
-    return ", those of a subject with its own next message, and all at its next restart"
+    return f", those of a {_holder(change)} with its own next message, and all at its next restart"
 
 
-def _crowded(counts: Mapping[str, int], limit: int) -> str:
+def _holder(change: Change) -> str:
+    """What `max_msgs_per_subject` limits, in the words of those who use it."""
+    return "key" if change.address.kind == "kv_bucket" else "subject"
+
+
+def _crowded(counts: Mapping[str, int], limit: int, holder: str) -> str:
     above = sum(number > limit for number in counts.values())
-    return f"{some(above)} of {some(len(counts), 'subject')} {'holds' if above == 1 else 'hold'} more than {limit:_}"
+    return f"{some(above)} of {some(len(counts), holder)} {'holds' if above == 1 else 'hold'} more than {limit:_}"
 
 
 def _because(answer: object) -> str:

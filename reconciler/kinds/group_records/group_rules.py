@@ -91,8 +91,9 @@ def _queue_goes(change: Change, view: View) -> Iterator[Finding]:
             said += f", {some(unfinished)} of them delivered and not acknowledged"
             quantities["unacknowledged"] = unfinished
         if retention := _deleting(change.address.stream, view):
+            unless = " and nobody else wants" if retention == "interest" else ""
             said += (
-                f": no member of it processes them any more, and {change.address.stream} deletes what is copied from it "
+                f": no member of it processes them any more, and {change.address.stream} deletes what is copied from it{unless} "
                 f"({retention} retention)"
             )
             quantities["messages"] = queued
@@ -108,10 +109,8 @@ def _deleting(stream: str, view: View) -> str:
 def _positions_go(change: Change, view: View) -> Iterator[Finding]:
     """The stream keeps the messages that a static group divides; only the members' durables know how far the members
     have come."""
-    stream, group = change.address.names
-    there = view.snapshot.consumers.get(stream, {})
-    names = (f"{group}-{member}" for member in change.was("members") or change.was("member_mappings") or ())
-    durables = [there[name] for name in names if name in there]
+    there = view.snapshot.consumers.get(change.address.stream, {})
+    durables = [there[name] for name in durables_of(change) if name in there]
     left, unfinished = sum(int(one.get("num_pending", 0)) for one in durables), _in_flight(durables)
     if left or unfinished:
         which = f"{some(left, 'message')} not delivered yet, {some(unfinished)} not acknowledged"
@@ -119,6 +118,12 @@ def _positions_go(change: Change, view: View) -> Iterator[Finding]:
         yield Finding(
             outcome=Outcome.WARNS, quantities={"undelivered": left, "unacknowledged": unfinished}, message=said
         )
+
+
+def durables_of(change: Change) -> Iterator[str]:
+    """The names of the consumers that members of a static group have on its stream."""
+    for member in change.was("members") or change.was("member_mappings") or ():
+        yield f"{change.address.name}-{member}"
 
 
 def _in_flight(consumers: Iterable[Mapping[str, Json]]) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reconciler.kinds.elastic_group.movement import Owners, moving, owners
+from reconciler.kinds.fields.words import few, some
 from reconciler.kinds.subjects.partitions import rebalance
 from reconciler.model.resource import Config
 
@@ -46,7 +47,13 @@ def wished(config: Config, wish: Wish, now: Owners) -> Config:
             "with several partitioning filters, no member of a mapped group can ever consume (EG545)",
             "use plain members: leave --mappings out, or give --members",
         )
-    return {"member_mappings": mappings(now, wanted)}
+    mapped_to = mappings(now, wanted)
+    if idle := [name for name in wanted if all(name != one["member"] for one in mapped_to)]:
+        raise Unwise(
+            f"{len(wanted)} members share {some(len(now), 'partition')}, and {few(idle)} would own none",
+            "leave out some members; more partitions need another group, or this one recreated",
+        )
+    return {"member_mappings": mapped_to}
 
 
 def mappings(now: Owners, wanted: Sequence[str]) -> list[dict[str, str | list[int]]]:

@@ -18,6 +18,7 @@ from reconciler.kinds.effects.readers import (
 )
 from reconciler.kinds.effects.uncaptured import stored_elsewhere
 from reconciler.kinds.fields.words import few, size, some
+from reconciler.kinds.group_records.group_rules import durables_of
 from reconciler.model.resource import Address
 from reconciler.model.written import quoted
 
@@ -82,12 +83,20 @@ def _consumers_lost(change: Change, view: View) -> Iterator[Finding]:
 
 
 def _let_go_first(change: Change, losing: Sequence[str], view: View) -> str:
-    """A topology can remove only what it owns."""
-    addresses = [Address.of("consumer", change.address.name, one) for one in losing]
+    """A topology can remove only what it owns; the consumers of members go with their group."""
+    stream, groups = change.address.name, _of_groups(change.address.name, view)
+    addresses = dict.fromkeys(
+        groups[one].address if one in groups else Address.of("consumer", stream, one) for one in losing
+    )
     if not all(address in view.ledger for address in addresses):
         return "ask whoever made them to delete them first"
     entries = ", ".join(f"{{address: {quoted(str(address))}, reason: …}}" for address in addresses)
     return f"write removed: [{entries}] as well"
+
+
+def _of_groups(stream: str, view: View) -> dict[str, Change]:
+    """By the name of a consumer that a member of a static group has: what becomes of the group."""
+    return {name: one for one in view.children(stream, "static_group") for name in durables_of(one)}
 
 
 def _messages_lost(change: Change, view: View) -> Iterator[Finding]:
@@ -111,6 +120,7 @@ def _subjects_taken(change: Change, view: View) -> Iterator[Finding]:
 def _lose_consumers(name: str, view: View) -> Iterator[str]:
     """Consumers that are there, and those of other topologies that could not be read and may be there."""
     removed = {c.address.name for c in view.children(name, "consumer") if c.action is Action.DELETE}
+    removed |= {consumer for consumer, group in _of_groups(name, view).items() if group.action is Action.DELETE}
     yield from (one for one in view.snapshot.consumers.get(name, {}) if one not in removed)
     recorded = [a for a in view.ledger if a.kind == "consumer" and a.stream == name] if view.snapshot.unknown else ()
     for address in sorted(recorded):

@@ -196,8 +196,11 @@ class _RunState:
             return outcome.because
         if step_id not in self._steps:
             return f"{step_id} is not part of this plan"
+        before = self._steps[step_id]
+        if before.call.waits:
+            return f"the {problems.deed(before)} was in vain"
         became = "is in doubt" if isinstance(outcome, InDoubt) else "did not succeed"
-        return f"the step to {problems.deed(self._steps[step_id])} {became}"
+        return f"the step to {problems.deed(before)} {became}"
 
     def _drop_gates(self) -> None:
         """Drop waiting steps: waiting writes nothing, so nothing is lost when it ends."""
