@@ -89,12 +89,13 @@ def refusals(matches: Sequence[Matched], today: date) -> Iterator[tuple[Address,
 
 
 def _too_many(address: Address, one: Matched) -> Verdict:
-    entry, number = one.entry, len(one.addresses)
-    names = ", ".join(map(str, one.addresses[:NAMED]))
-    more = f" and {number - NAMED:_} more" if number > NAMED else ""
+    """It names what is matched at the first object."""
+    entry, number, is_first = one.entry, len(one.addresses), address == one.addresses[0]
+    named = ", ".join(map(str, one.addresses[:NAMED])) + (f" and {number - NAMED:_} more" if number > NAMED else "")
+    names = f": {named}" if is_first else ""
     return Verdict(
         code="XX111", name="more-than-upto", outcome=Outcome.REFUSED, address=str(address), span=entry.where("upto"),
-        message=f"`{entry.on}` in `{entry.key}` matches {number:_} objects, and its `upto` is {entry.upto:_}: {names}{more}",
+        message=f"`{entry.on}` in `{entry.key}` matches {number:_} objects, and its `upto` is {entry.upto:_}{names}",
         fix=f"write a narrower `on`; if every one of them is meant, write upto: {number}",
         quantities={"matched": number},
     )  # fmt: skip

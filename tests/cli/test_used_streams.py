@@ -93,3 +93,9 @@ def test_two_that_use_each_other_keep_the_order_of_the_files() -> None:
     paths = written(payments=PAYMENTS + "  PAID: {subjects: [paid.>]}\n", orders=ours)
     assert [one.name for one in in_order(load(paths).each)] == ["payments", "orders"]
     assert told(paths) == []
+
+
+def test_who_removes_a_consumer_goes_before_who_removes_its_stream() -> None:
+    owner = "reconciler: 1\ntopology: a\nstreams: {KEEP: {}}\nremoved: [{address: stream/ORDERS, reason: over}]\n"
+    reader = "reconciler: 1\ntopology: b\nstreams: {LOG: {}}\nremoved: [{address: consumer/ORDERS/c, reason: over}]\n"
+    assert [one.name for one in in_order(load(written(a=owner, b=reader)).each)] == ["b", "a"]

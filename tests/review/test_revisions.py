@@ -228,6 +228,13 @@ def test_a_rename_that_the_files_declare_is_no_accident(repository: Repository) 
     assert any("`moved: [{from: consumer/ORDERS/old, to: consumer/ORDERS/new, reason: …}]`" in one for one in reasons)
 
 
+def test_a_consumer_of_another_stream_is_no_renamed_one(repository: Repository) -> None:
+    two = "A: {{subjects: [a], consumers: {}}}, B: {{subjects: [b], consumers: {}}}"
+    repository.commit({"o.yaml": topology(two.format("{old: {ack_wait: 1m}}", "{}"))})
+    repository.write({"o.yaml": topology(two.format("{}", "{new: {ack_wait: 1m}}"))})
+    assert not any("RV102" in one for one in told(reviewed())["orders"])
+
+
 def test_two_revisions_are_compared_from_where_they_parted(repository: Repository) -> None:
     repository.commit({"o.yaml": ORDERS, "b.yaml": topology("B: {subjects: [b]}", "b")})
     repository.git("checkout", "--quiet", "-b", "feature")

@@ -422,6 +422,27 @@ RULES = (
         seen_by=(says("CO106"),),
     ),
     Act(
+        name="a mirror that answers direct gets is taken for its origin",
+        file="reconciler/server/read/direct.py",
+        before='one.headers.get("Nats-Stream") == stream for one in messages)',
+        after='one.headers.get("Nats-Stream") for one in messages)',
+        seen_by=("tests/server/test_direct.py",),
+    ),
+    Act(
+        name="nothing is said of what a stopped member of a recreated group had not acknowledged",
+        file="reconciler/kinds/elastic_group/recreation.py",
+        before="if _are_gone(change, view) else in_flight",
+        after="if not _are_gone(change, view) else in_flight",
+        seen_by=(says("EG101"),),
+    ),
+    Act(
+        name="the owner of a stream removes it before its reader removes its consumer",
+        file="reconciler/journeys/plan/files.py",
+        before=".isdisjoint(_stream_below(self.removed)):",
+        after=".isdisjoint(_stream_below(frozenset())):",
+        seen_by=("tests/cli/test_used_streams.py",),
+    ),
+    Act(
         name="nothing is said of what finishing the move of a consumer costs",
         file="reconciler/kinds/consumer/steps.py",
         before="    if is_parked(change):\n        yield Consequence(",

@@ -22,6 +22,12 @@ def taking(*subjects: str) -> dict[str, Any]:
     )
 
 
+def mirrored(consumer: dict[str, Any]) -> dict[str, Any]:
+    file = stream({"c": consumer}, allow_direct=True)
+    file["streams"]["COPY"] = {"mirror": {"name": "S", "filter_subject": "s.a"}, "mirror_direct": True}
+    return file
+
+
 DISJOINT = {"a": taking("s.a"), "b": taking("s.b")}
 FIRST_A_THEN_B = (*[("s.a", 10)] * 100, *[("s.b", 10)] * 100)
 SOME = tuple((f"s.{letter}", 10) for letter in "aabcbcabcc")
@@ -59,6 +65,13 @@ BY_HAND = (
     Case(  # neither narrower nor wider
         codes=("CO301",), before=stream({"c": taking("s.a", "s.b")}, allow_direct=True), messages=SOME,
         work={"c": Work(4, ALL)}, after=stream({"c": taking("s.b", "s.c")}, allow_direct=True), measure=measuring.filtered,
+    ),
+    *(
+        Case(  # a mirror of a part answers direct gets of the stream as well
+            codes=("CO301",), before=mirrored(taking()), messages=SOME * 3, work={"c": Work(4, ALL)}, after=mirrored(taking(one)),
+            measure=measuring.filtered,
+        )
+        for one in ("s.a", "s.b", "s.c")
     ),
     Case(  # a subject is narrowed, and a consumer takes nothing of what is left out
         codes=("ST303",), before=stream({"c": taking("s.b")}), messages=SOME, work={"c": Work(1, ALL)},

@@ -65,8 +65,10 @@ def readers(draw: Draw, retention: str, most: int = 3) -> dict[str, dict[str, An
 
 
 @st.composite
-def base(draw: Draw, retentions: tuple[str, ...] = RETENTIONS, most: int = 3) -> dict[str, Any]:
-    """A stream S with messages, and consumers that have come somewhere."""
+def base(
+    draw: Draw, retentions: tuple[str, ...] = RETENTIONS, most: int = 3, *, mirrored: bool = False
+) -> dict[str, Any]:
+    """A stream S with messages, and consumers that have come somewhere. With `mirrored`, some have a mirror."""
     retention = draw(st.sampled_from(retentions))
     messages, consumers = draw(filled()), draw(readers(retention, most))
     work = {name: draw(works(one["ack_policy"])) for name, one in consumers.items()}
@@ -75,11 +77,20 @@ def base(draw: Draw, retentions: tuple[str, ...] = RETENTIONS, most: int = 3) ->
         "subjects": ["s.>"], "retention": retention, "consumers": consumers, "allow_direct": draw(st.booleans()),
         "storage": draw(st.sampled_from(["file", "memory"])),
     }  # fmt: skip
+    if mirrored and retention == "limits" and draw(st.integers(0, 3)) == 0:
+        stream[ANSWERED_BY_A_MIRROR] = True
     return {"stream": stream, "messages": messages, "deleted": deleted, "work": work}
 
 
+ANSWERED_BY_A_MIRROR = "answered by a mirror"
+"""Of a drawn stream: a mirror of a part of it answers direct gets as well."""
+
+
 def of(stream: Mapping[str, Any], name: str = "S", /, **more: Any) -> dict[str, Any]:
-    return {"streams": {name: dict(stream)}, **more}
+    fields = dict(stream)
+    mirror = {"mirror": {"name": name, "filter_subject": "s.a"}, "mirror_direct": True}
+    copies = {"COPY": mirror} if fields.pop(ANSWERED_BY_A_MIRROR, False) else {}
+    return {"streams": {name: fields, **copies}, **more}
 
 
 def gone(*addresses: str) -> list[dict[str, str]]:
@@ -88,7 +99,7 @@ def gone(*addresses: str) -> list[dict[str, str]]:
 
 @st.composite
 def limits(draw: Draw) -> Case:
-    found = draw(base())
+    found = draw(base(mirrored=True))
     number = len(found["messages"])
     lowered = draw(
         st.one_of(
@@ -197,7 +208,9 @@ def removed_buckets(draw: Draw) -> Case:
 def filters(draw: Draw) -> Case:
     retention = draw(st.sampled_from(RETENTIONS))
     now, then = draw(subsets()), draw(subsets())
-    stream = {"subjects": ["s.>"], "retention": retention, "allow_direct": draw(st.booleans())}
+    stream: dict[str, Any] = {"subjects": ["s.>"], "retention": retention, "allow_direct": draw(st.booleans())}
+    if retention == "limits" and draw(st.booleans()):
+        stream[ANSWERED_BY_A_MIRROR] = True
     beside = {"b": {"ack_policy": "explicit", **filtering(draw(subsets()))}} if retention != "workqueue" else {}
     if not draw(st.booleans()):
         beside = {}
@@ -234,7 +247,7 @@ def removed_consumers(draw: Draw) -> Case:
 
 @st.composite
 def made_again(draw: Draw) -> Case:
-    stream = {"subjects": ["s.>"], "allow_direct": draw(st.booleans())}
+    stream = {"subjects": ["s.>"], "allow_direct": draw(st.booleans()), ANSWERED_BY_A_MIRROR: draw(st.booleans())}
     policy = draw(st.sampled_from([{}, {"deliver_policy": "new"}]))
     c = {"ack_policy": "explicit", **filtering(draw(subsets())), **policy}
     file = of({**stream, "consumers": {"c": c}})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import combinations
@@ -88,8 +88,9 @@ def topology_of(loaded: Loaded) -> Topology:
 
 
 def in_order(each: Sequence[Loaded]) -> list[Loaded]:
-    """Order topologies: one that forgets an object goes before one that declares it, and one that declares an object
-    goes before one that names it as `external`. Otherwise the order of the files stays."""
+    """Order topologies. One that forgets an object goes before one that declares it, and one that declares an object goes
+    before one that names it as `external`. One that removes a consumer or a group goes before one that removes its stream.
+    Otherwise the order of the files stays."""
     ordered, left = list[Loaded](), [_Claims.of(one) for one in each]
     while left:
         free = (one for one in left if not any(other.goes_before(one) for other in left if other is not one))
@@ -109,6 +110,7 @@ class _Claims:
     elsewhere: frozenset[Address]
     """Declared as `external`."""
     given_up: frozenset[Address]
+    removed: frozenset[Address] = frozenset()
     bulk: tuple[BulkEntry, ...] = ()
     """Entries of `forget` that are about many. Only records tell what they match, so what the other declares stands in."""
 
@@ -125,15 +127,24 @@ class _Claims:
         elsewhere = frozenset(one.address for one in resources if one.external)
         declared = {one.address: one.spec.labels for one in resources if not one.external}
         bulk = tuple(one for one in loaded.topology.bulk if one.key == "forget")
-        return cls(loaded, declared, elsewhere - given_up, given_up, bulk)
+        removed = frozenset(one.address for one in loaded.topology.removed)
+        return cls(loaded, declared, elsewhere - given_up, given_up, removed, bulk)
 
     def goes_before(self, other: _Claims) -> bool:
-        """Does it give up an address that the other declares, or declare one that the other names as `external`?"""
+        """Does it give up an address that the other declares, declare one that the other names as `external`, or remove what
+        hangs on a stream that the other removes?"""
         if not self.given_up.isdisjoint(other.declared):
             return True
         if not self.streams.isdisjoint(one.name for one in other.elsewhere):
             return True
+        if not {REGISTRY.of(one).stream(one) for one in other.removed}.isdisjoint(_stream_below(self.removed)):
+            return True
         return any(entry.reaches(one, labels) for entry in self.bulk for one, labels in other.declared.items())
+
+
+def _stream_below(removed: Iterable[Address]) -> Iterator[str]:
+    """The streams of consumers and groups."""
+    return (one.stream for one in removed if REGISTRY.of(one).place.within)
 
 
 def _not_declared(each: Sequence[Loaded]) -> Iterator[Diagnostic]:

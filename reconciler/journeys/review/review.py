@@ -244,10 +244,12 @@ def _unprotected(before: Resources, after: Resources) -> Iterator[Diagnostic]:
 
 
 def _renamed(before: Resources, after: Resources, moved: Set[tuple[Address, Address]]) -> Iterator[Diagnostic]:
-    """Pair a name that disappeared with one that appeared with exactly the same settings, unless `moved` says so."""
+    """Pair a name that disappeared with one that appeared in the same place with exactly the same settings, unless `moved`
+    says so."""
     gone = [one for address, one in before.items() if address not in after]
     for address, now in after.items():
-        same = [one for one in gone if one.address.kind == address.kind and one.spec == now.spec]
+        place = address.kind, address.names[:-1]
+        same = [one for one in gone if (one.address.kind, one.address.names[:-1]) == place and one.spec == now.spec]
         if address not in before and len(same) == 1 and (same[0].address, address) not in moved:
             entry = moved_entry(same[0].address, address)
             yield Diagnostic(

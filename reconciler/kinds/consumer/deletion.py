@@ -56,7 +56,8 @@ def _reader(info: Info) -> str:
     pending, unacknowledged = info.get("num_pending", 0), info.get("num_ack_pending", 0)
     parts = {f"{some(pending, 'message')} not yet delivered": pending,
              f"{some(unacknowledged, 'message')} not yet acknowledged": unacknowledged}  # fmt: skip
-    return f"{listed([said for said, number in parts.items() if number])} lose their reader" if behind(info) else ""
+    lose = "loses its" if pending + unacknowledged == 1 else "lose their"
+    return f"{listed([said for said, number in parts.items() if number])} {lose} reader" if behind(info) else ""
 
 
 def _fate(change: Change, info: Info, view: View) -> tuple[Amount, str]:

@@ -29,6 +29,7 @@ from reconciler.kinds.subjects.parking import is_parking_subject
 from reconciler.kinds.subjects.passing import taken_at_deletions
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide, is_subset, matches
+from reconciler.kinds.subjects.transforms import outcome
 from reconciler.model.resource import Address, Config
 from reconciler.model.wire.questions import SubjectCounts, Unanswered
 
@@ -183,7 +184,7 @@ def _stored(change: Change, gone: list[str], view: View) -> tuple[str, dict[str,
             return f". The messages stored under it were not counted{why}", {}
         staying |= {said: many for said, many in answer.items() if not any(matches(said, other) for other in kept)}
     if not (number := sum(staying.values())):
-        return ". Nothing is stored under it", {"stored": 0}
+        return f". Nothing is stored under it{_renamed(change, gone)}", {"stored": 0}
     leaving = Going(messages=exactly(number))
     late = unread(
         change.address.name,
@@ -205,6 +206,14 @@ def _stored(change: Change, gone: list[str], view: View) -> tuple[str, dict[str,
         return _beside_limits(change, staying, left, loss)
     stay = amount(left, "stored message")
     return f". {stay[0].upper()}{stay[1:]} under it {verb(left.most, 'stay')}{late.words}", {"stored": left}
+
+
+def _renamed(change: Change, gone: Sequence[str]) -> str:
+    """Messages that the stream stores under other subjects than they were published on."""
+    transform = change.was("subject_transform") or {}
+    if not transform.get("dest") or not any(collide(transform.get("src") or ">", one) for one in gone):
+        return ""
+    return f"; what was published on it stays under `{outcome(transform['dest'])}`, as subject_transform stores it"
 
 
 def _beside_limits(

@@ -143,18 +143,25 @@ def costs(change: Change, view: View) -> Costs:
     state: Info = queue.get("state") or {}
     consumers = view.snapshot.consumers.get(recreate.name(change), {}).values()
     in_flight = sum(info.get("num_ack_pending", 0) for info in consumers)
+    may_fly = state.get("messages", 0) if _are_gone(change, view) else in_flight
     left_out, gone = unmatched(change, state.get("messages", 0), view), still_stored.gone(change, view) or 0
     staying = state.get("messages", 0) - left_out.least
     config, stream = change.desired.config if change.desired else {}, change.address.stream
     return Costs(
         instances=sum(_instances(info) for info in consumers),
         queued=state.get("messages", 0),
-        redelivered=Amount(max(0, in_flight - left_out.most - gone), in_flight + state.get("num_deleted", 0)),
+        redelivered=Amount(max(0, in_flight - left_out.most - gone), may_fly + state.get("num_deleted", 0)),
         unmatched=left_out,
         gone=gone,
         waiting=waits_outside(config, staying, _share(state, staying), stream),
         source=stream if takes_more(change) else "",
     )
+
+
+def _are_gone(change: Change, view: View) -> bool:
+    """Does a member have no consumer? A stopped member's consumer disappears, and with it what it had not acknowledged."""
+    members = change.was("members") or change.was("member_mappings") or ()
+    return not view.snapshot.consumers.get(recreate.name(change), {}).keys() >= {*members}
 
 
 def _share(queue: Info, messages: int) -> int:

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from reconciler.model.entries import compact_json
 from reconciler.model.resource import Json
 from reconciler.model.wire.snapshot import Snapshot
-from reconciler.server.read.read_kv import STALL, ends, is_unbroken
+from reconciler.server.read.direct import batch
+from reconciler.server.read.read_kv import STALL, is_unbroken
 from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.audit import SUBJECT, Event, event
 from reconciler.server.wire.pipeline import NoAnswer, Reply
@@ -89,8 +89,7 @@ async def events_since(js: JetStream, stream: str, when: datetime, *, last: int)
 
 async def _batch(js: JetStream, stream: str, begin: Mapping[str, Json], number: int) -> list[Reply] | str:
     """Read this many events from there on; fewer only where there are no more."""
-    wanted = compact_json({**begin, "batch": number, "next_by_subj": SUBJECT})
-    replies = await js.pipeline.stream(f"{js.prefix}DIRECT.GET.{stream}", wanted, within=STALL, ends=ends)
+    replies = await batch(js, stream, {**begin, "batch": number, "next_by_subj": SUBJECT}, within=STALL)
     if isinstance(replies, NoAnswer):
         return f"stream {stream} could not be read ({replies}); reading it needs allow_direct: true, and permission"
     *messages, end = replies

@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from reconciler.model.entries import compact_json
 from reconciler.model.wire.questions import Holes, Largest, MessagesFrom, MessagesSince, Oldest
+from reconciler.server.read.direct import batch
 from reconciler.server.wire.answers import NO_MESSAGE, Refusal
 from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.pipeline import NoAnswer
@@ -67,12 +67,11 @@ async def messages_since(js: JetStream, question: MessagesSince) -> dict[str, An
 
 
 async def _number(js: JetStream, stream: str, wanted: dict[str, Any], first: int) -> int | None:
-    """Count by direct read; None: this way is closed, or a replica answered that does not begin where the leader
-    does."""
+    """Count by direct read; None: this way is closed, only mirrors answer, or a replica did that does not begin where the
+    leader does."""
     if not js.prefix.startswith("$JS."):
         return None  # an import passes on one answer, and the count is in the second
-    subject = f"{js.prefix}DIRECT.GET.{stream}"
-    replies = await js.pipeline.stream(subject, compact_json({**wanted, "batch": 1}), within=js.timeout, ends=_ends)
+    replies = await batch(js, stream, {**wanted, "batch": 1}, within=js.timeout, holds_some=True)
     if isinstance(replies, NoAnswer) or len(replies) != 2 or replies[-1].status != "204":
         return None
     if replies[0].headers.get("Nats-Sequence") != str(first):
@@ -142,7 +141,3 @@ def _stored(message: Mapping[str, Any], *, in_file: bool) -> int:
     headers, data = (len(b64decode(message.get(part) or "")) for part in ("hdrs", "data"))
     beside = 30 + (4 if headers else 0) if in_file else 16
     return beside + len(message["subject"].encode()) + headers + data
-
-
-def _ends(reply: Any) -> bool:
-    return reply.status is not None and "Nats-Sequence" not in reply.headers

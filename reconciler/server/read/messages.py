@@ -1,7 +1,7 @@
 """Reads the messages of a stream between two sequences, exactly: none is missing because a replica lags, none comes
 twice.
 
-Direct batches are fast, but any replica or mirror answers them. The leader has what a replica lacks, so it is asked
+Direct batches are fast, but any replica answers them. The leader has what a replica lacks, so it is asked
 wherever a batch ends before the last wanted sequence. Neither request leaves an event in an audit trail, so a stream of
 such events can be followed without feeding it.
 """
@@ -14,9 +14,9 @@ import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 
-from reconciler.model.entries import compact_json
 from reconciler.model.resource import Json
-from reconciler.server.read.read_kv import STALL, ends, is_unbroken
+from reconciler.server.read.direct import batch
+from reconciler.server.read.read_kv import STALL, is_unbroken
 from reconciler.server.wire.answers import NO_MESSAGE, NO_STREAM, Refusal
 from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.pipeline import NoAnswer, Reply, Silence
@@ -132,9 +132,7 @@ async def _batch(js: JetStream, wanted: Range, after: int) -> list[Message] | No
     """Read one batch. None: this way is closed. Empty: whoever answered has no more; a batch that was cut off counts as
     far as it goes."""
     body = {"seq": after + 1, "batch": BATCH, "max_bytes": BYTES, "next_by_subj": wanted.matching}
-    replies = await js.pipeline.stream(
-        f"{js.prefix}DIRECT.GET.{wanted.stream}", compact_json(body), within=STALL, ends=ends
-    )
+    replies = await batch(js, wanted.stream, body, within=STALL)
     if isinstance(replies, NoAnswer):
         if replies.why in (Silence.NO_RESPONDERS, Silence.DENIED, Silence.TIMEOUT):
             return None

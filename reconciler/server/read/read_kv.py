@@ -1,7 +1,7 @@
 """Reads all entries of one KV bucket: one request streams them; where that is not possible, the leader is asked per
 key.
 
-Direct answers may come from any replica or mirror, and such a copy may lag: the leader's last sequence shows that.
+Direct answers may come from any replica, and that may lag: the leader's last sequence shows it.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import base64
 import re
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 
-from reconciler.model.entries import compact_json
 from reconciler.model.resource import Json
 from reconciler.model.wire.snapshot import Entry
+from reconciler.server.read.direct import batch
 from reconciler.server.wire.answers import NO_MESSAGE, Refusal
 from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.pipeline import NoAnswer, Reply, Silence
@@ -65,8 +65,7 @@ async def _direct(js: JetStream, bucket: str, matching: str) -> dict[str, Entry]
     start = 1
     while True:
         body = {"seq": start, "batch": 1_000_000, "next_by_subj": matching}
-        subject = f"{js.prefix}DIRECT.GET.KV_{bucket}"
-        replies = await js.pipeline.stream(subject, compact_json(body), within=STALL, ends=ends)
+        replies = await batch(js, f"KV_{bucket}", body, within=STALL)
         if isinstance(replies, NoAnswer) or replies[-1].status not in ("204", "404"):
             return None
         *messages, end = replies
@@ -76,11 +75,6 @@ async def _direct(js: JetStream, bucket: str, matching: str) -> dict[str, Entry]
         if end.status == "404" or end.headers.get("Nats-Num-Pending", "0") == "0" or not messages:
             return found
         start = int(messages[-1].headers["Nats-Sequence"]) + 1
-
-
-def ends(reply: Reply) -> bool:
-    """Is this the reply after the last message of a direct batch? There the server speaks for itself."""
-    return reply.status is not None
 
 
 def is_unbroken(messages: Iterable[Reply]) -> bool:
