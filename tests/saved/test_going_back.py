@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
+from reconciler.journeys.plan.going_back import lasting
 from tests.e2e.here import somebody
 from tests.e2e.someone import HEADER, Someone
 from tests.support.accounts import Account
 from tests.support.jetstream import done
 from tests.support.repository import Repository
+from tests.support.topologies import scene
 
 OLD = (
     "streams:\n  A: {subjects: [a, b], max_age: 7d, consumers: {c: {ack_policy: explicit}}}\n  GONE: {subjects: [g]}\n"
@@ -51,6 +53,18 @@ def test_it_says_what_going_back_does_not_bring_back(someone: Someone) -> None:
     plan = planned(someone, "streams", "--revision", "HEAD~1")
     assert plan["summary"]["create"] == 2
     assert set(said(plan)) >= {"GB101 stream/A", "GB102 stream/GONE", "GB102 consumer/A/c"}
+
+
+def test_what_a_rule_refuses_to_undo_is_named_once_for_all(tmp_path: Path) -> None:
+    def streams(policy: str) -> str:
+        consumer = f"{{consumers: {{c: {{priority_policy: {policy}, priority_groups: [g]}}}}}}"
+        return f"streams: {{A: {consumer}, B: {consumer}, C: {consumer}}}"
+
+    (found,) = lasting(scene(tmp_path, streams("overflow"), streams("prioritized")).plan())
+    assert (found.code, found.address) == ("GB101", "consumer/A/c")
+    assert (
+        found.message == "cannot be undone, nor can consumer/B/c, consumer/C/c: CO121 priority-policy-switch refuses it"
+    )
 
 
 def test_a_copy_that_is_recreated_copies_again_and_is_restored_before_the_apply_or_never(someone: Someone) -> None:

@@ -5,7 +5,7 @@ The plan is an ordinary plan of the earlier files. This module adds a warning fo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from reconciler.changes.verdict import Verdict
 from reconciler.documents.find.git_tree import GitTree
 from reconciler.documents.find.revision import origin
 from reconciler.kinds import REGISTRY
-from reconciler.kinds.fields.words import outside
+from reconciler.kinds.fields.words import few, outside
 from reconciler.kinds.subjects.subjects import collide, is_subset
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Config, Json
@@ -51,22 +51,28 @@ class Earlier:
 def lasting(plan: Plan) -> tuple[Diagnostic, ...]:
     """List what this plan does not undo by going back."""
     left = tuple(change.address for change in plan.changes if change.action is Action.ORPHAN)
-    return tuple(one for change in plan.changes for one in _lasting(change, left))
+    stays = {change.address: found for change in plan.changes if (found := _refusal(change))}
+    lost = (one for change in plan.changes if change.address not in stays for one in _lasting(change, left))
+    return (*_refused(plan, stays), *lost)
+
+
+def _refusal(change: PlannedChange) -> Verdict | None:
+    return next((verdict for verdict in change.verdicts if verdict.refuses), None)
+
+
+def _refused(plan: Plan, stays: Mapping[str, Verdict]) -> Iterator[Diagnostic]:
+    """One for each rule that refuses anything; the plan says why at each object."""
+    for code, name in dict.fromkeys((one.code, one.name) for one in stays.values()):
+        first, *others = (one for one in plan.changes if (found := stays.get(one.address)) and found.code == code)
+        nor = f", nor can {few([one.address for one in others], 3)}" if others else ""
+        yield _said(first, "GB101", "cannot-be-undone", f"cannot be undone{nor}: {code} {name} refuses it", None)
 
 
 def _lasting(change: PlannedChange, left: Sequence[str]) -> Iterator[Diagnostic]:
-    stays = next((verdict for verdict in change.verdicts if verdict.refuses), None)
-    if stays is not None:
-        yield _said(change, "GB101", "cannot-be-undone", f"cannot be undone, because {_why(stays)}", stays.fix)
-    elif change.action is Action.CREATE:
+    if change.action is Action.CREATE:
         yield _recreated(change, left)
     elif change.action is Action.UPDATE:
         yield from (one for field in change.fields if (one := _not_back(change, field)))
-
-
-def _why(verdict: Verdict) -> str:
-    message = verdict.message.rstrip(".")
-    return f"{message[:1].lower()}{message[1:]} ({verdict.code})"
 
 
 def _recreated(change: PlannedChange, left: Sequence[str]) -> Diagnostic:
