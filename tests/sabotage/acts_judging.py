@@ -443,6 +443,20 @@ RULES = (
         seen_by=("tests/cli/test_used_streams.py",),
     ),
     Act(
+        name="a new filter counts what the same plan deletes from the stream",
+        file="reconciler/kinds/consumer/losses.py",
+        before="    return Amount(max(0, amount.least - deleted), amount.most)",
+        after="    return Amount(max(0, amount.least), amount.most) if deleted >= 0 else amount",
+        seen_by=(says("CO301"),),
+    ),
+    Act(
+        name="a mirror of a stream that nobody recorded skips what a new one stores, and no plan says so",
+        file="reconciler/kinds/effects/made_again.py",
+        before="    return change.action is Action.CREATE and change.intent is None and change.origin is None",
+        after="    return change.action is Action.CREATE and change.intent is not None",
+        seen_by=(says("ST312"),),
+    ),
+    Act(
         name="nothing is said of what finishing the move of a consumer costs",
         file="reconciler/kinds/consumer/steps.py",
         before="    if is_parked(change):\n        yield Consequence(",

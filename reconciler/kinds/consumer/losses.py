@@ -15,6 +15,7 @@ from reconciler.kinds.consumer_checks.around import changes_of
 from reconciler.kinds.consumer_position import position
 from reconciler.kinds.consumer_position.counts import number_of
 from reconciler.kinds.consumer_position.retention import retention_of
+from reconciler.kinds.effects import shrinking
 from reconciler.kinds.effects.readers import filters
 from reconciler.kinds.fields.words import amount, consent_to, listed, some
 from reconciler.kinds.subjects.filters import keeping
@@ -173,11 +174,13 @@ def filter_change(change: Change, view: View) -> Found:
     move = _move(change, view)
     retention = retention_of(move.stream, view)
     staying = move.pending if move.widens else number_of(_ahead(move, move.both), view)
-    skipped = _skipped(move, staying, view)
-    missed = exactly(0) if retention == "workqueue" else _never(move, staying, view)
+    deleted = _deleted_besides(move.stream, view)
+    skipped = _less(_skipped(move, staying, view), deleted)
+    never = exactly(0) if retention == "workqueue" else _never(move, staying, view)
+    missed = None if never is None else _less(never, deleted)
     path = next(one.path for one in change.fields if one.top in FILTERS)
     passed = _moved_past(move, view) if _looks_ahead(move, retention) else 0
-    flying = _let_go(move, view)
+    flying = _less(_let_go(move, view), deleted)
     ending = _ending(flying, move, retention)
     if (
         not skipped.most
@@ -204,6 +207,18 @@ def filter_change(change: Change, view: View) -> Found:
         fix="declare a second consumer with the new filter, or let this one process what is pending first"
         + (f", or consent here: {consent_to('CO301', change.becomes(path))}" if loses else ""),
     )
+
+
+def _deleted_besides(stream: str, view: View) -> int:
+    """How many messages the same plan deletes from the stream, at most: nobody knows which of them a filter matches."""
+    if (loss := shrinking.going(stream, view)) is None:
+        return 0
+    stored = (view.snapshot.streams.get(stream) or {}).get("state") or {}
+    return loss.going.messages.most if loss.going else int(stored.get("messages", 0))
+
+
+def _less(amount: Amount, deleted: int) -> Amount:
+    return Amount(max(0, amount.least - deleted), amount.most)
 
 
 def _skipped(move: _Move, staying: int | None, view: View) -> Amount:

@@ -46,18 +46,25 @@ def made_again(family: str, own: OwnName = as_named, stream: OwnName = as_named)
 
         If somebody recreated it by hand, the new one exists, and this is a warning: an apply only updates the record.
 
+        A stream that is created under the name of one that nobody recorded is judged as well if a mirror copied that one.
+
         Instead: restore a backup before applying, if you have one (`nats stream restore`). If other streams copy from it, let it
         continue their numbers with `first_seq`.
         """
-        if not (is_made_again(change) or change.made_anew) or change.desired is None:
+        is_again = is_made_again(change) or bool(change.made_anew)
+        if change.desired is None or not (is_again or _is_new(change)):
             return None
         messages = change.on_record.seen.get("messages", 0) if change.on_record else 0
         held = when_recorded(change, some(messages, "message") if messages else "")
-        behind = _skipping(stream(change.address.name), change.becomes("first_seq") or 1, view)
+        old = "the old one" if is_again else "an earlier stream of this name"
+        behind = _skipping(stream(change.address.name), change.becomes("first_seq") or 1, view, old)
         if change.made_anew:
             return _by_hand(held, messages, behind) if messages or behind.words else None
+        if not is_again and not behind.most:
+            return None  # a stream with sources need not have copied from that one
         said = [f"it is gone with everything in it{held}: recreated, it is empty", *_copied(change, view, own)]
-        said += [*_read(change, view), *behind.words]
+        said = [*said, *_read(change, view)] if is_again else []
+        said += behind.words
         counts_on = (
             behind.first if change.address.kind == "stream" and behind.first != change.becomes("first_seq") else 0
         )
@@ -71,13 +78,17 @@ def made_again(family: str, own: OwnName = as_named, stream: OwnName = as_named)
             quantities={name: number for name, number in (("messages", messages), ("skipped", behind.most)) if number},
             message="; ".join(said),
             affects=dependants.streams(behind.skipping, view),
-            fix=f"{resume}{_restore(change.becomes(own('mirror')))}"
+            fix=f"{resume}{_restore(change.becomes(own('mirror'))) if is_again else 'remove or promote the mirrors first'}"
             + (f"; or consent here: {consent_to(f'{family}312')}" if behind.words else ""),
         )
 
     on = (Action.CREATE, Action.ADOPT, Action.UPDATE)
     harms = rule(f"{family}312", "made-again-empty", on=on, needs=("live",), reaction=Reaction.HARMS)
     return harms(judge)
+
+
+def _is_new(change: Change) -> bool:
+    return change.action is Action.CREATE and change.intent is None and change.origin is None
 
 
 def _restore(mirror: Json) -> str:
@@ -97,7 +108,7 @@ class _Skipping(NamedTuple):
     """Their names."""
 
 
-def _skipping(origin: str, first: int, view: View) -> _Skipping:
+def _skipping(origin: str, first: int, view: View, old: str) -> _Skipping:
     copies = _copies(origin, view)
     if not copies:
         return _Skipping()
@@ -106,12 +117,12 @@ def _skipping(origin: str, first: int, view: View) -> _Skipping:
     late = sorted(name for name, at in copies.items() if at is not None and at >= first)
     unsure = unsaid if first == 1 else []
     words = (
-        [f"{listed(late)} copied from the old one and {_skips(late)} the first {some(most, 'message')} of the new one"]
+        [f"{listed(late)} copied from {old} and {_skips(late)} the first {some(most, 'message')} of the new one"]
         if late
         else []
     )
     if unsure:
-        words.append(f"{listed(unsure)} copied from the old one and {_skips(unsure)} as many messages of the new one")
+        words.append(f"{listed(unsure)} copied from {old} and {_skips(unsure)} as many messages of the new one")
     return _Skipping(tuple(words), most, 0 if unsaid else reached + 1, (*late, *unsure))
 
 
