@@ -73,13 +73,6 @@ BY_HAND = (
         )
         for one in ("s.a", "s.b", "s.c")
     ),
-    *(
-        Case(  # the same change lowers a limit, which deletes some of what the new filter leaves out
-            codes=("CO301",), before=stream({"c": taking()}, allow_direct=True), messages=SOME, work={"c": Work(4)},
-            after=stream({"c": taking(one)}, allow_direct=True, max_msgs=4), measure=measuring.filtered, replacing=("ST301",),
-        )
-        for one in ("s.a", "s.c")
-    ),
     Case(  # a subject is narrowed, and a consumer takes nothing of what is left out
         codes=("ST303",), before=stream({"c": taking("s.b")}), messages=SOME, work={"c": Work(1, ALL)},
         after=stream({"c": taking("s.b")}, subjects=["s.b"]), measure=measuring.no_longer_taken,
