@@ -147,7 +147,8 @@ def test_a_waiting_pull_of_the_old_group_pins_its_client_once_more(account: Acco
         made = (await plan(read(tmp_path, renamed), js, RunOptions())).plan
         said = next(one.message for change in made.changes for one in change.verdicts if one.code == "CO122")
         assert said.endswith(
-            "A pull for a that waits then is still served, and pins its client once more: that blocks the others for as long, "
+            "A pull for a that waits then, other than the pinned client's own, is still served, and pins its client once more: "
+            "that blocks the others for up to 1m, "
             "unless you run `reconciler unpin S/c`."
         )
         await carried_out(js, tmp_path, renamed, "CO122")

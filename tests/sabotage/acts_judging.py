@@ -389,8 +389,8 @@ RULES = (
     Act(
         name="nothing is said of the waiting pull that takes the pin after a priority group was renamed",
         file="reconciler/kinds/consumer/clients.py",
-        before='info.get("num_waiting", 0) <= bool(who_is_pinned(info))',
-        after='info.get("num_waiting", 0) > bool(who_is_pinned(info))',
+        before='ONE_AT_A_TIME or not info.get("num_waiting"):',
+        after='ONE_AT_A_TIME or info.get("num_waiting", 0) < 2:',
         seen_by=(says("CO122"),),
     ),
     Act(

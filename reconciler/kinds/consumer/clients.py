@@ -79,14 +79,15 @@ def who_waits(change: Change, is_recreated: bool = False) -> str:
 
 
 def still_pinned(change: Change) -> str:
-    """What becomes of pulls of a removed group that wait beside the pinned client's own, as those of a standby do."""
+    """What becomes of pulls of a removed group that wait, as those of a standby do. The pinned client's own one ends."""
     info = change.live.state if change.live else {}
-    if change.was("priority_policy") != ONE_AT_A_TIME or info.get("num_waiting", 0) <= bool(who_is_pinned(info)):
+    if change.was("priority_policy") != ONE_AT_A_TIME or not info.get("num_waiting"):
         return ""
-    consumer = "/".join(change.address.names)
+    is_pinned, blocked = bool(who_is_pinned(info)), show_duration(change.was("priority_timeout") or PINNED_TIMEOUT)
+    other, again = (", other than the pinned client's own,", " once more") if is_pinned else ("", "")
     return (
-        f" A pull for {listed(groups_gone(change))} that waits then is still served, and pins its client once more: that blocks the "
-        f"others for as long, unless you run `reconciler unpin {consumer}`."
+        f" A pull for {listed(groups_gone(change))} that waits then{other} is still served, and pins its client{again}: that blocks "
+        f"the others for up to {blocked}, unless you run `reconciler unpin {'/'.join(change.address.names)}`."
     )
 
 
