@@ -210,12 +210,15 @@ def _planned(
     edges: order.Graph,
 ) -> PlannedChange:
     opening = edges.openings.get(change.address)
+    is_refused = any(one.outcome is Outcome.REFUSED for one in verdicts)
     return PlannedChange(
         address=str(change.address),
         action=change.action,
         fields=change.fields,
         verdicts=verdicts,
-        consequences=(*kind.consequences(change, view), *(opening.consequences if opening else ())),
+        consequences=()
+        if is_refused
+        else (*kind.consequences(change, view), *(opening.consequences if opening else ())),
         span=change.where(change.fields[0].path if change.fields else ""),
         reason="; ".join(filter(None, (change.reason, change.made_anew))),
         adopts=change.live is not None and change.owned is None and change.action in (Action.UPDATE, Action.ADOPT),

@@ -357,3 +357,13 @@ def test_what_two_limits_mean_alike_is_told_once(tmp_path: Path) -> None:
     (change,) = (one for one in plan.changes if one.address == "stream/O")
     told = [one.message for one in change.consequences]
     assert len([one for one in told if "M, which answer" in one]) == 1, told
+
+
+def test_a_change_that_is_refused_says_nothing_of_what_it_would_do(tmp_path: Path) -> None:
+    live, raw = "streams: {S: {subjects: [s]}}", {"streams": {"S": {"state": {"messages": 9, "last_seq": 9}}}}
+    policies = ("deliver_policy: last_per_subject", "deliver_policy: all")
+    plans = [
+        scene(tmp_path, f"{live[:-2]}, consumers: {{c: {{{policy}}}}}}}}}", live, raw=raw).plan() for policy in policies
+    ]
+    told = [[(change.verdicts != (), len(change.consequences)) for change in plan.changes] for plan in plans]
+    assert told == [[(True, 0)], [(False, 1)]]

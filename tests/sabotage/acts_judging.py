@@ -457,6 +457,20 @@ RULES = (
         seen_by=(says("ST312"),),
     ),
     Act(
+        name="a stream with a source skips what a new stream stores, and no plan says so",
+        file="reconciler/kinds/effects/made_again.py",
+        before="        if not is_again and not behind.words:",
+        after="        if not is_again and not behind.most:",
+        seen_by=(says("ST312"),),
+    ),
+    Act(
+        name="a consumer whose creation is refused is told where it starts",
+        file="reconciler/engine/decide.py",
+        before="    is_refused = any(one.outcome is Outcome.REFUSED for one in verdicts)",
+        after="    is_refused = False",
+        seen_by=("tests/kinds/test_effects.py",),
+    ),
+    Act(
         name="nothing is said of what finishing the move of a consumer costs",
         file="reconciler/kinds/consumer/steps.py",
         before="    if is_parked(change):\n        yield Consequence(",

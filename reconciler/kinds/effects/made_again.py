@@ -46,7 +46,8 @@ def made_again(family: str, own: OwnName = as_named, stream: OwnName = as_named)
 
         If somebody recreated it by hand, the new one exists, and this is a warning: an apply only updates the record.
 
-        A stream that is created under the name of one that nobody recorded is judged as well if a mirror copied that one.
+        A stream that is created under the name of one that nobody recorded is judged as well if a mirror copied that one. On
+        servers before 2.15, streams that have a source of that name are named too: nobody can tell whether they copied.
 
         Instead: restore a backup before applying, if you have one (`nats stream restore`). If other streams copy from it, let it
         continue their numbers with `first_seq`.
@@ -56,15 +57,15 @@ def made_again(family: str, own: OwnName = as_named, stream: OwnName = as_named)
             return None
         messages = change.on_record.seen.get("messages", 0) if change.on_record else 0
         held = when_recorded(change, some(messages, "message") if messages else "")
-        old = "the old one" if is_again else "an earlier stream of this name"
-        behind = _skipping(stream(change.address.name), change.becomes("first_seq") or 1, view, old)
+        behind = _skipping(stream(change.address.name), change.becomes("first_seq") or 1, view, is_known=is_again)
         if change.made_anew:
             return _by_hand(held, messages, behind) if messages or behind.words else None
-        if not is_again and not behind.most:
-            return None  # a stream with sources need not have copied from that one
+        if not is_again and not behind.words:
+            return None
         said = [f"it is gone with everything in it{held}: recreated, it is empty", *_copied(change, view, own)]
         said = [*said, *_read(change, view)] if is_again else []
         said += behind.words
+        needs_consent = bool(behind.words) and (is_again or bool(behind.most))
         counts_on = (
             behind.first if change.address.kind == "stream" and behind.first != change.becomes("first_seq") else 0
         )
@@ -73,13 +74,14 @@ def made_again(family: str, own: OwnName = as_named, stream: OwnName = as_named)
             if counts_on
             else ""
         )
+        apart = "remove or promote the mirrors first" if needs_consent else _COUNT_ON
+        way = _restore(change.becomes(own("mirror"))) if is_again else apart
         return Finding(
-            outcome=Outcome.NEEDS_CONSENT if behind.words else Outcome.WARNS,
+            outcome=Outcome.NEEDS_CONSENT if needs_consent else Outcome.WARNS,
             quantities={name: number for name, number in (("messages", messages), ("skipped", behind.most)) if number},
             message="; ".join(said),
             affects=dependants.streams(behind.skipping, view),
-            fix=f"{resume}{_restore(change.becomes(own('mirror'))) if is_again else 'remove or promote the mirrors first'}"
-            + (f"; or consent here: {consent_to(f'{family}312')}" if behind.words else ""),
+            fix=f"{resume}{way}" + (f"; or consent here: {consent_to(f'{family}312')}" if needs_consent else ""),
         )
 
     on = (Action.CREATE, Action.ADOPT, Action.UPDATE)
@@ -97,6 +99,12 @@ def _restore(mirror: Json) -> str:
     return f"restore a backup before you apply, {when} (nats stream restore)"
 
 
+_COUNT_ON = (
+    "write a first_seq above the last message that they copied, so that they skip nothing (the header Nats-Stream-Source of their "
+    "newest messages names it)"
+)
+
+
 class _Skipping(NamedTuple):
     """What live streams that copied from the old one do not copy of the new one."""
 
@@ -108,7 +116,9 @@ class _Skipping(NamedTuple):
     """Their names."""
 
 
-def _skipping(origin: str, first: int, view: View, old: str) -> _Skipping:
+def _skipping(origin: str, first: int, view: View, *, is_known: bool) -> _Skipping:
+    """`is_known`: the old one is on record. A stream with sources need not have copied from one that is not."""
+    old = "the old one" if is_known else "an earlier stream of this name"
     copies = _copies(origin, view)
     if not copies:
         return _Skipping()
@@ -121,8 +131,14 @@ def _skipping(origin: str, first: int, view: View, old: str) -> _Skipping:
         if late
         else []
     )
-    if unsure:
+    if unsure and is_known:
         words.append(f"{listed(unsure)} copied from {old} and {_skips(unsure)} as many messages of the new one")
+    elif unsure:
+        have, they = ("has", "it") if len(unsure) == 1 else ("have", "they")
+        words.append(
+            f"{listed(unsure)} {have} a source of this name: if {they} copied from {old}, {they} {_skips(unsure)} as many "
+            "messages of the new one"
+        )
     return _Skipping(tuple(words), most, 0 if unsaid else reached + 1, (*late, *unsure))
 
 
