@@ -8,6 +8,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reconciler.model.entries import is_config
 from reconciler.model.records import Owned, decode_key, decode_owned, encode_key, encode_owned
 from reconciler.model.resource import Address
 from reconciler.model.wire.snapshot import Entry
@@ -27,16 +28,18 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     max_leaves=5,
 )
+CONFIGS = st.dictionaries(st.text(), VALUES).filter(is_config)
+"""Configurations as kinds make them: what the engine looks into, such as `mirror`, has its own shape."""
 RECORDS = st.builds(
     Owned,
     topology=st.text(min_size=1),
     source=st.none() | st.text(min_size=1),
     git_revision=st.none() | st.text(min_size=1),
-    fields=st.dictionaries(st.text(), VALUES),
+    fields=CONFIGS,
     left=st.lists(st.text()).map(tuple),
     protected=st.booleans(),
     knows=st.sampled_from(["", "2.15"]),
-    filled=st.dictionaries(st.text(), VALUES),
+    filled=CONFIGS,
     expected=st.dictionaries(st.text(), VALUES),
     start=st.sampled_from([{}, {"deliver_policy": "by_start_sequence", "opt_start_seq": 7, "opt_start_time": None}]),
     seen=st.dictionaries(st.text(), VALUES),
