@@ -14,10 +14,10 @@ TWICE = 2
 NAMED = frozenset({"consumers", "dependants", "readers"})
 """What the plan names one by one: one more is another one, which nobody has seen."""
 PASSING = frozenset(
-    {"undelivered", "unacknowledged", "redelivered", "queued", "stored", "skipped", "waiting", "instances"}
+    {"undelivered", "unacknowledged", "redelivered", "queued", "stored", "skipped", "copied", "waiting", "instances"}
 )
-"""What comes and goes while everything works, and is not lost: messages that stay stored, are redelivered or continue
-in a new queue, and clients that ask again."""
+"""What comes and goes while everything works, and is not lost: messages that stay stored, are redelivered, copied twice or
+continue in a new queue, and clients that ask again."""
 BY_DEFAULT = 1_000
 """How many messages a consumer has in flight unless configured otherwise."""
 

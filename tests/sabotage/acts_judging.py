@@ -459,8 +459,8 @@ RULES = (
     Act(
         name="a stream with a source skips what a new stream stores, and no plan says so",
         file="reconciler/kinds/effects/made_again.py",
-        before="        if not is_again and not behind.words:",
-        after="        if not is_again and not behind.most:",
+        before="        if not is_again and not copies.words:",
+        after="        if not is_again and not copies.skipped:",
         seen_by=(says("ST312"),),
     ),
     Act(
@@ -469,6 +469,34 @@ RULES = (
         before="    is_refused = any(one.outcome is Outcome.REFUSED for one in verdicts)",
         after="    is_refused = False",
         seen_by=("tests/kinds/test_effects.py",),
+    ),
+    Act(
+        name="what a recreated mirror copies again is stored twice further on, and no plan says so",
+        file="reconciler/kinds/effects/copies_behind.py",
+        before="    again = sum(_stored(name, view) for name in names(config)) if view.target.version >= V2_15 else 0",
+        after="    again = 0",
+        seen_by=(says("ST312"),),
+    ),
+    Act(
+        name="a copy of a recreated mirror is said to skip messages that it has",
+        file="reconciler/kinds/effects/copies_behind.py",
+        before='    if not mirror or not before or mirror["name"] != before["name"]:',
+        after="    if mirror:",
+        seen_by=(says("ST312"),),
+    ),
+    Act(
+        name="a recreated consumer that starts at the last of each subject is said to deliver nothing again",
+        file="reconciler/kinds/consumer_position/lost_position.py",
+        before='    if policy == "new":\n        return 0\n    if policy == "last":',
+        after='    if policy != "last":\n        return 0\n    if policy == "last":',
+        seen_by=(says("CO312"),),
+    ),
+    Act(
+        name="a source is said to go on where it was, although its origin was recreated since",
+        file="reconciler/kinds/effects/sources_begun.py",
+        before='        return bool(created and copied.get("stored")) and moment(str(created)) > moment(copied["stored"])',
+        after="        return False and bool(created and copied)",
+        seen_by=("tests/quantities/test_copies_of_copies.py",),
     ),
     Act(
         name="nothing is said of what finishing the move of a consumer costs",
@@ -647,7 +675,7 @@ RULES = (
     Act(
         name="a start where a consumer for new messages stood is said to redeliver less",
         file="reconciler/kinds/consumer_position/lost_position.py",
-        before='"less" if harm == "redelivered" else "what it had processed since"',
+        before='"what it had processed since" if policy in _BEGAN_LATE else "less"',
         after='"less"',
         seen_by=(says("CO312"),),
     ),
@@ -1552,7 +1580,7 @@ QUANTITIES = (
     Act(
         name="what a stream held that somebody recreated is not said",
         file="reconciler/kinds/effects/made_again.py",
-        before="_by_hand(held, messages, behind) if messages or behind.words else None",
+        before="_by_hand(held, messages, copies) if messages or copies.words else None",
         after="None",
         seen_by=("tests/rules/test_rules.py",),
     ),

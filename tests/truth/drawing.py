@@ -248,8 +248,13 @@ def removed_consumers(draw: Draw) -> Case:
 @st.composite
 def made_again(draw: Draw) -> Case:
     stream = {"subjects": ["s.>"], "allow_direct": draw(st.booleans()), ANSWERED_BY_A_MIRROR: draw(st.booleans())}
-    policy = draw(st.sampled_from([{}, {"deliver_policy": "new"}]))
-    c = {"ack_policy": "explicit", **filtering(draw(subsets())), **policy}
+    if draw(st.booleans()):
+        stream["max_msgs_per_subject"] = draw(st.integers(1, 3))
+    policy = draw(st.sampled_from([{}, *({"deliver_policy": one} for one in ("new", "last", "last_per_subject"))]))
+    taking = filtering(draw(subsets())) or (
+        {"filter_subject": "s.>"} if policy.get("deliver_policy") == "last_per_subject" else {}
+    )
+    c = {"ack_policy": "explicit", **taking, **policy}
     file = of({**stream, "consumers": {"c": c}})
     return Case(
         codes=("CO312",), before=file, after=file, messages=draw(filled()), work={"c": draw(works())}, gone=("c",),

@@ -4,7 +4,7 @@ never."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from reconciler.changes.amount import Amount, inexact, mosts
 from reconciler.changes.diff import Action, Change, Consequence
@@ -77,41 +77,63 @@ def _lost(change: Change, view: View) -> Finding | None:
             stood = None  # nothing is stored before it, so a start there repeats as much
         known = "even if it had processed them" if stood is None else _including(stood)
         way = _RENUMBERED if recorded.is_on_another_stream(change, view) else ""
-        return _consented(change, f"{was}it starts over with {many}, {known}", "redelivered", number, stood, way)
+        return _consented(change, f"{was}it starts over with {many}, {known}", {"redelivered": number}, stood, way)
     since = staying_from(change, stood, state, view) if stood else None
-    if since and not since.most:
+    skipped, again = _unseen(policy, since or total, change, view), _again_at_the_end(policy, since, total, state)
+    if not (skipped or again):
         return None
     unseen = (
-        f"those of {many} that it had not processed"
+        f"{many} that it had not processed"
         if since is None
-        else f"those of {amount(since, 'message')} since then that it had not processed"
+        else f"{amount(since, 'message')} since then that it had not processed"
     )
-    return _consented(
-        change,
-        f"{was}it starts at {start.where} and skips {unseen}",
-        "skipped",
-        number if since is None else since.most,
-        stood,
-    )
+    said = [
+        *([f"redelivers up to {some(again)} of them, even if it had processed {_them(again)}"] if again else []),
+        *([f"skips those of {unseen}{_EXCEPT.get(policy, '')}"] if skipped else []),
+    ]
+    found = {"redelivered": again, "skipped": skipped}
+    return _consented(change, f"{was}it starts at {start.where} and {', and '.join(said)}", found, stood)
+
+
+_EXCEPT = {"last": ", except the last one", "last_per_subject": ", except the last of each subject"}
+
+
+def _unseen(policy: str, among: Amount, change: Change, view: View) -> int:
+    """How many of these messages a start near the end leaves out at most."""
+    keeps_one = (recorded.stream_info(change, view).get("config") or {}).get("max_msgs_per_subject") == 1
+    if policy == "new":
+        return among.most
+    return 0 if policy == "last_per_subject" and keeps_one else max(0, among.most - 1)
+
+
+def _again_at_the_end(policy: str, since: Amount | None, total: Amount, state: Mapping[str, Json]) -> int:
+    """How many messages that the old one had processed a start near the end delivers again at most. `since`: what came after
+    the recording."""
+    if policy == "new":
+        return 0
+    if policy == "last":
+        return 0 if since and since.least else 1
+    before = total.most - (since.least if since else 0)
+    return min(before, int(state.get("num_subjects") or before))
 
 
 def _from_where_the_file_says(change: Change, was: str, start: Start, stood: int | None, view: View) -> Finding | None:
     """It had a position of its own, and a start that the file names is another one."""
     if start.missed:
-        return _consented(change, f"{was}it starts at {start.words}", "skipped", start.missed)
+        return _consented(change, f"{was}it starts at {start.words}", {"skipped": start.missed})
     named = change.becomes("opt_start_seq")
     if _is_said_since(change) and (stood is None or named in (None, stood)):
         return None
     if stood is not None and named and named > stood:
         number = recorded.between(stood, named, change, view)
         unseen = f"skips up to {some(number, 'message')} from sequence {stood} on that it had not processed"
-        found = _consented(change, f"{was}it starts at sequence {named}, and {unseen}", "skipped", number, stood)
+        found = _consented(change, f"{was}it starts at sequence {named}, and {unseen}", {"skipped": number}, stood)
         return found if number else None
     every = recorded.between(named, sys.maxsize, change, view) if named else _stored(change, view)
     stored = start.stored or Amount(0, every)
     known = "even if it had processed them" if stood in (None, named) else _including(stood)
     comes = f"sequence {named}, and delivers {amount(stored, 'message')} from there on" if named else start.where
-    found = _consented(change, f"{was}it starts at {comes}, {known}", "redelivered", stored.most, stood)
+    found = _consented(change, f"{was}it starts at {comes}, {known}", {"redelivered": stored.most}, stood)
     return found if stored.most else None
 
 
@@ -242,26 +264,30 @@ _BEGAN = {
 
 
 def _consented(
-    change: Change, message: str, name: str, number: int, stood: int | None = None, way: str = ""
+    change: Change, message: str, harm: Mapping[str, int], stood: int | None = None, way: str = ""
 ) -> Finding:
     policy = change.becomes("deliver_policy")
     return Finding(
-        outcome=Outcome.NEEDS_CONSENT, path="deliver_policy", to=policy, quantities={name: Amount(0, number)}, message=message,
-        fix=f"{way or _way_back(policy, stood, name)}; or consent here: {consent_to('CO312', policy)}",
+        outcome=Outcome.NEEDS_CONSENT, path="deliver_policy", to=policy, message=message,
+        quantities={name: Amount(0, number) for name, number in harm.items() if number},
+        fix=f"{way or _way_back(policy, stood)}; or consent here: {consent_to('CO312', policy)}",
     )  # fmt: skip
 
 
-def _way_back(policy: Json, stood: int | None, harm: str) -> str:
-    """What to write, so that it starts where the old one stood; `harm`: what it does to messages without that."""
+def _way_back(policy: Json, stood: int | None) -> str:
+    """What to write, so that it starts where the old one stood."""
     if policy == "by_start_sequence":
         return f"write opt_start_seq: {stood}" if stood else "correct opt_start_seq for the stream as it is now"
     if stood is not None:
-        than = "less" if harm == "redelivered" else "what it had processed since"
+        than = "what it had processed since" if policy in _BEGAN_LATE else "less"
         return f"write deliver_policy: by_start_sequence and opt_start_seq: {stood}, which skips nothing stored and redelivers {than}"
     return (
         f"write deliver_policy: by_start_sequence and opt_start_seq, {_LAST_ACKNOWLEDGED}, or by_start_time and opt_start_time, "
         "a time when it still existed"
     )
+
+
+_BEGAN_LATE = ("new", "last", "last_per_subject")
 
 
 @rule(

@@ -1,9 +1,9 @@
 """Where a new or changed source of a stream, or a new copy, starts: what it copies at once, and what it leaves out.
 
-If the stream still stores a copy from this source, the server continues after the last one, whatever start is written.
-Any other source starts where it says, or else with the first message of its origin. But if the stream has lost its own
-first messages, a source starts no earlier than the newest message there, and what its origin stores from before is
-never copied.
+If the stream still stores a copy from this source, the server continues after the last one, whatever start is written; from
+2.15 on not if its origin was recreated since. Any other source starts where it says, or else with the first message of its
+origin. But if the stream has lost its own first messages, a source starts no earlier than the newest message there, and what
+its origin stores from before is never copied.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Begun:
         """It continues after its last copy still stored; without one it starts where the file says, not before
         `earliest`."""
         copied = self._answer(self._copied) if self._copied else {"seq": 0}
-        if copied and copied.get("seq"):
+        if copied and copied.get("seq") and not self._came_from_another(copied):
             return SourceStart(copied["seq"] + 1)
         if copied and copied.get("least"):
             return SourceStart(copied["least"] + 1, is_known=False)
@@ -69,6 +69,11 @@ class Begun:
             return SourceStart(self.source["opt_start_seq"], is_known)
         times = [one for one in (self.source.get("opt_start_time"), self.earliest) if one]
         return SourceStart(max(times, key=moment) if times else 1, is_known)
+
+    def _came_from_another(self, copied: Mapping[str, Json]) -> bool:
+        """Was the origin created after this copy, which tells so? The server begins again with the new one."""
+        created = self.view.snapshot.streams.get(self.origin, {}).get("created")
+        return bool(created and copied.get("stored")) and moment(str(created)) > moment(copied["stored"])
 
     @property
     def earliest(self) -> str | None:

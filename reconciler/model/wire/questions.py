@@ -90,7 +90,8 @@ class CopiedUpTo:
     Messages say their source: the origin's name, what is copied of it, and under which subjects.
 
     Answer: {"seq": sequence in the origin, 0 for none, "others": whether the messages read show other sources of the
-    same origin}. Where too many messages would have to be read, `seq` is missing, and at most a bound `least` is given."""
+    same origin, "stored": when that copy was stored, if it tells which stream of that name it came from}. Where too many
+    messages would have to be read, `seq` is missing, and at most a bound `least` is given."""
 
     stream: str
     source: tuple[str, str, str]

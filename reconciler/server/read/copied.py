@@ -14,6 +14,8 @@ from reconciler.server.wire.api import JetStream
 READ = 256
 """How many of the newest messages to read at most."""
 SOURCE = "nats-stream-source"
+BEFORE_2_15 = 5
+"""Words with which a copy says where it came from; later servers add one."""
 
 
 async def copied_up_to(js: JetStream, question: CopiedUpTo) -> dict[str, Any] | Problem:
@@ -27,16 +29,17 @@ async def copied_up_to(js: JetStream, question: CopiedUpTo) -> dict[str, Any] | 
     if newest is None:
         return {"seq": 0, "others": False}
     if (found := _copied(newest, question.source)) is not None:
-        return {"seq": found, "others": False}
+        return {"seq": found, "others": False, **_stored(newest)}
     sequences = range(newest.sequence - 1, max(0, newest.sequence - 1 - READ), -1)
     read = await asyncio.gather(next_after(js, stream, 0), *(at(js, stream, one) for one in sequences))
     if problem := _problem(read):
         return problem
     first, *others = (one if isinstance(one, Message) else None for one in read)
     through = any(one and _source(one)[:1] == list(question.source[:1]) for one in (newest, *others))
-    own = (found for one in others if one and (found := _copied(one, question.source)) is not None)
-    if (found := next(own, None)) is not None:
-        return {"seq": found, "others": through}
+    own = ((found, one) for one in others if one and (found := _copied(one, question.source)) is not None)
+    if (last_own := next(own, None)) is not None:
+        found, copy = last_own
+        return {"seq": found, "others": through, **_stored(copy)}
     is_all = first is None or newest.sequence - first.sequence <= READ
     return {"others": through} | ({"seq": 0} if is_all else await _at_least(js, question, newest.sequence))
 
@@ -72,6 +75,11 @@ def _copied(message: Message, source: tuple[str, str, str]) -> int | None:
     return int(said[1])
 
 
+def _stored(copy: Message) -> dict[str, str]:
+    """When the copy was stored, if it tells which stream of that name it came from."""
+    return {"stored": copy.time} if len(_source(copy)) > BEFORE_2_15 else {}
+
+
 def _source(message: Message) -> list[str]:
-    """What a copy says of itself: `ORDERS 7 orders.> > orders.a`."""
+    """What a copy says of itself: `ORDERS 7 orders.> > orders.a`; from 2.15 on also which stream of that name it was."""
     return {name.lower(): value for name, value in message.headers.items()}.get(SOURCE, "").split(" ")
