@@ -14,7 +14,7 @@ from nats.aio.msg import Msg
 from reconciler.changes.amount import Amount
 from reconciler.changes.verdict import Verdict
 from reconciler.journeys.plan.plan import plan
-from reconciler.kinds.consumer.deletion import together
+from reconciler.kinds.effects.readers import together
 from reconciler.model.run_options import RunOptions
 from reconciler.server.wire.api import JetStream
 from tests.agreement.harm import shows

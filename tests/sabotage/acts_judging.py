@@ -473,8 +473,8 @@ RULES = (
     Act(
         name="what a recreated mirror copies again is stored twice further on, and no plan says so",
         file="reconciler/kinds/effects/copies_behind.py",
-        before="    again = sum(_stored(name, view) for name in names(config)) if view.target.version >= V2_15 else 0",
-        after="    again = 0",
+        before="    again = twice if filled else []",
+        after="    again = twice if not filled else []",
         seen_by=(says("ST312"),),
     ),
     Act(
@@ -497,6 +497,27 @@ RULES = (
         before='        return bool(created and copied.get("stored")) and moment(str(created)) > moment(copied["stored"])',
         after="        return False and bool(created and copied)",
         seen_by=("tests/quantities/test_copies_of_copies.py",),
+    ),
+    Act(
+        name="a work queue is said to give a renamed consumer nothing again that the old one gave up",
+        file="reconciler/kinds/consumer_position/position.py",
+        before="Amount(unacknowledged, max(unacknowledged, left_in_queue(change, view)))",
+        after="Amount(unacknowledged, unacknowledged)",
+        seen_by=("tests/rules/test_rules.py",),
+    ),
+    Act(
+        name="no plan says that an interest stream deletes what a consumer gave up",
+        file="reconciler/kinds/consumer_position/unwanted.py",
+        before="    before = _stored_up_to(_floor(change), change, view) if _gives_up(change) else 0",
+        after="    before = 0",
+        seen_by=("tests/rules/test_rules.py",),
+    ),
+    Act(
+        name="what a consumer gave up counts as processed",
+        file="reconciler/kinds/effects/readers.py",
+        before="    return Amount(min(least, most), min(most + given_up, going.messages.most))",
+        after="    return Amount(min(least, most), most)",
+        seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
         name="nothing is said of what finishing the move of a consumer costs",

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.consumer import taking_over
-from reconciler.kinds.consumer.losses import FILTERS, Info, others_of
+from reconciler.kinds.consumer.losses import Info, others_of
 from reconciler.kinds.consumer_position.retention import retention_of
+from reconciler.kinds.consumer_position.unwanted import unwanted
 from reconciler.kinds.effects.readers import behind, filters
 from reconciler.kinds.fields.words import amount, listed, some, verb
 from reconciler.kinds.subjects.filters import keeping
@@ -20,13 +19,13 @@ from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.resource import Address
 
 
-@rule("CO310", "consumer-deletion", on=(Action.DELETE,), needs=("live",), reaction=Reaction.HARMS)
+@rule("CO310", "consumer-deletion", on=(Action.DELETE,), needs=("live", "facts"), reaction=Reaction.HARMS)
 def consumer_deletion(change: Change, view: View) -> Found:
     """A consumer is deleted with its position. On an interest stream, the messages that only it wanted are deleted too.
 
     An interest stream may also store messages that no consumer wants: those that it stored as a limits stream, and those that
     a consumer no longer takes since its filter changed. The server deletes them with the next consumer that is deleted, as
-    far as they come after its last acknowledged message.
+    far as they come after its last acknowledged message. It also deletes what this consumer gave up at `max_deliver`.
 
     `removed:` is the consent to the deletion; this verdict says what it costs.
 
@@ -34,7 +33,7 @@ def consumer_deletion(change: Change, view: View) -> Found:
     """
     info = change.live.state if change.live else {}
     dropped, fate = _fate(change, info, view) if behind(info) else (exactly(0), "")
-    beside = _unwanted(change, info, view)
+    beside = unwanted(change, view)
     said = [one for one in (f"{_reader(info)}{fate}", _with_it(beside), _clients(info)) if one]
     if not said:
         return None
@@ -78,39 +77,6 @@ def _dropped_by_interest(change: Change, info: Info, view: View) -> tuple[Amount
         return exactly(number), "; apply deletes them, since no other consumer wants them"
     dropped = Amount(0, number)
     return dropped, f"; apply deletes {amount(dropped)} of them: those that no other consumer wants"
-
-
-def _unwanted(change: Change, info: Info, view: View) -> int:
-    """How many messages of an interest stream after its last acknowledged one no consumer wants, at most."""
-    stream = change.address.stream
-    above = view.changes.get(Address.of("stream", stream))
-    if not change.live or retention_of(stream, view) != "interest" or (above and above.action is Action.DELETE):
-        return 0
-    state = view.snapshot.streams.get(stream, {}).get("state") or {}
-    after = int(state.get("last_seq", 0)) - int(info.get("ack_floor", {}).get("stream_seq", 0))
-    stored = min(int(state.get("messages", 0)), after)
-    return max(0, stored - together((filters(one["config"]), behind(one)) for one in (info, *_staying(stream, view))))
-
-
-def _staying(stream: str, view: View) -> Iterator[Info]:
-    """The consumers, also of copies, that want afterwards what they want now."""
-    for where in (view.snapshot.consumers, view.snapshot.copiers):
-        for name, one in where.get(stream, {}).items():
-            change = view.changes.get(Address.of("consumer", stream, name))
-            if not change or not (change.action in (Action.DELETE, Action.REPLACE) or change.touches(*FILTERS)):
-                yield one
-
-
-def together(wanted: Iterable[tuple[Sequence[str], int]]) -> int:
-    """How many messages consumers with these filters want together, at least: of those that take the same messages, only
-    one is counted."""
-    counted: list[str] = []
-    number = 0
-    for subjects, wants in sorted(wanted, key=lambda one: -one[1]):
-        if wants and not any(collide(one, other) for one in subjects for other in counted):
-            counted += subjects
-            number += wants
-    return number
 
 
 def _clients(info: Info) -> str:

@@ -13,7 +13,7 @@ from reconciler.kinds.consumer.effects import EFFECTS
 from reconciler.kinds.consumer.rules import RULES
 from reconciler.kinds.consumer.steps import steps, waits
 from reconciler.kinds.consumer_config.consumer_config import FIELD_INFOS, ConsumerConfig, canonical, settle, stock
-from reconciler.kinds.consumer_position import former, lost_position, offer, position, start_fields, starting
+from reconciler.kinds.consumer_position import former, lost_position, offer, position, start_fields, starting, unwanted
 from reconciler.kinds.fields.texts import NAME
 from reconciler.kinds.subjects.filters import filters_of
 from reconciler.model.resource import Address, Declared, Json, Resource, Terms
@@ -77,6 +77,7 @@ CONSUMER = Kind(
         *starting.questions(change, view),
         *former.questions(change, view),
         *position.questions(change, view),
+        *unwanted.questions(change, view),
     ),
     unknown=lambda address, snapshot: snapshot.unknown_consumer(*address.names),
     rules=RULES,

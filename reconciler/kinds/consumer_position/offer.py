@@ -22,6 +22,7 @@ from reconciler.kinds.consumer_position.position import (
 )
 from reconciler.kinds.consumer_position.retention import is_interest, is_queue
 from reconciler.kinds.consumer_position.start_fields import BEGINS, NEEDS
+from reconciler.kinds.consumer_position.unwanted import unwanted
 from reconciler.kinds.fields.words import amount, some, verb
 from reconciler.model.records import BUCKET
 
@@ -35,15 +36,25 @@ def made_anew(change: Change, view: View, refusal: Finding) -> Finding:
     again, unacknowledged = redelivered(change, view)
     point = by_record(change, view)
     offer = (
-        f"Apply can recreate it at its position: {_comes_again(again, unacknowledged, change)}"
+        f"Apply can recreate it at its position: {_comes_again(again, unacknowledged, change, view)}"
         if point is None
         else f"Apply can recreate it at sequence {point}, {_whose(point, change)}: {_comes_since(again)}"
+    )
+    dropped = Amount(0, unwanted(change, view))
+    lost = (
+        f" It deletes up to {some(dropped.most, 'stored message')} that no consumer is given any more."
+        if dropped.most
+        else ""
     )
     return replace(
         refusal,
         outcome=Outcome.REPLACES,
-        message=f"{refusal.message} {offer}.",
-        quantities={"redelivered": again, "unacknowledged": unacknowledged},
+        message=f"{refusal.message} {offer}.{lost}",
+        quantities={
+            "redelivered": again,
+            "unacknowledged": unacknowledged,
+            **({"dropped": dropped} if dropped.most else {}),
+        },
     )
 
 
@@ -100,7 +111,7 @@ def _comes_since(again: Amount) -> str:
     return f"the server delivers {amount(again, 'message')} from there on, including those that were processed since"
 
 
-def _comes_again(again: Amount, unacknowledged: int, change: Change) -> str:
+def _comes_again(again: Amount, unacknowledged: int, change: Change, view: View) -> str:
     if not again.most:
         return "nothing is redelivered"
     if leaves_out(change):
@@ -109,6 +120,9 @@ def _comes_again(again: Amount, unacknowledged: int, change: Change) -> str:
         )
     if again.is_exact or again.most <= unacknowledged:
         return f"the server redelivers {amount(again, 'message')} that {verb(again.most, 'are')} not yet acknowledged"
+    if is_queue(change, view):
+        others, flying = "given up at max_deliver", f", {some(unacknowledged)} in flight and the others"
+        return f"the server redelivers {amount(again, 'message')}{flying if unacknowledged else ''} {others}"
     gives_up = (change.was("max_deliver") or -1) > 0
     others = f"acknowledged or terminated out of order{', or given up at max_deliver' if gives_up else ''}"
     return f"the server redelivers {amount(again, 'message')}, {some(unacknowledged)} in flight and the others {others}"

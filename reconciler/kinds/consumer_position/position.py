@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
 
-from reconciler.changes.amount import Amount, exactly
+from reconciler.changes.amount import Amount
 from reconciler.changes.diff import Change
 from reconciler.changes.view import View
 from reconciler.engine.bindings import after_ack_floor
@@ -20,6 +20,7 @@ from reconciler.kinds.consumer_config.consumer_config import FIELDS
 from reconciler.kinds.consumer_position import recorded
 from reconciler.kinds.consumer_position.counts import counted_from, number_of
 from reconciler.kinds.consumer_position.retention import is_interest, is_queue
+from reconciler.kinds.consumer_position.unwanted import left_in_queue
 from reconciler.kinds.effects import rewound, shrinking
 from reconciler.kinds.effects.readers import filters
 from reconciler.kinds.subjects.subjects import is_subset
@@ -101,7 +102,7 @@ def _above_the_floor(change: Change, view: View) -> tuple[Amount, int]:
     info = info_of(change)
     unacknowledged = info.get("num_ack_pending", 0)
     if is_queue(change, view):
-        return exactly(unacknowledged), unacknowledged
+        return Amount(unacknowledged, max(unacknowledged, left_in_queue(change, view))), unacknowledged
     if point := by_record(change, view):
         end, reached = sys.maxsize, after_ack_floor(info) or point
         known = recorded.between(point, reached, change, view) + recorded.still_to_come(change)

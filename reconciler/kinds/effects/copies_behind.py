@@ -3,7 +3,8 @@ twice.
 
 A mirror counts on from the last message that it copied; so does a source on servers before 2.15, and nobody can tell where
 that is. From 2.15 on a source copies everything of the new stream, also what that has copied again from its own origins.
-A mirror has the numbers of its origin: what its copies skip of a new mirror is what they have.
+A mirror has the numbers of its origin: what its copies skip of a new mirror is what they have. A stream with sources numbers
+anew what it copies again.
 """
 
 from __future__ import annotations
@@ -46,34 +47,34 @@ def behind(origin: str, change: Change, view: View, own: OwnName, *, is_known: b
     old = "the old one" if is_known else "an earlier stream of this name"
     config = {name: change.becomes(own(name)) for name in ("mirror", "sources")}
     mirrors, sourced = _copies(origin, view)
-    again = sum(_stored(name, view) for name in names(config)) if view.target.version >= V2_15 else 0
     first, reached = change.becomes(own("first_seq")) or 1, max(mirrors.values(), default=0)
-    if is_known and _counts_as_before(change, config, reached, view, own):
-        late, unsure = list[str](), list[str]()
-    else:
-        late = sorted(name for name, at in mirrors.items() if at >= first)
-        unsure = sourced if first == 1 and view.target.version < V2_15 else []
-    skipped = reached + 1 - first if late else 0
-    end = f"the first {some(skipped, 'message')} of the new one"
-    twice = f"up to {some(again, 'message')} again"
-    words = (
-        *([f"{listed(late)} copied from {old} and {_one(late, 'skips')} {end}"] if late else ()),
-        *_of_sources(unsure, old, "skips", "as many messages of the new one", is_known=is_known),
-        *_of_sources(sourced if again else [], old, "copies", twice, is_known=is_known),
+    filled, is_new_server = sum(_stored(name, view) for name in names(config)), view.target.version >= V2_15
+    counts_as_before = is_known and _counts_as_before(change, config, reached, view, own)
+    late = [] if counts_as_before else [name for name, at in mirrors.items() if at >= first]
+    unsure = sourced if first == 1 and not (is_new_server or counts_as_before) else []
+    twice = sorted(
+        [*([] if counts_as_before else mirrors.keys() - late), *(sourced if is_new_server or first > 1 else [])]
     )
-    can_count_on = late and not unsure and not config["mirror"]
-    copied = again if sourced else 0
-    return Behind(words, skipped, copied, reached + 1 if can_count_on else 0, (*late, *(sourced if again else unsure)))
+    skipped, copied = reached + 1 - first if late else 0, filled if twice else 0
+    again = twice if filled else []
+    words = (
+        *_of(late, "skips", f"the first {some(skipped, 'message')} of the new one", old, is_known=True),
+        *_of(unsure, "skips", "as many messages of the new one", old, is_known=is_known),
+        *_of(again, "copies", f"up to {some(copied, 'message')} again", old, is_known=is_known),
+    )
+    can_count_on = late and not (unsure or filled or config["mirror"])
+    return Behind(words, skipped, copied, reached + 1 if can_count_on else 0, (*late, *unsure, *again))
 
 
-def _of_sources(copies: list[str], old: str, verb: str, what: str, *, is_known: bool) -> Sequence[str]:
+def _of(copies: list[str], verb: str, what: str, old: str, *, is_known: bool) -> Sequence[str]:
+    """What these streams do, as a sentence; `is_known`: they certainly copied from the old one."""
     if not copies:
         return ()
-    do = _one(copies, verb)
+    do, named = _one(copies, verb), listed(sorted(copies))
     if is_known:
-        return (f"{listed(copies)} copied from {old} and {do} {what}",)
+        return (f"{named} copied from {old} and {do} {what}",)
     have, they = ("has", "it") if len(copies) == 1 else ("have", "they")
-    return (f"{listed(copies)} {have} a source of this name: if {they} copied from {old}, {they} {do} {what}",)
+    return (f"{named} {have} a source of this name: if {they} copied from {old}, {they} {do} {what}",)
 
 
 def _one(names: Sequence[str], verb: str) -> str:

@@ -8,7 +8,7 @@ bounds if nobody counted those, or if clients acknowledge out of order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.effects import dependants
 from reconciler.kinds.effects.lagging import behind_in, lagging
 from reconciler.kinds.fields.words import amount, listed, some
-from reconciler.kinds.subjects.subjects import matches
+from reconciler.kinds.subjects.subjects import collide, matches
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.questions import MessagesFrom
 from reconciler.model.wire.snapshot import Scope
@@ -163,11 +163,15 @@ def _why(stream: str, consumers: Mapping[str, Info], behind: Mapping[str, Amount
         return (
             " (only bounds: without allow_direct, a server does not count a filter's messages from a given sequence on)"
         )
-    return f" (only bounds: {' and '.join(_unknown(in_bounds, going))})"
+    given_up = any(gave_up(stream, info, view) for info in in_bounds)
+    return f" (only bounds: {' and '.join(_unknown(in_bounds, going, given_up=given_up))})"
 
 
-def _unknown(in_bounds: Sequence[Info], going: Going) -> Iterator[str]:
+def _unknown(in_bounds: Sequence[Info], going: Going, *, given_up: bool) -> Iterator[str]:
     """What nobody knows of these consumers. One without acknowledgements has processed what it has received."""
+    if given_up:
+        yield "the server does not tell which messages a consumer gave up at max_deliver"
+        return
     is_unacknowledged = any(one.get("num_ack_pending") for one in in_bounds)
     if is_unacknowledged:
         yield "the server does not tell which messages a consumer has acknowledged"
@@ -243,6 +247,7 @@ def unprocessed(stream: str, info: Info, messages: int, going: Going, view: View
     deleted messages.
     """
     least, most = max(0, behind(info) - (messages - going.messages.least)), min(behind(info), going.messages.most)
+    given_up = gave_up(stream, info, view)
     if going.before is not None:
         remain = Amount(messages - going.messages.most, messages - going.messages.least)
         early, late = (
@@ -252,7 +257,33 @@ def unprocessed(stream: str, info: Info, messages: int, going: Going, view: View
             for kept in going.before[:2]
         )
         least, most = max(least, early.least), min(most, late.most)
-    return Amount(min(least, most), most)
+    return Amount(min(least, most), min(most + given_up, going.messages.most))
+
+
+def gave_up(stream: str, info: Info, view: View) -> int:
+    """How many stored messages a consumer gave up at `max_deliver` and nobody else wants, at most: a work queue or an interest
+    stream keeps them, although the consumer is not given them any more."""
+    limited = info["config"].get("max_deliver", -1) > 0
+    if not limited or _config(stream, view).get("retention") not in ("workqueue", "interest"):
+        return 0
+    state = view.snapshot.streams.get(stream, {}).get("state") or {}
+    everybody = [
+        one for where in (view.snapshot.consumers, view.snapshot.copiers) for one in where.get(stream, {}).values()
+    ]
+    wanted = together((filters(one["config"]), behind(one)) for one in everybody)
+    return max(0, min(int(state.get("messages", 0)) - wanted, _sequence(info, "delivered")))
+
+
+def together(wanted: Iterable[tuple[Sequence[str], int]]) -> int:
+    """How many messages consumers with these filters want together, at least: of those that take the same messages, only
+    one is counted."""
+    counted: list[str] = []
+    number = 0
+    for subjects, wants in sorted(wanted, key=lambda one: -one[1]):
+        if wants and not any(collide(one, other) for one in subjects for other in counted):
+            counted += subjects
+            number += wants
+    return number
 
 
 def _from_on(stream: str, info: Info, kept: int, remain: Amount, view: View) -> Amount:
