@@ -210,7 +210,7 @@ def _planned(
     edges: order.Graph,
 ) -> PlannedChange:
     opening = edges.openings.get(change.address)
-    is_refused = any(one.outcome is Outcome.REFUSED for one in verdicts)
+    is_refused = any(one.is_final for one in verdicts)
     return PlannedChange(
         address=str(change.address),
         action=change.action,

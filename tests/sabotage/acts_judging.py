@@ -466,7 +466,7 @@ RULES = (
     Act(
         name="a consumer whose creation is refused is told where it starts",
         file="reconciler/engine/decide.py",
-        before="    is_refused = any(one.outcome is Outcome.REFUSED for one in verdicts)",
+        before="    is_refused = any(one.is_final for one in verdicts)",
         after="    is_refused = False",
         seen_by=("tests/kinds/test_effects.py",),
     ),
@@ -517,6 +517,13 @@ RULES = (
         file="reconciler/kinds/effects/readers.py",
         before="    return Amount(min(least, most), min(most + given_up, going.messages.most))",
         after="    return Amount(min(least, most), most)",
+        seen_by=("tests/rules/test_rules.py",),
+    ),
+    Act(
+        name="a consumer whose filter somebody changed does not count with what its owner applied",
+        file="reconciler/kinds/across/dependants.py",
+        before="    every = (*live, *recorded(stream, view), *as_applied(stream, view))",
+        after="    every = (*live, *recorded(stream, view))",
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
@@ -588,7 +595,7 @@ RULES = (
     ),
     Act(
         name="nobody says that a consumer takes with it what no consumer wants",
-        file="reconciler/kinds/consumer/deletion.py",
+        file="reconciler/kinds/consumer_position/unwanted.py",
         before='    if not change.live or retention_of(stream, view) != "interest" or',
         after='    if not change.live or retention_of(stream, view) != "limits" or',
         seen_by=(
@@ -597,7 +604,7 @@ RULES = (
     ),
     Act(
         name="what two consumers want is counted twice",
-        file="reconciler/kinds/consumer/deletion.py",
+        file="reconciler/kinds/effects/readers.py",
         before="        if wants and not any(collide(one, other) for one in subjects for other in counted):",
         after="        if wants:",
         seen_by=("tests/quantities/test_consumers.py::test_what_consumers_want_together_counts_no_message_twice",),
@@ -1139,8 +1146,8 @@ QUANTITIES = (
     Act(
         name="messages nobody has acknowledged are not counted as delivered again",
         file="reconciler/kinds/consumer_position/position.py",
-        before="return exactly(unacknowledged), unacknowledged",
-        after="return exactly(0), unacknowledged",
+        before="return Amount(unacknowledged, max(unacknowledged, left_in_queue(change, view))), unacknowledged",
+        after="return Amount(0, left_in_queue(change, view)), unacknowledged",
         seen_by=("tests/replacement/test_judging.py",),
     ),
     Act(

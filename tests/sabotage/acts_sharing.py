@@ -40,8 +40,8 @@ ACTS = (
     Act(
         name="only live readers are told when subjects go",
         file="reconciler/kinds/across/dependants.py",
-        before=", *grouped(stream, view), *recorded(stream, view))",
-        after=", *grouped(stream, view))",
+        before="(*live, *recorded(stream, view), *as_applied(stream, view))",
+        after="(*live, *as_applied(stream, view))",
         seen_by=(says("XX233"),),
     ),
     Act(

@@ -98,12 +98,16 @@ def drift_(
     part: DriftScope,
     connection: Connection,
     accept: Annotated[
-        bool, typer.Option("--accept", help="Write the live values into the files. Comments and layout stay.")
+        bool,
+        typer.Option(
+            "--accept", help="Write the live values into the files of one topology. Comments and layout stay."
+        ),
     ] = False,
     restore: Annotated[
         bool,
         typer.Option(
-            "--restore", help="Put back what drifted, and nothing else: show the plan, ask, and carry it out."
+            "--restore",
+            help="Put back what drifted in one topology, and nothing else: show the plan, ask, and carry it out.",
         ),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="With --restore, do not ask.")] = False,

@@ -10,6 +10,7 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.readers import (
     Reader,
+    as_applied,
     consuming,
     copying,
     downstream,
@@ -217,13 +218,21 @@ def _left_dry(stream: str, origin: str, view: View) -> tuple[list[Reader], list[
     if after is None or before == after:
         return [], []
     lost, lost_whole = _lost(stream, view), _no_longer_taken_in(stream, view)
-    every = (*consuming(stream, view), *copying(stream, view), *grouped(stream, view), *recorded(stream, view))
+    live = (*consuming(stream, view), *copying(stream, view), *grouped(stream, view))
+    every = (*live, *recorded(stream, view), *as_applied(stream, view))
     readers = [one for one in every if not one.is_new and not _takes_over(one, lost, view)]
     is_emptied = after == (origin,) and origin not in (before or ())
     fed = [one for one in readers if one.wants_any(after) and (one.filters or not is_emptied)]
     dry = [one for one in readers if one not in fed and (before is None or one.wants_any(before))]
     less = [one for one in fed if one.loses_any(lost if one.filters else lost_whole, after)]
-    return dry, [one for one in less if view.others(_addresses([one]))]
+    others = [one for one in less if view.others(_addresses([one])) and one.address not in _addresses(dry)]
+    return _each_once(dry), _each_once(others)
+
+
+def _each_once(readers: Sequence[Reader]) -> list[Reader]:
+    """A consumer whose filters somebody changed may lose what it reads now and what it was applied to read."""
+    first = {one.address: one for one in reversed(readers) if one.address}
+    return [one for one in readers if one.address is None or first[one.address] is one]
 
 
 def _takes_over(reader: Reader, lost: Sequence[str], view: View) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from reconciler.changes.diff import Action, Change
@@ -13,6 +13,7 @@ from reconciler.kinds.afterwards.streams import GONE, Copy, afterwards, live_str
 from reconciler.kinds.effects.dependants import consumers, streams
 from reconciler.kinds.subjects.filters import EVERYTHING
 from reconciler.kinds.subjects.subjects import collide, is_subset, meets
+from reconciler.model.records import Owned
 from reconciler.model.resource import Address, Config
 
 
@@ -159,19 +160,38 @@ def recorded(stream: str, view: View) -> Iterator[Reader]:
     return iter(_recorded(view).get(stream, ()))
 
 
+def as_applied(stream: str, view: View) -> Iterator[Reader]:
+    """Consumers of another topology as it applied them, if somebody has changed their filters since: its next apply puts
+    those back."""
+    for name, info in view.snapshot.consumers.get(stream, {}).items():
+        address = Address.of("consumer", stream, name)
+        owned = view.ledger.get(address)
+        if owned and owned.topology != view.topology and filters_of(owned.applied) != filters_of(info["config"]):
+            for _, reader in _as_recorded(address, owned, view):
+                wants = ", ".join(reader.filters) or "everything"
+                yield replace(reader, label=f"{reader.label} as {owned.topology} applied it ({wants})")
+
+
 @lru_cache(maxsize=4)
 def _recorded(view: View) -> dict[str, list[Reader]]:
     found: dict[str, list[Reader]] = {}
     for address, owned in view.ledger.items():
-        kind = view.kinds.get(address.kind)
-        if kind is None or owned.topology == view.topology or _is_live(address, view):
-            continue
-        for one in kind.reads(address, owned.applied):
-            filters = () if one.subjects == EVERYTHING else one.subjects
-            label = f"{address.kind.replace('_', ' ')} {address.name}"
-            reader = Reader(label=label, address=address, filters=filters, owner=owned.topology, is_only_recorded=True)
-            found.setdefault(one.stream, []).append(reader)
+        if owned.topology != view.topology and not _is_live(address, view):
+            for stream, reader in _as_recorded(address, owned, view):
+                found.setdefault(stream, []).append(reader)
     return found
+
+
+def _as_recorded(address: Address, owned: Owned, view: View) -> Iterator[tuple[str, Reader]]:
+    """What it reads by its record, by stream."""
+    kind = view.kinds.get(address.kind)
+    for one in kind.reads(address, owned.applied) if kind else ():
+        filters = () if one.subjects == EVERYTHING else one.subjects
+        label = f"{address.kind.replace('_', ' ')} {address.name}"
+        yield (
+            one.stream,
+            Reader(label=label, address=address, filters=filters, owner=owned.topology, is_only_recorded=True),
+        )
 
 
 def _is_live(address: Address, view: View) -> bool:

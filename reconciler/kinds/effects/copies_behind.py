@@ -3,8 +3,8 @@ twice.
 
 A mirror counts on from the last message that it copied; so does a source on servers before 2.15, and nobody can tell where
 that is. From 2.15 on a source copies everything of the new stream, also what that has copied again from its own origins.
-A mirror has the numbers of its origin: what its copies skip of a new mirror is what they have. A stream with sources numbers
-anew what it copies again.
+A mirror has the numbers of its origin: what its copies skip of a new mirror is what they have. A stream with sources gives
+other numbers to what it copies again.
 """
 
 from __future__ import annotations

@@ -97,7 +97,8 @@ def _another_window(name: str, queue: Config, view: View) -> Found:
         return None
     return Finding(
         outcome=Outcome.WARNS,
-        message=f"its stream {name} has another duplicate_window than a server gives it; members are not affected",
+        message=f"its stream {name} has another duplicate_window than a server gives it: of messages with the same "
+        "`Nats-Msg-Id` within it, members are given the first",
         fix="leave it if an older server, or a limit of this one, filled it in; otherwise somebody edited it",
     )
 
