@@ -527,6 +527,13 @@ RULES = (
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
+        name="what clients publish while it is counted is said to be processed",
+        file="reconciler/kinds/effects/readers.py",
+        before="    return Amount(behind.least, min(behind.most + arrived, part.messages.most))",
+        after="    return Amount(behind.least, min(behind.most, part.messages.most))",
+        seen_by=(says("ST303"),),
+    ),
+    Act(
         name="nothing is said of what finishing the move of a consumer costs",
         file="reconciler/kinds/consumer/steps.py",
         before="    if is_parked(change):\n        yield Consequence(",

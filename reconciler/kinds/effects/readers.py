@@ -117,12 +117,14 @@ def unread(
     by: Mapping[str, int] | None = None,
     goes_whole: Callable[[str], bool] = lambda _filter: False,
     counts: Counts = every,
+    arrived: int = 0,
 ) -> Unread:
     """Which consumers have not processed what is deleted, as words after a semicolon; no words if nobody reads it.
 
     `by`: how many messages of each subject are deleted, if known; a consumer ignores what its filters leave out.
     `goes_whole`: is everything that a filter matches deleted, so that nothing stays for a consumer with such filters?
     `counts`: is it a loss to this consumer?
+    `arrived`: how many messages came in after the consumers were read, and may be among those that were counted.
     """
     if not going.messages.most:
         return Unread()
@@ -133,15 +135,28 @@ def unread(
         name: parts[name].messages.most if all(map(goes_whole, filters(info["config"]))) else state.get("messages", 0)
         for name, info in consumers.items()
     }
-    behind = {name: unprocessed(stream, info, taken[name], parts[name], view) for name, info in consumers.items()}
+    behind = {
+        name: _since(unprocessed(stream, info, taken[name], parts[name], view), parts[name], arrived)
+        for name, info in consumers.items()
+    }
     late = sorted((name for name in behind if behind[name].most), key=lambda name: (-behind[name].most, name))
-    words = _in_words(consumers, late, behind) + _why(stream, consumers, behind, going, view)
+    words = _in_words(consumers, late, behind) + (
+        _MEANWHILE if arrived else _why(stream, consumers, behind, going, view)
+    )
     if why := view.snapshot.unknown.get(Scope.consumers(stream)):
         words = f"its consumers could not be read ({why}), so who has not processed them is unknown"
     said = (f"; {words}" if words else "") + behind_in(stream, view)
     numbers = (exactly(0), *behind.values())
     affects = (*dependants.consumers(stream, late, view), *dependants.streams(lagging(stream, view), view))
     return Unread(said, Amount(max(one.least for one in numbers), max(one.most for one in numbers)), affects)
+
+
+_MEANWHILE = " (only bounds: clients published while this was counted)"
+
+
+def _since(behind: Amount, part: Going, arrived: int) -> Amount:
+    """The same with what came in since the consumer was read."""
+    return Amount(behind.least, min(behind.most + arrived, part.messages.most))
 
 
 def _in_words(consumers: Mapping[str, Info], late: list[str], behind: Mapping[str, Amount]) -> str:

@@ -31,7 +31,7 @@ from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide, is_subset, matches
 from reconciler.kinds.subjects.transforms import outcome
 from reconciler.model.resource import Address, Config
-from reconciler.model.wire.questions import SubjectCounts, Unanswered
+from reconciler.model.wire.questions import MessagesFrom, SubjectCounts, Unanswered
 
 
 def no_longer_covered(change: Change) -> list[str]:
@@ -42,10 +42,26 @@ def no_longer_covered(change: Change) -> list[str]:
     return sorted(one for one in before if not any(is_subset(one, other) for other in kept))
 
 
-def questions(change: Change) -> Iterator[SubjectCounts]:
-    """How many messages are stored under these subjects, unless the stream holds too many subjects to count."""
+def questions(change: Change) -> Iterator[SubjectCounts | MessagesFrom]:
+    """How many messages are stored under these subjects, unless the stream holds too many subjects to count; and what has
+    come in since the stream was read."""
     if change.action is Action.UPDATE and 0 < surplus.state_of(change).get("num_subjects", 0) <= surplus.MANY_SUBJECTS:
-        yield from (SubjectCounts(stream=change.address.name, filter=subject) for subject in no_longer_covered(change))
+        gone = no_longer_covered(change)
+        yield from (SubjectCounts(stream=change.address.name, filter=subject) for subject in gone)
+        if gone:
+            yield _later(change)
+
+
+def _later(change: Change) -> MessagesFrom:
+    return MessagesFrom(stream=change.address.name, start=int(surplus.state_of(change).get("last_seq", 0)) + 1)
+
+
+def _arrived(change: Change, view: View, stored: int) -> int:
+    """How many of these messages may have come in after the stream and its consumers were read."""
+    answer = view.facts.get(_later(change))
+    if not isinstance(answer, Mapping) or not answer.get("first"):
+        return 0
+    return min(stored, int(answer.get("messages", stored)))
 
 
 @rule("ST303", "subject-removed", on=(Action.UPDATE,), needs=("live", "facts"), reaction=Reaction.HARMS)
@@ -196,6 +212,7 @@ def _stored(change: Change, gone: list[str], view: View) -> tuple[str, dict[str,
             any(is_subset(one, other) for other in gone) and not any(collide(one, other) for other in kept)
         ),
         counts=that_stay(change.address.name, view),
+        arrived=_arrived(change, view, number),
     )
     left = _left(change, staying, view)
     if not left.most:
