@@ -49,8 +49,8 @@ def made_again(family: str, own: OwnName = as_named, stream: OwnName = as_named)
         A stream that is created under the name of one that nobody recorded is judged as well if a mirror copied that one. On
         servers before 2.15, streams that have a source of that name are named too: nobody can tell whether they copied.
 
-        Instead: restore a backup before applying, if you have one (`nats stream restore`). If other streams copy from it, let it
-        continue their numbers with `first_seq`.
+        Instead: restore a backup before applying, if you have one (`nats stream restore`). If other streams copy from it and nothing
+        fills it again, let it continue their numbers with `first_seq`.
         """
         is_again = is_made_again(change) or bool(change.made_anew)
         if change.desired is None or not (is_again or _is_new(change)):
