@@ -14,6 +14,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.consumer_position import former, recorded
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.consumer_position.starting import ASKED, Start, deliver_policy, start_of, staying, staying_from
+from reconciler.kinds.effects import shrinking
 from reconciler.kinds.effects.made_again import is_made_again, when_recorded
 from reconciler.kinds.fields.words import amount, consent_to, some, verb
 from reconciler.model.resource import Json
@@ -73,7 +74,7 @@ def _lost(change: Change, view: View) -> Finding | None:
     total = staying(change, state, view) or Amount(0, int(state["messages"]))
     number, many = total.most, amount(total, "stored message")
     if policy == "all":
-        if stood is not None and stood <= state.get("first_seq", 0):
+        if stood is not None and stood <= _first_left(change, state, view):
             stood = None  # nothing is stored before it, so a start there repeats as much
         known = "even if it had processed them" if stood is None else _including(stood)
         way = _RENUMBERED if recorded.is_on_another_stream(change, view) else ""
@@ -93,6 +94,13 @@ def _lost(change: Change, view: View) -> Finding | None:
     ]
     found = {"redelivered": again, "skipped": skipped}
     return _consented(change, f"{was}it starts at {start.where} and {', and '.join(said)}", found, stood)
+
+
+def _first_left(change: Change, state: Mapping[str, Json], view: View) -> int:
+    """The first message that is still stored once this plan has lowered limits, at least."""
+    loss = shrinking.going(change.address.stream, view)
+    kept = loss.going.before if loss and loss.going and loss.is_prompt else None
+    return max(int(state.get("first_seq", 0)), kept.least if kept else 0)
 
 
 _EXCEPT = {"last": ", except the last one", "last_per_subject": ", except the last of each subject"}
