@@ -534,6 +534,20 @@ RULES = (
         seen_by=(says("ST303"),),
     ),
     Act(
+        name="a subject moves to an interest stream where nobody wants it, and no plan says so",
+        file="reconciler/kinds/effects/uncaptured.py",
+        before='    if declared.get("retention") != "interest" or declared.get("subject_transform"):',
+        after='    if declared.get("retention") or declared.get("subject_transform"):',
+        seen_by=(says("ST303"),),
+    ),
+    Act(
+        name="a consumer is said to have processed messages that its filter leaves out",
+        file="reconciler/kinds/effects/readers.py",
+        before="        choosy = any(not _takes_all(info) for info in consumers.values())",
+        after="        choosy = False",
+        seen_by=(says("ST303"),),
+    ),
+    Act(
         name="nothing is said of what finishing the move of a consumer costs",
         file="reconciler/kinds/consumer/steps.py",
         before="    if is_parked(change):\n        yield Consequence(",

@@ -161,7 +161,9 @@ def _since(behind: Amount, part: Going, arrived: int) -> Amount:
 
 def _in_words(consumers: Mapping[str, Info], late: list[str], behind: Mapping[str, Amount]) -> str:
     if not late:
-        return f"{_all(consumers)} processed them" if consumers else ""
+        choosy = any(not _takes_all(info) for info in consumers.values())
+        what = f"what {'it wants' if len(consumers) == 1 else 'they want'} of them" if choosy else "them"
+        return f"{_all(consumers)} processed {what}" if consumers else ""
     first, *others = ((called(name, consumers[name]), amount(behind[name])) for name in late)
     said = [f"{name} {number}" for name, number in others[: NAMED - 1]]
     if rest := len(others) - len(said):

@@ -114,9 +114,22 @@ def _takers(change: Change, gone: Sequence[str], view: View) -> tuple[dict[str, 
 def _stored_elsewhere(change: Change, taken: dict[str, str], parts: dict[str, str], view: View) -> list[str]:
     return [
         f"messages published on {subject if subject in parts else _without(change, subject)} will be stored in {other} instead"
-        f"{_not_followed(change, subject, other, view)}"
+        f"{_unwanted(subject, other, view)}{_not_followed(change, subject, other, view)}"
         for subject, other in (taken | parts).items()
     ]
+
+
+def _unwanted(subject: str, taker: str, view: View) -> str:
+    """An interest stream that takes a subject over stores only what a consumer or a copy of it wants."""
+    stream = taker.removeprefix("stream/")
+    declared = view.desired[Address.of("stream", stream)].config
+    if declared.get("retention") != "interest" or declared.get("subject_transform"):
+        return ""
+    wanted = [one for config in _going_on(stream, view) for one in filters(config)]
+    wanted += [one for subjects in copying_on(stream, view).values() for one in subjects]
+    if any(collide(one, subject) for one in wanted):
+        return ""
+    return f", an interest stream, which keeps none of them: no consumer of it wants {subject}"
 
 
 BETWEEN = ". Between the two steps publishers get an error (no responders) and have to retry"
