@@ -297,7 +297,9 @@ def _unwanted(
     declared = {d.address for d in topology.resources}
     rest = sorted(ours - declared - changes.keys())
     changes |= {one: _orphan(live[one], ledger[one], ended.get(one)) for one in rest if one in live}
-    changes |= _renamed([one for one in rest if one not in live], topology, ledger, registry)
+    gone = [one for one in rest if one not in live]
+    changes |= {one: _remaining(ledger[one], one) for one in gone if registry.of(one).remains(one, snapshot)}
+    changes |= _renamed([one for one in gone if one not in changes], topology, ledger, registry)
     return changes
 
 
@@ -330,6 +332,11 @@ def _orphan(live: Resource, owned: Owned, ended: Removed | None) -> Change:
         where=ended.where if ended else nowhere,
         reason=f"its entry in `removed` ended on {ended.until}" if ended else "",
     )
+
+
+def _remaining(owned: Owned, address: Address) -> Change:
+    reason = "only a part is left, as of a removal that was interrupted: `removed` deletes the rest, and declared again it uses it"
+    return Change(address=address, action=Action.ORPHAN, owned=owned, reason=reason)
 
 
 def _removal(

@@ -172,3 +172,18 @@ def test_a_removal_ends_with_its_last_day(compare: Compare) -> None:
 def test_a_removal_counts_on_its_last_day(compare: Compare) -> None:
     scene = compare("removed: [{address: stream/OLD, reason: moved, until: 2026-06-01}]", OLD)
     assert actions(scene) == {"stream/OLD": Action.DELETE}
+
+
+GROUP = "{type: elastic, max_members: 2, members: [x], partitioning_filters: [{filter: 's.*', partitioning_wildcards: [1]}]}"
+
+
+def test_a_queue_that_an_interrupted_removal_left_is_an_orphan_until_its_group_is_named(compare: Compare) -> None:
+    live, kept = f"streams: {{S: {{subjects: [s.*], groups: {{g: {GROUP}}}}}}}", "streams: {S: {subjects: [s.*]}}"
+    removed = f"{kept}\nremoved: [{{address: elastic_group/S/g, reason: r}}]"
+    without_record = {"entries": {"elastic-consumer-groups": {"S.g": None}}}
+    without_queue = {**without_record, "streams": {"S-g": None}}
+    left = compare(kept, live, raw=without_record)
+    assert actions(left)["elastic_group/S/g"] is Action.ORPHAN
+    assert actions(compare(removed, live, raw=without_record))["elastic_group/S/g"] is Action.DELETE
+    assert "elastic_group/S/g" not in actions(compare(kept, live, raw=without_queue))
+    assert "only a part is left" in left.view().changes[Address.of("elastic_group", "S", "g")].reason

@@ -548,6 +548,13 @@ RULES = (
         seen_by=(says("ST303"),),
     ),
     Act(
+        name="nothing is said of a queue that an interrupted removal left, once its entry is gone",
+        file="reconciler/engine/compare.py",
+        before="    changes |= {one: _remaining(ledger[one], one) for one in gone if registry.of(one).remains(one, snapshot)}",
+        after="    changes |= {one: _remaining(ledger[one], one) for one in gone if False}",
+        seen_by=("tests/core/test_reconcile.py",),
+    ),
+    Act(
         name="nothing is said of what finishing the move of a consumer costs",
         file="reconciler/kinds/consumer/steps.py",
         before="    if is_parked(change):\n        yield Consequence(",

@@ -359,10 +359,13 @@ def _already_past(passed: int, move: _Move) -> Iterator[str]:
 
 def _comes_again(flying: Amount, move: _Move) -> Iterator[str]:
     if flying.most:
-        yield (
-            f"The server still redelivers {amount(flying)} of {some(move.flying, 'message')} in flight until acknowledged, "
-            f"although the new filter leaves {'it' if flying.most == 1 else 'them'} out"
+        them = "it" if flying.most == 1 else "them"
+        which = (
+            f", although the new filter leaves {them} out"
+            if flying.is_exact
+            else ": those that the new filter leaves out"
         )
+        yield f"The server still redelivers {amount(flying)} of {some(move.flying, 'message')} in flight until acknowledged{which}"
 
 
 def _left_out(skipped: Amount, ending: Amount, move: _Move, fate: str) -> Iterator[str]:

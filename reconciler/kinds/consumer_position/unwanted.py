@@ -91,7 +91,10 @@ def _stored_up_to(sequence: int, change: Change, view: View) -> int:
     everything, later = (
         number_of([one for one in asked if (one.start == 1) is is_all], view) for is_all in (True, False)
     )
-    return span if everything is None or later is None else min(span, max(0, everything - later))
+    if everything is None:
+        return span
+    pending = int(change.live.state.get("num_pending", 0)) if change.live else 0
+    return min(span, max(0, everything - (pending if later is None else later)))
 
 
 def _state(change: Change, view: View) -> Info:
