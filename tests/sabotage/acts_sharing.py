@@ -38,6 +38,13 @@ ACTS = (
         seen_by=(f"{END_TO_END}::test_whoever_named_no_owner_is_recorded_once_it_does",),
     ),
     Act(
+        name="a consumer that drains what a moved subject left is said to match nothing",
+        file="reconciler/kinds/across/dependants.py",
+        before='    return info is not None and bool((info.get("state") or {}).get("messages"))',
+        after="    return False and info is not None",
+        seen_by=(says("XX234"),),
+    ),
+    Act(
         name="only live readers are told when subjects go",
         file="reconciler/kinds/across/dependants.py",
         before="(*live, *recorded(stream, view), *as_applied(stream, view))",

@@ -286,19 +286,25 @@ def filter_matches_nothing(change: Change, view: View) -> Iterator[Finding]:
             and is_valid(one)
             and not any(collide(one, subject) for subject in (*stored, *_held(stream, view)))
         ):
+            subjects, rest = ", ".join(stored[:NAMED]) or "nothing at all", _holds_some(stream, view)
             yield Finding(
                 outcome=Outcome.WARNS,
                 path=path,
-                message=f"`{one}` matches no subject that {stream} stores ({', '.join(stored[:NAMED]) or 'nothing at all'})",
-                fix="correct the filter, or add the subject to the stream",
+                message=f"`{one}` matches no subject that {stream} stores ({subjects})"
+                + (", so it gets no new message: at most some that are stored from before" if rest else ""),
+                fix="correct the filter, or add the subject to the stream"
+                + ("; leave both if it is to process only what is stored" if rest else ""),
             )
 
 
-def _held(stream: str, view: View) -> Sequence[str]:
-    """Subjects of messages that are already stored."""
+def _holds_some(stream: str, view: View) -> bool:
     info = view.snapshot.streams.get(stream)
-    is_empty = info is None or not (info.get("state") or {}).get("messages")
-    return () if is_empty else stored_now(view).by(stream) or ()
+    return info is not None and bool((info.get("state") or {}).get("messages"))
+
+
+def _held(stream: str, view: View) -> Sequence[str]:
+    """Subjects of messages that are already stored, if those are the ones that the stream takes now."""
+    return stored_now(view).by(stream) or () if _holds_some(stream, view) else ()
 
 
 def _new_filters(change: Change, view: View) -> Iterator[tuple[str, str, str]]:
