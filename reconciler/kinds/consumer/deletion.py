@@ -63,7 +63,8 @@ def _fate(change: Change, info: Info, view: View) -> tuple[Amount, str]:
     """What happens to the messages that it still wanted: how many are deleted, and the words for it."""
     above = view.changes.get(Address.of("stream", change.address.stream))
     if above and above.action is Action.DELETE:
-        return exactly(0), ", and are deleted with their stream"
+        is_one = behind(info) == 1
+        return exactly(0), f", and {'is' if is_one else 'are'} deleted with {'its' if is_one else 'their'} stream"
     retention = retention_of(change.address.stream, view)
     if retention == "workqueue":
         return exactly(0), f": {taking_over.fate(change, filters(info['config']), view)}"
