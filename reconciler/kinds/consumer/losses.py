@@ -18,13 +18,12 @@ from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.effects import shrinking
 from reconciler.kinds.effects.readers import filters
 from reconciler.kinds.fields.words import amount, consent_to, listed, some
-from reconciler.kinds.subjects.filters import keeping
+from reconciler.kinds.subjects.filters import FILTERS, keeping
 from reconciler.kinds.subjects.passing import passed_on, taken_at_deletions
 from reconciler.kinds.subjects.subjects import collide, is_subset, meets
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire.questions import MessagesFrom, Question
 
-FILTERS = ("filter_subject", "filter_subjects")
 LISTED = "those that were the last of their subjects when the consumer was created"
 Info = Mapping[str, Json]
 

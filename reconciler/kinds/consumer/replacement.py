@@ -18,6 +18,7 @@ from reconciler.kinds.consumer.everywhere import everywhere, staying
 from reconciler.kinds.consumer_position import position, retention
 from reconciler.kinds.effects import rewound
 from reconciler.kinds.stream_config import calls
+from reconciler.kinds.subjects.filters import FILTERS
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.intents import Intent, intents
 from reconciler.model.records import BUCKET
@@ -25,7 +26,6 @@ from reconciler.model.resource import Config, Json
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.model.wire.steps import Bind, Call, Step
 
-FILTERS = ("filter_subject", "filter_subjects")
 ABOUT = "keeps the messages of consumer NAME while reconciler replaces it"
 """How a placeholder is described."""
 

@@ -14,9 +14,8 @@ from reconciler.kinds.consumer_config.consumer_config import FIELDS
 from reconciler.kinds.fields.checks import ALL, WRITES, Check, codes, is_new, objections
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.stream_config.origins import copiers
+from reconciler.kinds.subjects.filters import FILTERS
 from reconciler.kinds.subjects.subjects import collide
-
-FILTERS = ("filter_subject", "filter_subjects")
 
 ON_QUEUES = (
     Check(

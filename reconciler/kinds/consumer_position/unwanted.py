@@ -11,10 +11,10 @@ from reconciler.changes.view import View
 from reconciler.kinds.consumer_position.counts import number_of
 from reconciler.kinds.consumer_position.retention import is_interest, is_queue, retention_of
 from reconciler.kinds.effects.readers import behind, filters, together
+from reconciler.kinds.subjects.filters import FILTERS
 from reconciler.model.resource import Address, Json
 from reconciler.model.wire.questions import MessagesFrom
 
-FILTERS = ("filter_subject", "filter_subjects")
 Info = Mapping[str, Json]
 
 
@@ -29,8 +29,9 @@ def questions(change: Change, view: View) -> Iterator[MessagesFrom]:
 
 def left_in_queue(change: Change, view: View) -> int:
     """How many messages of a work queue up to the last one delivered are still stored, at most: in flight, or given up. 0: it
-    gives up none."""
-    return _stored_up_to(_delivered(change), change, view) if _gives_up(change) else 0
+    gives up none, or the stream is no work queue yet."""
+    is_one = retention_of(change.address.stream, view) == "workqueue"
+    return _stored_up_to(_delivered(change), change, view) if is_one and _gives_up(change) else 0
 
 
 def unwanted(change: Change, view: View) -> int:

@@ -140,18 +140,13 @@ def unread(
         for name, info in consumers.items()
     }
     late = sorted((name for name in behind if behind[name].most), key=lambda name: (-behind[name].most, name))
-    words = _in_words(consumers, late, behind) + (
-        _MEANWHILE if arrived else _why(stream, consumers, behind, going, view)
-    )
+    words = _in_words(consumers, late, behind) + _why(stream, consumers, behind, going, view, arrived)
     if why := view.snapshot.unknown.get(Scope.consumers(stream)):
         words = f"its consumers could not be read ({why}), so who has not processed them is unknown"
     said = (f"; {words}" if words else "") + behind_in(stream, view)
     numbers = (exactly(0), *behind.values())
     affects = (*dependants.consumers(stream, late, view), *dependants.streams(lagging(stream, view), view))
     return Unread(said, Amount(max(one.least for one in numbers), max(one.most for one in numbers)), affects)
-
-
-_MEANWHILE = " (only bounds: clients published while this was counted)"
 
 
 def _since(behind: Amount, part: Going, arrived: int) -> Amount:
@@ -171,11 +166,15 @@ def _in_words(consumers: Mapping[str, Info], late: list[str], behind: Mapping[st
     return listed([f"{first[0]} has not processed {first[1]} of them", *said])
 
 
-def _why(stream: str, consumers: Mapping[str, Info], behind: Mapping[str, Amount], going: Going, view: View) -> str:
+def _why(
+    stream: str, consumers: Mapping[str, Info], behind: Mapping[str, Amount], going: Going, view: View, arrived: int
+) -> str:
     """Why there are only bounds, although the deleted messages themselves were counted."""
     in_bounds = [info for name, info in consumers.items() if not behind[name].is_exact]
     if not in_bounds or not going.messages.is_exact:
         return ""
+    if arrived:
+        return " (only bounds: clients published while this was counted)"
     if going.before and not _config(stream, view).get("allow_direct") and not all(_takes_all(one) for one in in_bounds):
         return (
             " (only bounds: without allow_direct, a server does not count a filter's messages from a given sequence on)"

@@ -11,6 +11,8 @@ from reconciler.kinds.subjects.subjects import collide, is_subset
 from reconciler.model.resource import Config, Json
 
 EVERYTHING = (">",)
+FILTERS = ("filter_subject", "filter_subjects")
+"""The fields that hold them."""
 
 
 def filters_of(config: Config) -> tuple[str, ...]:
