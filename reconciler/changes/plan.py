@@ -103,7 +103,8 @@ class Plan:
     read: Annotated[Mapping[str, int], ALWAYS] = field(default_factory=dict)
     """How many objects of each kind were read."""
     hidden: Annotated[Count, ALWAYS] = 0
-    """Changes that `--only` and `--exclude` leave out."""
+    """Changes that this run leaves out: those that `--only` and `--exclude` do not select, and in a restoration those that wait
+    to be applied."""
     ledger_known: Annotated[bool, ALWAYS] = True
     """False: bucket `reconciler` could not be read, so it is unknown what was applied last."""
 

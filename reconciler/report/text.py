@@ -105,5 +105,5 @@ def _last_lines(plan: Plan, paper: Paper, then: str) -> list[str]:
     if paper.verbose and plan.unmanaged:
         lines += [*named("live, but neither declared nor owned here; never touched:", plan.unmanaged, paper, 0), ""]
     if plan.hidden:
-        lines.append(f"{counted(plan.hidden, 'change')} hidden by the selection")
+        lines.append(f"{counted(plan.hidden, 'change')} left out of this run")
     return [*lines, sums(plan, paper), *([then] if then else [])]

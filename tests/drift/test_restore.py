@@ -129,10 +129,25 @@ def test_a_consumer_that_is_gone_comes_back_where_the_file_says_since(someone: S
     assert f"After editing: reconciler drift {file}" in refused.out
     assert next(line for line in refused.out.splitlines() if "After editing" in line).endswith("--restore")
     file = someone.write(text.replace("explicit", "explicit, deliver_policy: by_start_sequence, opt_start_seq: 4"))
+    assert "\nFrom the files it takes only consents and where a consumer starts" in refused.out
     restored = someone("drift", file, "--restore", "--yes")
     assert restored.code == 0, restored
     assert talk(owner.account, observe).consumers["S"]["c"]["num_pending"] == 2
     assert someone("drift", file).code == 0
+
+
+def test_what_is_gone_for_good_goes_into_removed(someone: Someone, owner: Owner) -> None:
+    streams = f"{HEADER}streams:\n  S: {{subjects: [s.*]}}\n"
+    file = someone.write(f"{streams}  T: {{subjects: [t.*]}}\n")
+    assert someone("apply", file, "--yes").code == 0
+    owner.meddle(("alice", asking("STREAM.DELETE.T")))
+    accepted = someone("drift", file, "--accept")
+    advice = "If something that is missing is no longer wanted, move it in the files to `removed`."
+    assert (accepted.code, advice in accepted.out) == (3, True), accepted
+    someone.write(f"{streams}removed: [{{address: stream/T, reason: gone}}]\n")
+    applied = someone("apply", file, "--yes")
+    assert (applied.code, "already gone" in applied.out) == (0, True), applied
+    assert someone("drift", file).out.rstrip().endswith("no drift, 1 resource as declared")
 
 
 def test_what_is_left_out_of_the_selection_stays(owner: Owner) -> None:
@@ -144,7 +159,10 @@ def test_what_is_left_out_of_the_selection_stays(owner: Owner) -> None:
         options = RunOptions(only=("stream/*",))
         return await restore(look(topology, await observe(js), options), js)
 
-    owner.carry_out(talk(owner.account, work))
+    planned = talk(owner.account, work)
+    everything = len(topology.resources)
+    assert (len(planned.plan.changes), planned.plan.hidden, planned.plan.kept) == (1, 1, everything - 2)
+    owner.carry_out(planned)
     assert [one.address for one in owner.drift(topology).drifted] == ["kv_bucket/CONFIG"]
 
 

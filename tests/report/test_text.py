@@ -167,7 +167,7 @@ def test_what_is_ours_already_and_written_down_anew_is_not_called_adopted() -> N
 
 
 def test_a_selection_says_how_many_changes_it_hides() -> None:
-    assert "\n3 changes hidden by the selection\n" in plan_text(plan(hidden=3))
+    assert "\n3 changes left out of this run\n" in plan_text(plan(hidden=3))
 
 
 def test_findings_about_files_stand_above_the_changes() -> None:

@@ -429,6 +429,20 @@ DRIFT = (
         after="    if back:",
         seen_by=("tests/drift/test_recreated.py",),
     ),
+    Act(
+        name="drift that a restoration leaves out is called unchanged",
+        file="reconciler/journeys/drift/restored.py",
+        before="diagnostics=said, kept=kept, hidden=left_out)",
+        after="diagnostics=said, hidden=waiting)",
+        seen_by=("tests/drift/test_restore.py::test_what_is_left_out_of_the_selection_stays",),
+    ),
+    Act(
+        name="nobody is told how to accept that something is gone",
+        file="reconciler/journeys/drift/text.py",
+        before="    if any(item.standing is Standing.MISSING and item.owned for item in ours):",
+        after="    if any(item.standing is Standing.MISSING and not item.owned for item in ours):",
+        seen_by=("tests/drift/test_restore.py::test_what_is_gone_for_good_goes_into_removed",),
+    ),
 )
 
 HELP = (

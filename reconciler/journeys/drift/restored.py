@@ -16,9 +16,10 @@ from reconciler.changes.diff import Action, Change, differences, explained
 from reconciler.changes.kind import Registry
 from reconciler.changes.plan import Plan
 from reconciler.changes.view import View
-from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, Standing
+from reconciler.journeys.drift.drift import AT_REST, Drift, FieldDrift, Item, Standing
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address, Config, Json, Resource
+from reconciler.model.run_options import RunOptions
 
 ABOUT_FILES = frozenset({"XX301", "XX302"})
 """Unused consents and guards are not reported: they are about what the file wants, and this plans something else."""
@@ -60,15 +61,20 @@ def patterns(drift: Drift, view: View, registry: Registry) -> tuple[str, ...]:
     return tuple(map(glob.escape, selected))
 
 
-def as_before(plan: Plan, view: View, drift: Drift) -> Plan:
-    """Keep the records as they were, and count the changes that wait to be applied."""
+def as_before(plan: Plan, view: View, drift: Drift, options: RunOptions) -> Plan:
+    """Keep the records as they were, and count what is left out: changes that wait to be applied, and drift that is
+    not selected."""
     owned = {str(address): record for address, record in view.ledger.items()}
     changes = tuple(
         replace(one, record=owned[one.address]) if one.record and one.address in owned else one for one in plan.changes
     )
     waiting = sum(item.standing is Standing.PENDING or _waits(item) for item in drift.items)
+    unselected = (change for a, change in view.changes.items() if not options.selects(a, change.labels))
+    left_out = waiting + sum(change.action.writes for change in unselected)
+    told = {one.address for one in plan.changes}
+    kept = sum(change.action in AT_REST and str(a) not in told for a, change in view.changes.items())
     said = tuple(one for one in plan.diagnostics if one.code not in ABOUT_FILES)
-    return replace(plan, changes=changes, diagnostics=said, hidden=waiting)
+    return replace(plan, changes=changes, diagnostics=said, kept=kept, hidden=left_out)
 
 
 def _waits(item: Item) -> bool:

@@ -293,6 +293,8 @@ def _advice(drift: Drift, arguments: str) -> Iterator[str]:
         yield f"To {way}: {command} --restore"
     elif back:
         yield f"To record it as it is now: {command} --restore"
+    if any(item.standing is Standing.MISSING and item.owned for item in ours):
+        yield "If something that is missing is no longer wanted, move it in the files to `removed`."
     if kept:
         codes = ", ".join(dict.fromkeys(code for item in kept for code in item.refusals))
         yield f"Nothing puts back {listed([_of(item) for item in kept])} ({codes})."

@@ -105,6 +105,8 @@ def in_words(value: Any, unit: str = "text") -> str:
         return "no limit"
     if isinstance(value, int) and unit in ("duration", "bytes"):
         return show_number(value, unit)
+    if isinstance(value, int) and unit == "count":
+        return f"{value:_}"
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return ", ".join(value) or "nothing"
     return str(value) if isinstance(value, int | str) else "what it is" if value else "nothing"

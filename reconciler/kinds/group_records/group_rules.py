@@ -82,22 +82,24 @@ def unwritable(family: str, bucket: str) -> Rule:
     return rule(f"{family}546", "bucket-takes-no-record", on=on, needs=("live",), reaction=Reaction.REFUSES)(judge)
 
 
-def _queue_goes(change: Change, view: View) -> Iterator[Finding]:
+def _queue_goes(change: Change, view: View) -> tuple[str, dict[str, int]] | None:
     queue = "-".join(change.address.names)
     info = view.snapshot.streams.get(queue, {})
-    if queued := info.get("state", {}).get("messages", 0):
-        said, quantities = f"this deletes its stream {queue} with {some(queued, 'queued message')}", {"queued": queued}
-        if unfinished := _in_flight(view.snapshot.consumers.get(queue, {}).values()):
-            said += f", {some(unfinished)} of them delivered and not acknowledged"
-            quantities["unacknowledged"] = unfinished
-        if retention := _deleting(change.address.stream, view):
-            unless = " and nobody else wants" if retention == "interest" else ""
-            said += (
-                f": no member of it processes them any more, and {change.address.stream} deletes what is copied from it{unless} "
-                f"({retention} retention)"
-            )
-            quantities["messages"] = queued
-        yield Finding(outcome=Outcome.WARNS, quantities=quantities, message=said)
+    queued = info.get("state", {}).get("messages", 0)
+    if not queued:
+        return None
+    said, quantities = f"this deletes its stream {queue} with {some(queued, 'queued message')}", {"queued": queued}
+    if unfinished := _in_flight(view.snapshot.consumers.get(queue, {}).values()):
+        said += f", {some(unfinished)} of them delivered and not acknowledged"
+        quantities["unacknowledged"] = unfinished
+    if retention := _deleting(change.address.stream, view):
+        unless = " and nobody else wants" if retention == "interest" else ""
+        said += (
+            f": no member of it processes them any more, and {change.address.stream} deletes what is copied from it{unless} "
+            f"({retention} retention)"
+        )
+        quantities["messages"] = queued
+    return said, quantities
 
 
 def _deleting(stream: str, view: View) -> str:
@@ -106,18 +108,17 @@ def _deleting(stream: str, view: View) -> str:
     return "" if retention == "limits" else retention
 
 
-def _positions_go(change: Change, view: View) -> Iterator[Finding]:
+def _positions_go(change: Change, view: View) -> tuple[str, dict[str, int]] | None:
     """The stream keeps the messages that a static group divides; only the members' durables know how far the members
     have come."""
     there = view.snapshot.consumers.get(change.address.stream, {})
     durables = [there[name] for name in durables_of(change) if name in there]
     left, unfinished = sum(int(one.get("num_pending", 0)) for one in durables), _in_flight(durables)
-    if left or unfinished:
-        which = f"{some(left, 'message')} not delivered yet, {some(unfinished)} not acknowledged"
-        said = f"this deletes its members' consumers with their positions: {which}"
-        yield Finding(
-            outcome=Outcome.WARNS, quantities={"undelivered": left, "unacknowledged": unfinished}, message=said
-        )
+    if not (left or unfinished):
+        return None
+    which = f"{some(left, 'message')} not delivered yet, {some(unfinished)} not acknowledged"
+    said = f"this deletes its members' consumers with their positions: {which}"
+    return said, {"undelivered": left, "unacknowledged": unfinished}
 
 
 def durables_of(change: Change) -> Iterator[str]:
@@ -142,10 +143,13 @@ def deletion(family: str) -> Rule:
 
         Instead: let the members process the queue first, or `forget:` the group, which leaves it as it is.
         """
-        yield from _queue_goes(change, view) if family == "EG" else _positions_go(change, view)
         members = change.was("members") or list(change.was("member_mappings") or ())
-        if members:
-            yield Finding(outcome=Outcome.WARNS, message=f"its members stop consuming: {few(members)}")
+        lost = (_queue_goes if family == "EG" else _positions_go)(change, view)
+        said, quantities = lost or ("", {})
+        ends = f"its members stop consuming: {few(members)}" if members else ""
+        if said or ends:
+            message = "; ".join(filter(None, (said, ends)))
+            yield Finding(outcome=Outcome.WARNS, quantities=quantities, message=message)
 
     return rule(f"{family}310", "group-deletion", on=(Action.DELETE,), needs=("live",), reaction=Reaction.HARMS)(judge)
 

@@ -94,19 +94,21 @@ def _kept(counts: Mapping[Section, int]) -> list[str]:
 def next_line(plan: Plan, commands: CommandLines) -> str:
     """Say what to do now."""
     found = {section_of(change) for change in plan.changes}
-    edited, apply, rest = commands.edited, commands.go, commands.rest
+    apply, rest = commands.go, commands.rest
+    editing = f"\n{commands.editing}\n" if commands.editing else " "
+    edited = f"{editing}After editing: {commands.edited}"
     if Section.REFUSED in found:
         others = f"\nTo apply what does not depend on it: {rest}" if rest and found & _APPLICABLE else ""
-        return f"Nothing can be applied while something is refused. After editing: {edited}{others}{_at_once(plan)}"
+        return f"Nothing can be applied while something is refused.{edited}{others}{_at_once(plan)}"
     if Section.CONSENT in found:
-        return f"Nothing can be applied until the missing consent is given. After editing: {edited}{_at_once(plan)}"
+        return f"Nothing can be applied until the missing consent is given.{edited}{_at_once(plan)}"
     if Section.UNKNOWN in found or any(diagnostic.is_error for diagnostic in plan.diagnostics):
         others = f". To apply what does not depend on it: {rest}" if rest else f". To look again later: {commands.look}"
         return f"Nothing can be applied while something is unknown{others}"
     if not plan.is_empty:
         stuck = Section.WAITS in found and not found & _APPLICABLE
         return (
-            f"Every change depends on one that is not selected. After selecting it: {edited}"
+            f"Every change depends on one that is not selected. After selecting it: {commands.edited}"
             if stuck
             else f"Next: {apply}"
         )
@@ -147,7 +149,7 @@ def heading(document: Document) -> str:
 def totals(document: Document) -> str:
     """Return one line of sums."""
     if document.plan:
-        hidden = f" · {counted(document.plan.hidden, 'change')} hidden by the selection" if document.plan.hidden else ""
+        hidden = f" · {counted(document.plan.hidden, 'change')} left out of this run" if document.plan.hidden else ""
         return sums(document.plan, Paper()) + hidden
     counts = count_line(document.diagnostics)
     return " · ".join(filter(None, (counts, visible(document.summary.strip())))) or "nothing found"

@@ -16,6 +16,8 @@ class CommandLines:
     """The command to run after editing the files."""
     go: str
     rest: str
+    editing: str = ""
+    """What an edit of the files can change, where it is not everything."""
     then: str = "Planning again finds nothing to do."
     """What is true once all of it is done."""
 
@@ -31,7 +33,12 @@ def of_restoring(arguments: str, consented: str) -> CommandLines:
     """Return the commands after a restoration: an apply would also make the file's own changes. `consented` includes
     the consents, which a look does not take. Only its plan tells what is true `then`."""
     go = f"{_typed('drift', consented)} --restore"
-    return CommandLines(look=_typed("drift", arguments), edited=go, go=go, rest=f"{go} --partial", then="")
+    return CommandLines(
+        look=_typed("drift", arguments), edited=go, go=go, rest=f"{go} --partial", editing=RESTORING, then=""
+    )  # fmt: skip
+
+
+RESTORING = "From the files it takes only consents and where a consumer starts, else what was applied last."
 
 
 def _typed(command: str, arguments: str) -> str:
