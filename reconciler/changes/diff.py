@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Annotated
 
 from reconciler.changes.amount import Amounts
 from reconciler.changes.rebase import as_remembered, keep_order, rebase
+from reconciler.model.dataclass import dataclass
 from reconciler.model.fields import FieldInfo
 from reconciler.model.intents import Intent
 from reconciler.model.records import Owned

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
 
 

@@ -4,7 +4,7 @@ these."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal, NamedTuple
 
 from reconciler.changes.diff import Change, Consequence, FieldChange
@@ -12,6 +12,7 @@ from reconciler.changes.renaming import Recipe, copied
 from reconciler.changes.rule import Rule
 from reconciler.changes.stages import Opening, Tie
 from reconciler.changes.view import SubjectsRead, View, backed_by
+from reconciler.model.dataclass import dataclass
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Address, Config, Declared, Json, Resource, Terms
 from reconciler.model.wire.questions import Question

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated
 
 from reconciler.changes.diff import Action, Consequence, FieldChange
 from reconciler.changes.verdict import Verdict
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.records import BUCKET, Owned, encode_key
 from reconciler.model.resource import Address

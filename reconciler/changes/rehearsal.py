@@ -4,7 +4,6 @@ data."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
@@ -12,6 +11,7 @@ from reconciler.changes.diff import Action, FieldChange
 from reconciler.changes.effect import Side
 from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan, PlannedChange
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
 from reconciler.model.shape import ALWAYS, UNWRITTEN, AddressText, As, Count, VersionText, computed
 

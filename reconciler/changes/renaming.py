@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Address, Config
 from reconciler.model.wire.version import Version
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from reconciler.changes.amount import inexact, mosts
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.verdict import HURTS, TAKEN, Finding, Other, Outcome, Reaction, Verdict
 from reconciler.changes.view import View
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Address
 from reconciler.model.wire.version import Version
 

@@ -7,10 +7,11 @@ cut in two, each taking only waits for givings, and no ring is left. One cut is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from reconciler.changes.diff import Action, Change, Consequence, differences
+from reconciler.model.dataclass import dataclass
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Address, Config, Json, Resource
 from reconciler.model.wire.steps import Step

@@ -4,12 +4,13 @@ refused."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from operator import attrgetter
 from typing import Annotated, NamedTuple
 
 from reconciler.changes.amount import Amount, Amounts
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.model.resource import Address, Json
 from reconciler.model.shape import ALWAYS, UNWRITTEN, AddressText, As, Code, Like

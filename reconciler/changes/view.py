@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date
 from functools import lru_cache
 from typing import NamedTuple, Protocol
@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 from reconciler.changes.diff import Change, FieldChange
 from reconciler.changes.renaming import Recipe
 from reconciler.changes.verdict import Other, Verdict
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address, Config, Resource

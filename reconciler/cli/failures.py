@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from typer.core import TyperGroup
 from reconciler.cli.app import app
 from reconciler.cli.shared.common import Misused
 from reconciler.cli.shared.screen import NobodyReads, emit, has_begun, paper, tell
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.report.formats import FORMATS
 from reconciler.report.words.diagnostics import report

@@ -8,11 +8,12 @@ reaches anything that is declared, or that somebody else owns. An entry for that
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 
 from reconciler.changes.kind import Registry
 from reconciler.changes.verdict import Outcome, Verdict
+from reconciler.model.dataclass import dataclass
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address
 from reconciler.model.topology import BulkEntry, Forgotten, Removed, Topology

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.kind import Bound, Kind, Registry
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.changes.view import View
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Address
 from reconciler.model.topology import Guarded

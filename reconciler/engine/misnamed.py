@@ -9,11 +9,11 @@ is only called misspelt if something is live that it may mean.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from datetime import date
 from typing import NamedTuple
 
 from reconciler.changes.kind import Registry
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.model.records import BUCKET, Owned, decode_key
 from reconciler.model.resource import Address

@@ -8,13 +8,14 @@ approval.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, NoReturn
 
 from reconciler.changes.diff import Change
 from reconciler.changes.rule import Rule, judged
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.changes.view import View
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Address, Json, Resource
 from reconciler.model.wire.snapshot import Snapshot
 

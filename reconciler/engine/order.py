@@ -4,7 +4,7 @@ step is done in two stages. A blocked change stops everything that depends on it
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import IntEnum
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -15,6 +15,7 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.kind import Registry
 from reconciler.changes.stages import Opening, Tie
 from reconciler.changes.view import View
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Address, Resource
 from reconciler.model.wire.steps import Step
 

@@ -6,7 +6,6 @@ import asyncio
 import json
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.files_and_account import both
 from reconciler.journeys.plan.plan import planned
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.run_options import RunOptions
 from reconciler.server.connect.connection import connection

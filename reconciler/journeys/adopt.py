@@ -4,7 +4,7 @@ steps."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from reconciler.changes.diff import Action
 from reconciler.changes.plan import PlannedChange
@@ -12,6 +12,7 @@ from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.engine.compare import recognised
 from reconciler.journeys.plan.plan import Planned, PlanPurpose
 from reconciler.kinds import REGISTRY
+from reconciler.model.dataclass import dataclass
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address, Config, Resource
 

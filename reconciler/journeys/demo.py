@@ -6,10 +6,10 @@ import asyncio
 import difflib
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import reconciler
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.server.connect.connection import connection
 from reconciler.server.connect.options import ConnectOptions

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from reconciler.documents.read.files import DISK, Tree
 from reconciler.documents.read.load import Loaded
 from reconciler.journeys.plan.files import load, topology_of
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import about
 from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Snapshot

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from reconciler.documents.find.discover import discover
@@ -15,6 +15,7 @@ from reconciler.documents.write.form import in_form
 from reconciler.documents.write.order import document_order
 from reconciler.documents.write.whole import write_whole
 from reconciler.kinds import REGISTRY
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity
 
 

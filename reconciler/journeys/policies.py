@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from reconciler.engine.judging import EVERYTHING
 from reconciler.journeys.plan.validate import nowhere
 from reconciler.kinds import REGISTRY
 from reconciler.memory.remembered import Memory
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.policy import PlacedPolicy, PolicyCase
 from reconciler.model.records import Owned

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from itertools import islice
 
 from reconciler.changes.events import Failed, Finished, InDoubt, Settled
 from reconciler.changes.plan import Plan
 from reconciler.memory.lease import Holder
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.entries import FORMAT, Unusable, are_texts, is_number, json_object
 from reconciler.model.resource import Json

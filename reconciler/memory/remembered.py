@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from reconciler.changes.kind import Registry
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.intents import intent_key, intents
 from reconciler.model.records import BUCKET, Owned, decode_key, decode_owned

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from reconciler.changes.diff import Action, FieldChange
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.memory.journal import UNKNOWN, Run
+from reconciler.model.dataclass import dataclass
 from reconciler.model.fields import FieldInfo, of_units
 from reconciler.model.resource import Json
 

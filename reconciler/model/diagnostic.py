@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
+from reconciler.model.dataclass import dataclass
 from reconciler.model.shape import Code, Position
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Literal
 
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
 from reconciler.model.shape import ALWAYS, UNWRITTEN, As, Name
 from reconciler.model.wire.version import Version

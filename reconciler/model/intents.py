@@ -7,8 +7,9 @@ is, the replacement is resumed or taken back.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from reconciler.model.dataclass import dataclass
 from reconciler.model.entries import (
     FORMAT,
     Fits,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import OF_A_RULE, Json, Spec, Where, nowhere, text_like
 
 CODE = r"^[A-Z]{3,12}[0-9]{3}$"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Annotated
 
+from reconciler.model.dataclass import dataclass
 from reconciler.model.entries import (
     FORMAT,
     Fits,

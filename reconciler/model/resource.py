@@ -7,7 +7,7 @@ equals default, a new server version that echoes one more default changes nothin
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date
 from functools import cache, lru_cache
 from typing import Annotated, Any, NamedTuple, get_args
@@ -24,6 +24,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import SourceSpan
 from reconciler.model.units import BYTES_PATTERN, number_or, parse_bytes, parse_count
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date
 
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Address
 from reconciler.model.selection import Labels, selects
 

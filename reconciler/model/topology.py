@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from reconciler.model.dataclass import dataclass
 from reconciler.model.policy import PlacedPolicy
 from reconciler.model.resource import Address, Consent, Declared, Spec, Where, nowhere, text_like
 from reconciler.model.selection import selects

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+
+from reconciler.model.dataclass import dataclass
 
 WORTH_A_WORD = 2.0
 """Seconds after which somebody in front of a terminal wonders."""

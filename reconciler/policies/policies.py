@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reconciler.changes import consent
@@ -16,6 +16,7 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.kind import Kind, Registry
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.changes.view import View
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.policy import PlacedPolicy, Policy
 from reconciler.model.spelling import meant

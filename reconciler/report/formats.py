@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from reconciler.model.dataclass import dataclass
 from reconciler.report.words.visible import inert
 
 if TYPE_CHECKING:

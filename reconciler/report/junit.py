@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from reconciler.changes.plan import PlannedChange
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Severity, SourceSpan
 from reconciler.report.document.blocks import block
 from reconciler.report.document.document import Document, ReportedFinding, findings

@@ -7,7 +7,7 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from reconciler.journeys.apply.apply import apply as run_plan
 from reconciler.journeys.plan.plan import Planned
 from reconciler.journeys.saved.plans import SavedReview
 from reconciler.journeys.stages.agreed import as_shown
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.codec.outcome_json import outcome_json
 from reconciler.report.document.document import Document, in_environment

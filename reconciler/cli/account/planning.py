@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -26,6 +26,7 @@ from reconciler.documents.read.values import Filled
 from reconciler.journeys.files_and_account import both
 from reconciler.journeys.plan.going_back import Earlier, lasting
 from reconciler.journeys.plan.plan import Planned, planned
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Address
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -20,6 +20,7 @@ from reconciler.journeys.drift.look import look
 from reconciler.journeys.stages.divide import RolloutMember, RolloutStage, divide, shared_out
 from reconciler.journeys.stages.passing import Seen, seen, stays
 from reconciler.journeys.stages.text import NOT_BEGUN, Course, course_text, passed, reason, summary, title
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
 from reconciler.model.run_options import RunOptions
 from reconciler.report.document.document import Document

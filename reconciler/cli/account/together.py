@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeAlias
 
 from reconciler.cli.account.applying import Manner
@@ -11,6 +11,7 @@ from reconciler.cli.shared.reporting import Gathered
 from reconciler.cli.shared.screen import say
 from reconciler.cli.shared.several import Unit, UnitResults
 from reconciler.journeys.stages.text import NOT_BEGUN
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.codec.json import json_list
 from reconciler.report.document.document import Document

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
+
+from reconciler.model.dataclass import dataclass
 
 Table = Mapping[str, Any]
 """What `words.json` holds."""

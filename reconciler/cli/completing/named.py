@@ -7,9 +7,11 @@ import re
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
+
+from reconciler.model.dataclass import dataclass
 
 PATIENCE = 0.15
 """Seconds in which files are looked for: whoever pressed a key waits, and may be in a folder of a million files."""

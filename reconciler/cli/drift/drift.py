@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -42,6 +42,7 @@ from reconciler.journeys.drift.metrics import Gauges, metrics_text
 from reconciler.journeys.drift.text import drift_text, place, sums
 from reconciler.journeys.drift.watch import Watch
 from reconciler.journeys.files_and_account import both
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.run_options import RunOptions
 from reconciler.report.document.document import Document

@@ -9,7 +9,7 @@ import signal
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from reconciler.cli.drift.metrics_page import page, write_file
@@ -19,6 +19,7 @@ from reconciler.journeys.drift.drift import Drift
 from reconciler.journeys.drift.metrics import Gauges, metrics_text
 from reconciler.journeys.drift.watch import Happening, LookedAtAll, Lost, Watch, Wrong
 from reconciler.journeys.drift.watch_text import WatchLine, changes, line_json, line_text, wrong
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
 from reconciler.model.units import show_duration
 from reconciler.report.words.diagnostics import report

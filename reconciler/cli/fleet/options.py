@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from fnmatch import fnmatchcase
@@ -17,6 +17,7 @@ import typer
 
 from reconciler.cli.shared import common
 from reconciler.cli.shared.screen import Progress, tell
+from reconciler.model.dataclass import dataclass
 
 if TYPE_CHECKING:
     from reconciler.fleet.accounts.targets import Fleet

@@ -6,7 +6,7 @@ import os
 import shlex
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +14,7 @@ import typer
 
 from reconciler.cli.shared import common
 from reconciler.cli.shared.screen import doing, tell
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 
 if TYPE_CHECKING:

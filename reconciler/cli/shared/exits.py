@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from reconciler.model.dataclass import dataclass
 
 FINE = 0
 FAILED = 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,7 @@ from reconciler import __version__
 from reconciler.cli.shared import common
 from reconciler.cli.shared.paging import read_in_pager
 from reconciler.cli.shared.screen import emit
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.formats import FORMATS
 from reconciler.report.words.visible import inert

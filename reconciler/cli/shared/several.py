@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Generic, TypeAlias, TypeVar
 
@@ -16,6 +16,7 @@ from reconciler.cli.shared.turns import Turns
 from reconciler.cli.shared.value_option import Values
 from reconciler.journeys.plan.files import Several
 from reconciler.journeys.stages.text import summary
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.document.document import Document
 from reconciler.report.words.paper import Paper

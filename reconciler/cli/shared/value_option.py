@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from reconciler.cli.shared.common import Misused
+from reconciler.model.dataclass import dataclass
 
 if TYPE_CHECKING:
     from reconciler.documents.read.files import Tree

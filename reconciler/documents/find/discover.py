@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from collections.abc import Mapping as Table
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from reconciler.changes.kind import Registry
@@ -25,6 +25,7 @@ from reconciler.documents.read.nodes import Sequence as Items
 from reconciler.documents.read.other_files import other_file
 from reconciler.documents.read.tree import read_tree
 from reconciler.documents.read.values import Mask
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 
 _OURS = re.compile(r"reconciler|topology|parameters|environment")

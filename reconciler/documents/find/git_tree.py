@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path, PurePosixPath
 
 from reconciler.documents.read.complain import complain
 from reconciler.documents.read.files import ENDINGS
 from reconciler.documents.read.syntax import decode
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, SourceSpan
 from reconciler.model.waits import waiting
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +21,7 @@ from reconciler.documents.read.plain import NodeProblem, Plain
 from reconciler.documents.read.shape import shape_of_spec
 from reconciler.documents.read.tree import read_tree
 from reconciler.documents.read.values import NAME, Given, Mask, unmasked
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.resource import Json, Spec
 from reconciler.model.topology import Expect

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from reconciler.changes.kind import Kind
 from reconciler.documents.read.complain import complain, did_you_mean
@@ -16,6 +16,7 @@ from reconciler.documents.read.nodes import Node, Scalar, Sequence, span
 from reconciler.documents.read.parameters import WITHIN_TEXT, Chosen, Declaration, Type
 from reconciler.documents.read.tree import MOST_EXPANDED
 from reconciler.documents.read.values import MENTIONED, Mask
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 
 Sections = Mapping[str, tuple[Kind, ...]]

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from reconciler.documents.read.complain import did_you_mean
 from reconciler.documents.read.nodes import Mapping as Table
 from reconciler.documents.read.nodes import Node, Scalar, Sequence, is_null, shape_of, shown, span
+from reconciler.model.dataclass import dataclass
 
 FOR_EACH = "for_each"
 EACH = "each"

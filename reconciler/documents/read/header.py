@@ -3,7 +3,7 @@ what to forget."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fnmatch import fnmatchcase
 from typing import NamedTuple, TypeVar
 
@@ -16,6 +16,7 @@ from reconciler.documents.read.nodes import Mapping, Node, Scalar, Sequence, fir
 from reconciler.documents.read.place import Place
 from reconciler.documents.read.plain import NodeProblem, Plain
 from reconciler.documents.read.shape import Shape, shape_of_spec
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.entries import LONGEST, is_topology
 from reconciler.model.policy import PlacedPolicy, PlacedSource, Policy, PolicySource

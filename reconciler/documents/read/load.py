@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Mapping as Table
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from reconciler.changes.kind import Registry
@@ -25,6 +25,7 @@ from reconciler.documents.read.place import Place
 from reconciler.documents.read.resources import Collector, NamedSection
 from reconciler.documents.read.tree import read_tree
 from reconciler.documents.read.values import MENTIONED, Filled, Given, Mask, unmasked
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan, ordered
 from reconciler.model.policy import PlacedPolicy, PlacedSource
 from reconciler.model.resource import Address, Where

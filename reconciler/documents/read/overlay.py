@@ -7,7 +7,7 @@ A key of the overlay takes the place of the same key, whole. Everything else is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from reconciler.changes.kind import Kind
 from reconciler.documents.read.complain import complain, did_you_mean, listed
@@ -15,6 +15,7 @@ from reconciler.documents.read.for_each import Stamped
 from reconciler.documents.read.nodes import Mapping as Table
 from reconciler.documents.read.nodes import Node, Scalar, is_null, shape_of, shown, span
 from reconciler.documents.read.nodes import Sequence as Items
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic
 
 ONLY_HERE, NOT_HERE, UNSET, APPEND, REMOVE = "only_here", "not_here", "unset", "append", "remove"

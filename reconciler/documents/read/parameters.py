@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, NamedTuple
 
 from pydantic import Field, ValidationError
@@ -21,6 +21,7 @@ from reconciler.documents.read.scalars import needs_quotes_as_name
 from reconciler.documents.read.shape import Shape, shape_of_spec
 from reconciler.documents.read.tree import read_tree
 from reconciler.documents.read.values import MENTIONED, NAME, Given
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.resource import Json, Spec
 from reconciler.model.units import WRITTEN, parse_bytes, parse_duration

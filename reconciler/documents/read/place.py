@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from reconciler.documents.read.nodes import Node, shown, span, steps
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import SourceSpan
 
 

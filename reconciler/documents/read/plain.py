@@ -5,13 +5,14 @@ pydantic would take `"yes"` for a bool and `"3"` for a number, and it cannot see
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from reconciler.documents.read.complain import did_you_mean, listed, phrase
 from reconciler.documents.read.nodes import Mapping, Node, Scalar, Sequence, is_null, shape_of, shown
 from reconciler.documents.read.scalars import Trap, resolve
 from reconciler.documents.read.shape import ANYTHING, Shape
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
 
 LONGEST_NUMBER = 64

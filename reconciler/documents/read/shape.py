@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Any
 
 from pydantic import BaseModel
+
+from reconciler.model.dataclass import dataclass
 
 
 @dataclass(slots=True, eq=False)

@@ -7,7 +7,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +18,7 @@ from reconciler.documents.read.nodes import Mapping as Table
 from reconciler.documents.read.nodes import Node, Scalar, is_null, shape_of, shown, span
 from reconciler.documents.read.nodes import Sequence as Items
 from reconciler.documents.read.tree import read_tree
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 
 NAME = r"[A-Za-z_][A-Za-z0-9_.-]*"

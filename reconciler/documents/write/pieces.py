@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from ruamel.yaml.tokens import (
@@ -20,6 +20,7 @@ from ruamel.yaml.tokens import (
 from reconciler.documents.read.shape import ANYTHING, Shape
 from reconciler.documents.write.flow import ENDS, STARTS, OneLine, closing, is_explicit
 from reconciler.documents.write.tokens import Token, is_block_scalar, keeps_blank_lines, last_line
+from reconciler.model.dataclass import dataclass
 
 
 @dataclass(slots=True, eq=False)

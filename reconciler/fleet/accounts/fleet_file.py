@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import abc
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from reconciler.documents.read.values import Filled
 from reconciler.documents.schema.descriptions import Schema
 from reconciler.documents.schema.topology import spec_schema
 from reconciler.fleet.accounts.targets import DEADLINE, Fleet, FleetTarget
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, SourceSpan, ordered
 from reconciler.model.resource import Json, Spec
 from reconciler.model.units import WRITTEN, Duration

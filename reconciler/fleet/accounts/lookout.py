@@ -11,12 +11,13 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from typing import TypeAlias, TypeVar
 
 from reconciler.fleet.accounts.reading import why_unread
 from reconciler.fleet.accounts.targets import FleetTarget
+from reconciler.model.dataclass import dataclass
 from reconciler.server.connect.session import session
 from reconciler.server.read.following import Onward, Position, newest, onward
 from reconciler.server.read.messages import Message, Problem

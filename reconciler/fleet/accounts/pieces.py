@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,6 +18,7 @@ from reconciler.fleet.accounts.lookout import Entry, Offsets
 from reconciler.fleet.accounts.reading import SharedWindow
 from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.fleet.tables.tables import MESSAGES
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.server.connect.session import session
 from reconciler.server.read.messages import Gone, Message, Range, Unreadable, pages

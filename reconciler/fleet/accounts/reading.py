@@ -9,7 +9,7 @@ import asyncio
 import zlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from types import TracebackType
@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from reconciler.fleet.accounts.rows import Row, rows_of
 from reconciler.fleet.accounts.targets import FleetTarget
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.wire.snapshot import Scope, Snapshot
 from reconciler.server.connect.session import session

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from pydantic_core import from_json, to_json
 
+from reconciler.model.dataclass import dataclass
 from reconciler.model.permissions import Granted
 from reconciler.model.resource import Json
 from reconciler.model.wire.snapshot import Entry, Snapshot, Target

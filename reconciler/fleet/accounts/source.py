@@ -11,7 +11,6 @@ from __future__ import annotations
 import gc
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +26,7 @@ from reconciler.fleet.accounts.fleet_file import load_fleet
 from reconciler.fleet.accounts.reading import Ask, Columns, TargetPart, configs, dealt, read_all, subjects
 from reconciler.fleet.accounts.targets import HEAVY, Fleet, FleetTarget
 from reconciler.fleet.tables.tables import CONFIGS, MESSAGES, SUBJECTS
+from reconciler.model.dataclass import dataclass
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Self
 
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Where, nowhere
 from reconciler.server.connect.options import ConnectOptions, resolve
 from reconciler.server.connect.settings import Settings

@@ -6,7 +6,7 @@ The files are read once, where they are; their text travels to the executors wit
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date
 from functools import lru_cache, partial
 from pathlib import Path
@@ -22,6 +22,7 @@ from reconciler.documents.read.values import Filled
 from reconciler.fleet.drift.rendering import rendered
 from reconciler.fleet.tables.tables import DESIRED, WANTED
 from reconciler.kinds import REGISTRY
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, ordered
 
 if TYPE_CHECKING:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic_core import from_json
 
 from reconciler.changes.kind import Registry
 from reconciler.journeys.saved.declared import ResourceSpec, TopologyHeader
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import SourceSpan
 from reconciler.model.resource import Address, Declared
 from reconciler.model.topology import Topology

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from reconciler.model.dataclass import dataclass
 
 Tone = Literal["", "bad", "warn", "good", "info", "odd", "quiet"]
 """How much something matters; a word always says the same."""

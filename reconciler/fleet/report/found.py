@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from reconciler.fleet.report.seen import UNREACHABLE, UNREMEMBERED, Count, SeenTarget, StrayedObject
 from reconciler.journeys.drift.drift import Standing
+from reconciler.model.dataclass import dataclass
 from reconciler.model.fields import FieldInfo
 
 Row = Mapping[str, Any]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated
 
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.fleet.formats.pieces import Cell, Fold, Folds, Grid, Piece, Prose, Report, ReportPart, Tone, cells
 from reconciler.fleet.report.drift import on_targets
 from reconciler.fleet.tables.rows import TargetLabels, TargetName
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.shape import ALWAYS, UNWRITTEN
 from reconciler.report.codec.shape import data_of

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated
 
 from reconciler.fleet.report.plans import TargetPlan
@@ -22,6 +21,7 @@ from reconciler.fleet.tables.rows import (
     SkewRow,
     TrendRow,
 )
+from reconciler.model.dataclass import dataclass
 from reconciler.model.shape import ALWAYS, Count, Like, format_of
 from reconciler.report.codec.schema import published
 

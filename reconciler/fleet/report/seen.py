@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, NamedTuple
 
 from reconciler.changes.diff import FieldClass
 from reconciler.fleet.tables.rows import TargetLabels, TargetName
 from reconciler.journeys.drift.drift import Standing
+from reconciler.model.dataclass import dataclass
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Json
 from reconciler.model.shape import ALWAYS, INLINE, UNWRITTEN, As, Code, Like, Name, computed

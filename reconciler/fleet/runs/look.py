@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, date, datetime
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Protocol
@@ -20,6 +20,7 @@ from reconciler.fleet.accounts.source import live
 from reconciler.fleet.report.found import FleetFindings, Rows
 from reconciler.fleet.tables.frames import made
 from reconciler.fleet.tables.tables import SNAPSHOTS
+from reconciler.model.dataclass import dataclass
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

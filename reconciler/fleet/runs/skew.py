@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
@@ -11,6 +10,7 @@ from reconciler.fleet.report.found import FleetFindings
 from reconciler.fleet.runs.look import FleetRun
 from reconciler.fleet.skew import skew as falling
 from reconciler.fleet.skew.candidates import Candidates
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.words.values import counted
 

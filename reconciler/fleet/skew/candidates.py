@@ -6,11 +6,11 @@ Every choice of wildcards is tried with every number of partitions, and each of 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 from reconciler.kinds.elastic_group.movement import Owners, owners
 from reconciler.kinds.subjects.partitions import rebalance
+from reconciler.model.dataclass import dataclass
 
 MOST_CHOICES_OF = 4
 """Filters with more `*` than this have too many choices to try all of them, so the choices must be named."""

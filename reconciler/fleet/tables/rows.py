@@ -6,10 +6,10 @@ A value that only some rows have is null in the others, and a missing key in JSO
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Annotated, Literal
 
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
 from reconciler.model.shape import Count, Like
 

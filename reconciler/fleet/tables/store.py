@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pyspark.sql import functions as F
@@ -18,6 +17,7 @@ from pyspark.sql import functions as F
 from reconciler.fleet.tables import tables
 from reconciler.fleet.tables.frames import fitted, made
 from reconciler.fleet.tables.lock import NAME, Lock
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 
 if TYPE_CHECKING:

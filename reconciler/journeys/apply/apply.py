@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from reconciler.changes.at_stake import is_at_stake
 from reconciler.changes.diff import Action
@@ -23,6 +23,7 @@ from reconciler.journeys.saved.plans import SavedReview, looked_again
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.elastic_group.derived import start
 from reconciler.kinds.elastic_group.queue_rules import group_resuming
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address

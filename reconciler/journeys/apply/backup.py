@@ -13,12 +13,12 @@ import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from reconciler.changes.at_stake import streams_at_stake
 from reconciler.changes.plan import Plan
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.resource import Json
 from reconciler.model.wire.snapshot import Snapshot

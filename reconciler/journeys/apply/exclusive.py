@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from reconciler import __version__
 from reconciler.changes.events import Finished
@@ -15,6 +15,7 @@ from reconciler.journeys.plan.plan import Planned
 from reconciler.journeys.plan.preflight import forgetful, needs_memory
 from reconciler.kinds import REGISTRY
 from reconciler.memory.lease import Free, Holder, found, lease_key
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
 from reconciler.model.records import BUCKET, Owned, decode_owned, encode_key
 from reconciler.model.resource import Address

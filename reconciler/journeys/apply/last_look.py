@@ -7,13 +7,13 @@ The plan may be old by then: somebody had to agree to it, and other steps had to
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from reconciler.changes.diff import Action
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.recount import lost, most
 from reconciler.engine.bindings import stands
 from reconciler.engine.identity import Seen, recreated, seen
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Json
 from reconciler.model.wire.snapshot import Snapshot

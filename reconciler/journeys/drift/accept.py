@@ -9,7 +9,7 @@ written.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from reconciler.changes.verdict import Verdict
@@ -30,6 +30,7 @@ from reconciler.journeys.drift.live_values import (
 from reconciler.journeys.drift.look import Looked, look
 from reconciler.journeys.plan.files import load
 from reconciler.kinds import REGISTRY
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.pages import PAGES
 from reconciler.model.resource import Address

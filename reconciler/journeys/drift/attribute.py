@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 
 from reconciler.changes.diff import value_in
@@ -20,6 +20,7 @@ from reconciler.journeys.drift.look import Looked
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.elastic_group.fixed import QUEUE
 from reconciler.kinds.stream_config.stream_config import canonical
+from reconciler.model.dataclass import dataclass
 from reconciler.model.records import BUCKET, encode_key
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.snapshot import Entry, Snapshot

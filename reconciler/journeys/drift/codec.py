@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from reconciler.journeys.drift.drift import Drift, Written
+from reconciler.model.dataclass import dataclass
 from reconciler.model.shape import INLINE
 from reconciler.report.codec.json import json_text
 from reconciler.report.codec.schema import published

@@ -7,7 +7,7 @@ changed outside the files. A change that is merged and not applied yet is pendin
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from typing import Annotated
 
@@ -15,6 +15,7 @@ from reconciler.changes.diff import Action, Change, FieldChange, FieldClass, val
 from reconciler.changes.verdict import Verdict
 from reconciler.changes.view import View
 from reconciler.journeys.drift.ignore import Rules
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.records import Owned
 from reconciler.model.resource import Json

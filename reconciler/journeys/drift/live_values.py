@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -18,6 +18,7 @@ from reconciler.changes.kind import Context, Kind
 from reconciler.journeys.drift.drift import FieldDrift, Item
 from reconciler.journeys.drift.look import Looked
 from reconciler.kinds import REGISTRY
+from reconciler.model.dataclass import dataclass
 from reconciler.model.fields import about
 from reconciler.model.resource import Address, Declared, Json, Resource, Terms
 from reconciler.model.written import in_units

@@ -7,7 +7,7 @@ the messages behind a change, stay open; the rules see that nobody asked for the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from reconciler.changes.kind import Registry
 from reconciler.changes.verdict import Verdict
@@ -21,6 +21,7 @@ from reconciler.journeys.drift.restored import missing_streams
 from reconciler.journeys.plan.plan import completed
 from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Address
 from reconciler.model.run_options import NO_OPTIONS, RunOptions
 from reconciler.model.topology import Topology

@@ -11,7 +11,7 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from nats.errors import Error as NatsError
@@ -23,6 +23,7 @@ from reconciler.journeys.drift.drift import Drift
 from reconciler.journeys.drift.look import Looked, look
 from reconciler.journeys.plan.files import load
 from reconciler.kinds import REGISTRY
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
 from reconciler.model.resource import Address, Config
 from reconciler.model.run_options import RunOptions

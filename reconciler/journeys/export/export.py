@@ -4,7 +4,7 @@ stream."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from fnmatch import fnmatchcase
 
@@ -16,6 +16,7 @@ from reconciler.journeys.export.sections import Writer
 from reconciler.journeys.plan.validate import ALONE, offline
 from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.records import BUCKET, Owned
 from reconciler.model.resource import Address, Json

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from reconciler.changes.kind import Registry
 from reconciler.documents.write.file_names import file_names
@@ -12,6 +12,7 @@ from reconciler.documents.write.write import dump, flow, scalar
 from reconciler.journeys.export.export import ExportedAccount, Layout, account, apart
 from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.records import BUCKET
 from reconciler.model.resource import Json

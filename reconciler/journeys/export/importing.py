@@ -4,7 +4,6 @@ account."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from reconciler.kinds import REGISTRY
 from reconciler.kinds.consumer_config import consumer_config
 from reconciler.kinds.fields.sparse import Settled
 from reconciler.kinds.stream_config import stream_config
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, ordered
 from reconciler.model.resource import Address
 from reconciler.model.wire.snapshot import Snapshot, Target

@@ -7,7 +7,6 @@ import asyncio
 import base64
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Any
@@ -18,6 +17,7 @@ from reconciler.kinds.groups.depth import Depths, depths, foreseen
 from reconciler.kinds.groups.finding import Evidence
 from reconciler.kinds.groups.model import BUCKETS, Group, Member, groups, refreshed
 from reconciler.kinds.groups.places import Located, Pattern, locate, patterns
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.pages import PAGES
 from reconciler.model.resource import Address

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from reconciler.changes.plan import PlannedChange
 from reconciler.kinds.groups.data import ActiveGroup, GroupDetail, GroupSpread, GroupSummary, KeyPlace
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.resource import Address, Config
 from reconciler.model.shape import ALWAYS, Count, Like, format_of

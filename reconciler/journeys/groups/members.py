@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from reconciler.changes.kind import Context
@@ -21,6 +21,7 @@ from reconciler.kinds.groups import membership
 from reconciler.kinds.groups.membership import Unwise, Wish
 from reconciler.kinds.groups.model import Group, groups
 from reconciler.memory import remembered
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
 from reconciler.model.pages import PAGES
 from reconciler.model.resource import Address, Config, Declared, Terms

@@ -8,7 +8,6 @@ allow them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from itertools import takewhile
@@ -16,6 +15,7 @@ from itertools import takewhile
 from reconciler.changes.kind import Kind, Raw, Registry
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.consumer_position.position import placeholder
+from reconciler.model.dataclass import dataclass
 from reconciler.model.permissions import Needs, least
 from reconciler.model.records import BUCKET
 from reconciler.model.resource import Address, Config, Declared, Json

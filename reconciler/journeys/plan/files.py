@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import combinations
 from pathlib import Path
@@ -16,6 +16,7 @@ from reconciler.documents.read.load import Loaded
 from reconciler.documents.read.values import Filled
 from reconciler.journeys.plan.used import used
 from reconciler.kinds import REGISTRY
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, ordered
 from reconciler.model.resource import Address
 from reconciler.model.topology import BulkEntry, Topology

@@ -6,7 +6,6 @@ The plan is an ordinary plan of the earlier files. This module adds a warning fo
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from reconciler.changes.diff import Action, FieldChange
@@ -18,6 +17,7 @@ from reconciler.documents.find.revision import origin
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.fields.words import few, outside
 from reconciler.kinds.subjects.subjects import collide, is_subset
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Config, Json
 from reconciler.model.run_options import Origin

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -18,6 +18,7 @@ from reconciler.kinds import REGISTRY
 from reconciler.kinds.consumer.ahead import ahead
 from reconciler.kinds.consumer.replacement import left_behind
 from reconciler.memory import remembered
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Severity
 from reconciler.model.resource import Json
 from reconciler.model.run_options import NO_OPTIONS, RunOptions

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.rehearsal import Missing, Probe, Rehearsal, Restarted
+from reconciler.model.dataclass import dataclass
 from reconciler.model.shape import ALWAYS, AddressText, Count, VersionText, format_of
 from reconciler.report.codec.json import json_text
 from reconciler.report.codec.outcome_json import OutcomeReport, outcome_report

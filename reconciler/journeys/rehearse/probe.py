@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 from reconciler.changes.events import Finished
@@ -23,6 +23,7 @@ from reconciler.journeys.rehearse.rehearse import Program, cast_for, seen
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.foresight import excuse, foretold, telling
 from reconciler.kinds.foresight import narrowed as narrowed_codes
+from reconciler.model.dataclass import dataclass
 from reconciler.model.pages import PLANNING
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology

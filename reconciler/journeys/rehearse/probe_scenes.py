@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from reconciler.changes.diff import Action
@@ -15,6 +15,7 @@ from reconciler.kinds import REGISTRY
 from reconciler.kinds.buckets.kv_bucket import SHAPE as KV
 from reconciler.kinds.buckets.object_store import SHAPE as OB
 from reconciler.kinds.subjects import subjects
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Address, Json
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.testbed.probes.scene import BEGINS, Scene

@@ -7,7 +7,7 @@ rules that need no account, for the oldest server the files are written for and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date
 
 from reconciler.changes.consent import is_over, reaching
@@ -22,6 +22,7 @@ from reconciler.engine.offline import Watched, pattern, unseen
 from reconciler.journeys.plan.validate import able_to_stand, nowhere, unless_live, versions
 from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.records import BUCKET
 from reconciler.model.resource import Address, Config, Declared

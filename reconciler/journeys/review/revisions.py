@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from operator import attrgetter
 from pathlib import Path
@@ -19,6 +19,7 @@ from reconciler.journeys.plan.validate import versions
 from reconciler.journeys.review import dependants
 from reconciler.journeys.review.review import Pair, Review, as_applied, review
 from reconciler.kinds import REGISTRY
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
 from reconciler.model.resource import Address, Declared
 from reconciler.model.topology import Topology

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import ValidationError
@@ -16,6 +16,7 @@ from reconciler.changes.kind import Registry
 from reconciler.changes.plan import Plan
 from reconciler.journeys.saved.declared import ResourceSpec, TopologyHeader
 from reconciler.journeys.saved.saved import FINGERPRINT, AccountPlace, Saved, fingerprint
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.resource import Config
 from reconciler.model.run_options import Origin, RunOptions

@@ -7,7 +7,7 @@ made from, the live one, and the wanted one. It also stops what depends on it, a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
 from reconciler.changes.at_stake import removes
@@ -30,6 +30,7 @@ from reconciler.journeys.saved.interrupted import (
     own,
 )
 from reconciler.journeys.saved.saved import Saved
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Address, Consent, Json, Terms, no_terms
 from reconciler.model.wire.steps import Call, Step

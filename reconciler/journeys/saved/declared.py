@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Self
 
 from reconciler.changes.kind import Registry
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Address, Config, Declared
 from reconciler.model.shape import ALWAYS
 from reconciler.model.topology import (

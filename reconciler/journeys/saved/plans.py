@@ -7,7 +7,7 @@ them still fit the live state, and measures their losses again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import reconciler
@@ -22,6 +22,7 @@ from reconciler.journeys.saved.codec import saved_from_json, saved_json
 from reconciler.journeys.saved.comparison import Outlook, outlook
 from reconciler.journeys.saved.saved import AccountPlace, Saved, elsewhere, state, went_back
 from reconciler.kinds import REGISTRY
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
 from reconciler.model.intents import intents
 from reconciler.model.records import BUCKET

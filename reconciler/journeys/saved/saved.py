@@ -9,12 +9,13 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Annotated
 
 from reconciler.changes.plan import Plan
 from reconciler.engine.identity import Seen
+from reconciler.model.dataclass import dataclass
 from reconciler.model.records import BUCKET, ID_KEY
 from reconciler.model.resource import Config, Json
 from reconciler.model.run_options import NO_OPTIONS, RunOptions

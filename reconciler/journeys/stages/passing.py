@@ -6,11 +6,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from reconciler.changes.plan import Plan
 from reconciler.journeys.drift.drift import Drift
 from reconciler.journeys.stages.divide import few
+from reconciler.model.dataclass import dataclass
 from reconciler.model.waits import waiting
 from reconciler.report.words.visible import visible
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from reconciler.journeys.stages.divide import RolloutStage, few
+from reconciler.model.dataclass import dataclass
 from reconciler.model.units import show_duration
 from reconciler.report.words.values import counted
 from reconciler.report.words.visible import visible

@@ -4,7 +4,7 @@ rewritten."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from reconciler.changes.kind import Raw, Registry
@@ -24,6 +24,7 @@ from reconciler.kinds.stream_config import stream_config, upgrades
 from reconciler.kinds.stream_config.upgrades import OF_ROOM
 from reconciler.memory import remembered
 from reconciler.memory.remembered import Memory
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.resource import Address, Json, Resource
 from reconciler.model.topology import Topology

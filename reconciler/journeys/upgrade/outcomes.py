@@ -10,7 +10,7 @@ longer be changed. One that only a creation would refuse (a sealed stream, one t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 
 from reconciler.changes.diff import Action, Change
@@ -18,6 +18,7 @@ from reconciler.changes.kind import Registry
 from reconciler.changes.rule import Rule, judged
 from reconciler.changes.verdict import Reaction, Verdict
 from reconciler.changes.view import View
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import SourceSpan
 from reconciler.model.resource import Address, Resource
 

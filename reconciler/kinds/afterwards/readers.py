@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from reconciler.changes.diff import Action, Change
@@ -13,6 +13,7 @@ from reconciler.kinds.afterwards.streams import GONE, Copy, afterwards, live_str
 from reconciler.kinds.effects.dependants import consumers, streams
 from reconciler.kinds.subjects.filters import EVERYTHING
 from reconciler.kinds.subjects.subjects import collide, is_subset, meets
+from reconciler.model.dataclass import dataclass
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address, Config
 

@@ -8,11 +8,12 @@ refused at the change that does not fit.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.streams import afterwards, live_streams
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config
 from reconciler.model.wire.snapshot import Target
 from reconciler.model.wire.version import Version

@@ -6,11 +6,12 @@ The answer is always rather too much than too little: what matches nothing here 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from reconciler.kinds.afterwards.streams import Copy, copies
 from reconciler.kinds.subjects.subjects import collide, is_subset, is_valid, storable
 from reconciler.kinds.subjects.transforms import outcome, problem, transformed
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire.version import SUPPORTED
 

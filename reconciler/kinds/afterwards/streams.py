@@ -7,12 +7,13 @@ Raw and canonical configurations are mixed here, so readers treat `-1` and absen
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.view import View
 from reconciler.kinds.group_records.group_record import BUCKET_SHAPE
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Address, Config, Json, Resource
 
 GONE = (Action.DELETE, Action.ABSENT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.kind import Context, Raw, declared_config
@@ -14,6 +14,7 @@ from reconciler.kinds.stream_config import calls
 from reconciler.kinds.stream_config.listening import then_listens
 from reconciler.kinds.stream_config.origins import origin_of_mirror
 from reconciler.kinds.stream_config.stream_config import FIELD_INFOS, FIELDS, Settled, canonical, settle
+from reconciler.model.dataclass import dataclass
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Address, Config, Declared, Json, Resource, Terms
 from reconciler.model.wire.snapshot import Snapshot

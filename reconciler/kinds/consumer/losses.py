@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.diff import Action, Change
@@ -21,6 +21,7 @@ from reconciler.kinds.fields.words import amount, consent_to, listed, some
 from reconciler.kinds.subjects.filters import FILTERS, keeping
 from reconciler.kinds.subjects.passing import passed_on, taken_at_deletions
 from reconciler.kinds.subjects.subjects import collide, is_subset, meets
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire.questions import MessagesFrom, Question
 

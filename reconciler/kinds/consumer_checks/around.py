@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
 from reconciler.changes.diff import Action, Change
@@ -13,6 +13,7 @@ from reconciler.kinds.fields.account import account_limits
 from reconciler.kinds.stream_config.stream_config import canonical
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Address, Config, Json
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.diff import Action, Change
@@ -15,6 +14,7 @@ from reconciler.kinds.effects import shrinking
 from reconciler.kinds.effects.made_again import is_made_again
 from reconciler.kinds.effects.readers import filters
 from reconciler.kinds.fields.words import amount, some, verb
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config
 from reconciler.model.wire.questions import Question
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from reconciler.changes.diff import Action, Change, Consequence
 from reconciler.changes.rule import Rule, rule
@@ -18,6 +18,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.effects.surplus import OwnName, as_named
 from reconciler.kinds.fields.felt import Felt, in_words, way_of
 from reconciler.kinds.fields.known import Known
+from reconciler.model.dataclass import dataclass
 from reconciler.model.wire.questions import Question
 
 

@@ -9,7 +9,7 @@ bounds if nobody counted those, or if clients acknowledge out of order.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from reconciler.changes.amount import Amount, exactly
@@ -20,6 +20,7 @@ from reconciler.kinds.effects import dependants
 from reconciler.kinds.effects.lagging import behind_in, lagging
 from reconciler.kinds.fields.words import amount, listed, some
 from reconciler.kinds.subjects.subjects import collide, matches
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.questions import MessagesFrom
 from reconciler.model.wire.snapshot import Scope

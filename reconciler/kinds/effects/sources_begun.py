@@ -9,7 +9,6 @@ its origin stores from before is never copied.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from reconciler.changes.amount import Amount, exactly
@@ -22,6 +21,7 @@ from reconciler.kinds.stream_config.copies import identity, index_of
 from reconciler.kinds.stream_config.origins import taken_subjects
 from reconciler.kinds.subjects.subjects import is_subset, meets
 from reconciler.kinds.subjects.transforms import outcome
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.questions import CopiedUpTo, MessagesFrom
 

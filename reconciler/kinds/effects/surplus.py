@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 from reconciler.changes.amount import Amount, exactly
@@ -13,6 +13,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.effects.readers import Going
 from reconciler.kinds.fields import times
 from reconciler.kinds.fields.words import age, amount, average, size, some
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
 from reconciler.model.units import show_duration
 from reconciler.model.wire.questions import (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from reconciler.changes.amount import Amount
@@ -19,6 +18,7 @@ from reconciler.kinds.fields.words import amount, few, in_words, some, verb
 from reconciler.kinds.group_records.another_name import declared_again
 from reconciler.kinds.group_records.group_rules import is_current
 from reconciler.kinds.group_records.group_start import waits_outside
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
 from reconciler.model.units import show_quantity
 from reconciler.model.wire.snapshot import Scope

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 
 from reconciler.changes.diff import Action, Change
@@ -12,6 +11,7 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.fields.known import Known
 from reconciler.kinds.fields.words import in_words
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config
 from reconciler.model.wire.version import Version
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
 from reconciler.changes.diff import Change
 from reconciler.changes.effect import Effect, Side, Way, way
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
 
 

@@ -7,7 +7,7 @@ Canonical form, rules, reports and the JSON schema all read this; a field missin
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from functools import cache
 from typing import NamedTuple
@@ -15,6 +15,7 @@ from typing import NamedTuple
 from pydantic import BaseModel
 
 from reconciler.kinds.fields.felt import Felt
+from reconciler.model.dataclass import dataclass
 from reconciler.model.fields import FieldInfo, Unit
 from reconciler.model.resource import Config, Json, model_in
 from reconciler.model.wire.version import Version

@@ -8,9 +8,10 @@ live object, so if the other field changes, the plan must show that this one cha
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from reconciler.kinds.fields.times import ZERO, utc
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config, Json, ServerDefault
 
 Clean = Callable[[Json], Json]

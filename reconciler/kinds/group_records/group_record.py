@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from pydantic_core import from_json
 
 from reconciler.kinds.group_records.group_shape import wrong_shape
+from reconciler.model.dataclass import dataclass
 from reconciler.model.entries import compact_json
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire.snapshot import Entry

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from reconciler.kinds.groups.model import Group
 from reconciler.kinds.groups.places import locate, patterns
+from reconciler.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

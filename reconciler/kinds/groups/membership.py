@@ -4,11 +4,11 @@ possible."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from reconciler.kinds.elastic_group.movement import Owners, moving, owners
 from reconciler.kinds.fields.words import few, some
 from reconciler.kinds.subjects.partitions import rebalance
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config
 
 

@@ -8,7 +8,6 @@ group's work-queue stream tell what the group really does, since no version ever
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from reconciler.kinds.elastic_group.derived import folded, transforms
 from reconciler.kinds.fields.words import some
@@ -16,6 +15,7 @@ from reconciler.kinds.group_records import group_record
 from reconciler.kinds.group_records.group_record import ELASTIC_BUCKET, LEGACY_KEYS
 from reconciler.kinds.groups.model import Group
 from reconciler.kinds.subjects.transforms import partition_call
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config, Json
 
 KNOWN = LEGACY_KEYS | {

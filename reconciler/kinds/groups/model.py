@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
@@ -12,6 +12,7 @@ from reconciler.kinds.fields.times import ZERO
 from reconciler.kinds.group_records import group_record
 from reconciler.kinds.group_records.group_record import ELASTIC_BUCKET, PRIORITY_GROUP, STATIC_BUCKET, Record
 from reconciler.kinds.subjects.partitions import assign
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.snapshot import Scope, Snapshot
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from reconciler.kinds.groups.model import Group
 from reconciler.kinds.subjects.partitions import fnv1a, hash_key, partition
 from reconciler.kinds.subjects.subjects import matches
 from reconciler.kinds.subjects.transforms import partition_call
+from reconciler.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.stream_config.stream_config import FIELDS
 from reconciler.kinds.stream_config.validity import Sent, is_since, objection, validity
 from reconciler.kinds.subjects.subjects import reserved
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config
 from reconciler.model.wire.version import Version
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from reconciler.changes.diff import Action, Change, FieldChange
 from reconciler.changes.rule import Found, Rule, rule
@@ -12,6 +11,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.fields.known import Known
 from reconciler.kinds.fields.words import in_words
 from reconciler.kinds.stream_config.validity import Lower
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config, Json
 
 

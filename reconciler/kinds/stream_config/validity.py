@@ -4,13 +4,14 @@ stamped for every kind that is stored in a stream."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire.snapshot import Target
 from reconciler.model.wire.version import Version

@@ -4,7 +4,9 @@ thousands."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from reconciler.model.dataclass import dataclass
 
 Owned = tuple[str, str]
 """A stream and one of its subjects."""

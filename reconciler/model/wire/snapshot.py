@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date
 from typing import Annotated
 
+from reconciler.model.dataclass import dataclass
 from reconciler.model.permissions import Granted
 from reconciler.model.resource import Json
 from reconciler.model.shape import ALWAYS, UNWRITTEN, Count, Position

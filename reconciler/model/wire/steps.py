@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config
 from reconciler.model.shape import AddressText, Count
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic_core import PydanticSerializationError, to_json
 
 from reconciler.changes.plan import FORMAT, Plan
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.shape import ALWAYS, Like, format_of
 from reconciler.report.codec.schema import published

@@ -4,10 +4,10 @@ three values."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from reconciler.changes.events import Done, Failed, Finished, InDoubt, NotStarted, Skipped
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.shape import ALWAYS, AddressText, Count, Name, format_of
 from reconciler.report.codec.json import json_text

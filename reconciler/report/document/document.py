@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from reconciler.changes.diff import Action
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.verdict import Verdict
 from reconciler.changes.view import AboutKind
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.model.topology import Topology
 from reconciler.report.document.judgements import standing, worst_first

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from reconciler.changes.plan import Plan
+from reconciler.model.dataclass import dataclass
 from reconciler.report.document.blocks import block, headed, title_line
 from reconciler.report.document.entries import ChangeEntry, Section, is_bare
 from reconciler.report.document.headline import tallied

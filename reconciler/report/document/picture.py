@@ -6,11 +6,12 @@ Origins are left of their copies; unconnected cards are below. The same topology
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from reconciler.changes.plan import PlannedChange
 from reconciler.changes.view import AboutKind
+from reconciler.model.dataclass import dataclass
 from reconciler.report.document.document import Document
 from reconciler.report.document.entries import Section, section_of
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from reconciler.changes.rehearsal import Experience, Foresight, Probe
+from reconciler.model.dataclass import dataclass
 from reconciler.report.words.names import named
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.table import table

@@ -4,8 +4,8 @@ drawing."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from reconciler.model.dataclass import dataclass
 from reconciler.report.document.blocks import MARKS
 from reconciler.report.document.entries import Section
 from reconciler.report.document.picture import Arrow, Card, CardRow, Picture

@@ -11,10 +11,10 @@ import base64
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from reconciler.model.dataclass import dataclass
 from reconciler.report.document.blocks import MARKS
 from reconciler.report.document.document import Document
 from reconciler.report.document.entries import ChangeEntry, Section, entries

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Severity
 from reconciler.report.document.document import Document, ReportedFinding, apart
 from reconciler.report.document.effects import effects

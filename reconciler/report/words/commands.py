@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from reconciler.model.dataclass import dataclass
 from reconciler.report.words.visible import visible
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Literal
 
+from reconciler.model.dataclass import dataclass
 from reconciler.report.words.visible import columns, visible
 
 Role = Literal["refused", "consent", "create", "update", "delete", "quiet", "head", "good"]

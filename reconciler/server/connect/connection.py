@@ -13,12 +13,13 @@ import re
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from nats.aio.client import Client, RawCredentials
 from nats.errors import Error as NatsError
 
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.waits import waiting
 from reconciler.server.connect import credentials

@@ -12,10 +12,11 @@ import json
 import os
 import re
 import ssl
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.server.connect.options import ConnectOptions
 from reconciler.server.connect.secrets import is_pasted

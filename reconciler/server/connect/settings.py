@@ -8,8 +8,10 @@ context never silently beats `--creds`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import Any, Self
+
+from reconciler.model.dataclass import dataclass
 
 _LOGIN = ("user", "password", "token", "creds", "nkey", "jwt", "seed", "nsc")
 _API = ("js_domain", "js_api_prefix")

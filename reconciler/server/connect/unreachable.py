@@ -7,12 +7,13 @@ import re
 import socket
 import ssl
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Any, NamedTuple
 
 from nats.errors import Error as NatsError
 
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.server.connect.credentials import UserCredentials
 from reconciler.server.connect.options import ConnectOptions, Server

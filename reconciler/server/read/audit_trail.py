@@ -6,9 +6,9 @@ It reads without a consumer, in direct batches: those leave no audit event of th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.server.read.direct import batch

@@ -7,8 +7,7 @@ stored later is new, whatever its sequence.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from reconciler.model.dataclass import dataclass
 from reconciler.server.read.messages import Message, Problem, at, ending, last, next_after, since
 from reconciler.server.wire.api import JetStream
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from pydantic_core import from_json
 
 from reconciler.changes.kind import Raw
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.pages import PAGES
 from reconciler.server.read.permission_subjects import ADVISORIES, HEARD

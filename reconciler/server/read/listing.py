@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
 from reconciler.server.wire.answers import Answer, Refusal
 from reconciler.server.wire.api import JetStream

@@ -12,8 +12,9 @@ import asyncio
 import base64
 import re
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
 from reconciler.server.read.direct import batch
 from reconciler.server.read.read_kv import STALL, is_unbroken

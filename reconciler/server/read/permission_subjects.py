@@ -7,9 +7,9 @@ apply without a violation.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Self
 
+from reconciler.model.dataclass import dataclass
 from reconciler.model.permissions import Need
 from reconciler.model.records import BUCKET
 from reconciler.model.wire.steps import Call, Step

@@ -10,11 +10,12 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import BinaryIO
 
 from nats.aio.msg import Msg
 
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
 from reconciler.server.wire.answers import Refusal
 from reconciler.server.wire.api import JetStream

@@ -12,9 +12,9 @@ import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 from reconciler.memory.lease import Found, Free, Held, Holder, Ours, encode_holder, found, lease_key
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.records import BUCKET
 from reconciler.model.waits import Wait, waiting

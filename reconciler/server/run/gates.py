@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from reconciler.engine.bindings import first_asked
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
 from reconciler.model.waits import waiting
 from reconciler.model.wire.info import away, copies, hears, is_heard, partitions_of, stands_still

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from reconciler.changes.events import Strayed
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Json
 from reconciler.model.wire.steps import Call, Step

@@ -7,8 +7,9 @@ an election not how many servers there are. What a run has seen itself shows tha
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
 from reconciler.server.wire.answers import NO_CONSUMER, NO_PEERS, NO_STREAM, Refusal
 

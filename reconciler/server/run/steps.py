@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.engine.bindings import BINDS, filled
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire.steps import Bind, Call, Step
 from reconciler.server.read import lost_answers as settled

@@ -4,10 +4,10 @@ here."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from pydantic_core import from_json
 
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
 from reconciler.server.wire.pipeline import ForNow, NoAnswer, Reply, Silence
 

@@ -3,8 +3,7 @@ named."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from reconciler.model.dataclass import dataclass
 from reconciler.model.shape import As
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from pydantic_core import from_json
 
 from reconciler.changes.kind import Raw
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config, Json
 from reconciler.server.wire.attribution import Actor, Attribution
 

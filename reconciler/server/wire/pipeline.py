@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ from nats.aio.subscription import Subscription
 from nats.aio.transport import TcpTransport, Transport
 
 from reconciler.model import waits
+from reconciler.model.dataclass import dataclass
 from reconciler.model.permissions import as_checked_in_its_domain
 from reconciler.server.wire.shared_connection import Line
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from reconciler.changes.effect import Side
+from reconciler.model.dataclass import dataclass
 from reconciler.testbed.probes.client import Client
 from reconciler.testbed.probes.keeping import GETS, Gets, deleting, getting, stored
 from reconciler.testbed.probes.publishing import BUCKET, PLAIN, STORE, Publish, publishing

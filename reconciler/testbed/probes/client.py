@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 import nats.errors
@@ -14,6 +14,7 @@ from nats.aio.client import Client as Connection
 from nats.aio.msg import Msg
 from pydantic_core import from_json
 
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
 from reconciler.testbed.probes.record import ranges
 

@@ -7,9 +7,10 @@ import asyncio
 import base64
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from reconciler.changes.effect import Side
+from reconciler.model.dataclass import dataclass
 from reconciler.testbed.probes.client import NO_ANSWER, Client
 from reconciler.testbed.probes.keeping import FIRST
 from reconciler.testbed.probes.record import Notes

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from reconciler.changes.effect import Side
+from reconciler.model.dataclass import dataclass
 
 NOT_TRIED = "not tried"
 FAILS = ("refused", "no answer", "nothing listens", "0 messages", "400", "404", "408", "409", "503")

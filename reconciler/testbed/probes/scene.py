@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from nats.aio.msg import Msg
 
+from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
 from reconciler.testbed.probes.client import Client
 
