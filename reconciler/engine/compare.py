@@ -335,7 +335,7 @@ def _orphan(live: Resource, owned: Owned, ended: Removed | None) -> Change:
 
 
 def _remaining(owned: Owned, address: Address) -> Change:
-    reason = "only a part is left, as of a removal that was interrupted: `removed` deletes the rest, and declared again it uses it"
+    reason = "only a part is left, as of a removal that was interrupted: `removed` deletes the rest"
     return Change(address=address, action=Action.ORPHAN, owned=owned, reason=reason)
 
 

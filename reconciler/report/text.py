@@ -9,7 +9,7 @@ from reconciler.changes.plan import Plan
 from reconciler.report.document.blocks import block
 from reconciler.report.document.document import Document
 from reconciler.report.document.entries import ChangeEntry, entries
-from reconciler.report.document.headline import heading, headline, sums, what_next
+from reconciler.report.document.headline import as_read, heading, headline, sums, what_next
 from reconciler.report.document.long import once_more, shortened
 from reconciler.report.words import diagnostics
 from reconciler.report.words.names import named
@@ -106,4 +106,9 @@ def _last_lines(plan: Plan, paper: Paper, then: str) -> list[str]:
         lines += [*named("live, but neither declared nor owned here; never touched:", plan.unmanaged, paper, 0), ""]
     if plan.hidden:
         lines.append(f"{counted(plan.hidden, 'change')} left out of this run")
-    return [*lines, sums(plan, paper), *([then] if then else [])]
+    return [
+        *lines,
+        *(line for said in as_read(plan) for line in paper.wrapped(said)),
+        sums(plan, paper),
+        *([then] if then else []),
+    ]

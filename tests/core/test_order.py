@@ -193,7 +193,10 @@ def test_an_elastic_group_is_made_record_first_and_taken_back_if_its_stream_is_r
 def test_an_elastic_group_is_ended_before_its_queue_goes(compare: Compare) -> None:
     live = "streams: {S: {subjects: [s], groups: {g: {type: elastic, max_members: 2}}}}"
     plan = compare("streams: {S: {subjects: [s]}}\nremoved: [{address: elastic_group/S/g, reason: r}]", live).plan()
-    assert before(plan, "delete stream/S-g") == {"wait for members of S-g", "delete entry/elastic-consumer-groups/S.g"}
+    assert before(plan, "delete stream/S-g") == {
+        "stop copying into stream/S-g", "wait for members of S-g", "delete entry/elastic-consumer-groups/S.g",
+    }  # fmt: skip
+    assert before(plan, "stop copying into stream/S-g") == {"delete entry/elastic-consumer-groups/S.g"}
 
 
 TAKING_OVER = "removed: [{address: consumer/S/a, reason: r}]"

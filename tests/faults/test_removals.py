@@ -91,4 +91,4 @@ def test_a_stream_that_has_a_queues_name_by_the_time_the_members_have_left_stays
         return [one.step.id for one in events[-1].failed], done(await js.request("STREAM.NAMES"))["streams"]
 
     failed, streams = talk(account, work)
-    assert (failed, "KEEP-g" in streams) == (["delete stream/KEEP-g"], True)
+    assert (failed, "KEEP-g" in streams) == (["stop copying into stream/KEEP-g"], True)

@@ -8,7 +8,7 @@ import resource
 import socket
 import subprocess
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -19,6 +19,7 @@ from pyspark.sql import functions as F
 from reconciler.cli.fleet.options import folder_of
 from reconciler.fleet.tables.store import Folder, Store, store, unfit
 from reconciler.fleet.tables.tables import DRIFT
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from tests.fleet import drift_rows
 from tests.fleet.drift_rows import frame, look, night

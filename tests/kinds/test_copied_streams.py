@@ -40,6 +40,10 @@ LIMITS = (
 async def copied(js: JetStream, how: str, retention: str = "workqueue") -> None:
     await make_stream(js, "W", subjects=["w.>"], retention=retention, storage="memory")
     await make_stream(js, "C", storage="memory", **COPIES[how])
+    await fed(js, how)
+
+
+async def fed(js: JetStream, how: str) -> None:
     async with asyncio.timeout(30):
         while True:  # nothing announces that a copy is being fed
             info = done(await js.request("STREAM.INFO.C"))
@@ -82,6 +86,33 @@ def test_a_consumer_beside_a_copy_of_a_work_queue_is_refused_where_the_server_re
 
     foretold, refused = talk(account, work)
     assert foretold == refused == (Version.parse(account.version) < (2, 14) and subject != "w.b")
+
+
+@on_every_version
+@pytest.mark.parametrize("how", COPIES)
+@pytest.mark.parametrize("subject", ["", "w.a", "w.b"])
+def test_a_consumer_beside_a_copy_of_a_work_queue_changes_where_the_server_lets_it(
+    account: Account, tmp_path: Path, how: str, subject: str
+) -> None:
+    """It was there before the copy."""
+
+    async def work(js: JetStream) -> tuple[bool, bool, set[str]]:
+        await make_stream(js, "W", subjects=["w.>"], retention="workqueue", storage="memory")
+        config = {"durable_name": "c", "name": "c", "ack_policy": "explicit", "filter_subject": subject}
+        done(await js.request("CONSUMER.CREATE.W.c", {"stream_name": "W", "action": "create", "config": config}))
+        await make_stream(js, "C", storage="memory", **COPIES[how])
+        await fed(js, how)
+        said = f", filter_subject: {subject}" if subject else ""
+        text = "streams: {{W: {{external: true, consumers: {{c: {{ack_policy: explicit{}{}}}}}}}}}"
+        foretold = await codes(js, tmp_path, text.format(said, ", description: x"))
+        stays = await codes(js, tmp_path, text.format(said, ""))
+        body = {"stream_name": "W", "action": "update", "config": {**config, "description": "x"}}
+        answer = await js.request("CONSUMER.CREATE.W.c", body)
+        return "CO583" in foretold, is_refused(answer, 10099, 10100), stays
+
+    foretold, refused, stays = talk(account, work)
+    assert foretold == refused == (Version.parse(account.version) < (2, 14) and subject == "w.a")
+    assert stays == set()
 
 
 @on_every_version

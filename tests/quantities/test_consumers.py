@@ -74,6 +74,66 @@ def test_an_interest_stream_drops_no_more_than_a_narrower_filter_was_said_to_ski
     assert predicted == gone
 
 
+@on_every_version
+@pytest.mark.parametrize("retention", ["limits", "workqueue", "interest"])
+def test_what_is_in_flight_and_left_out_comes_again_as_said(account: Account, tmp_path: Path, retention: str) -> None:
+    """On an interest stream another consumer wants all of it."""
+
+    async def work(js: JetStream) -> tuple[Verdict, list[str]]:
+        await make_stream(js, "S", subjects=["s.>"], retention=retention)
+        await make_consumer(js, "S", "c", filter_subjects=["s.a", "s.b"], ack_wait=1_000_000_000)
+        if retention == "interest":
+            await make_consumer(js, "S", "other")
+        await publish(js, *MIXED)
+        delivered = await take(js, "S", "c", len(MIXED), acknowledge=False)
+        verdicts = await planned(
+            js, tmp_path, text(f"{retention}, allow_direct: true", ", ack_wait: 1s, filter_subject: s.b")
+        )
+        await update_consumer(js, "c", filter_subject="s.b", ack_wait=1_000_000_000)
+        again = await take(js, "S", "c", len(MIXED))
+        assert sorted(again) == sorted(delivered)
+        return verdicts["CO301"], again
+
+    said, again = talk(account, work)
+    left_out = again.count("s.a")
+    assert left_out
+    words = {
+        "interest": f"leaves out {left_out} of {len(MIXED)} messages in flight: the server redelivers those that another consumer wants",
+    }.get(
+        retention,
+        f"The server still redelivers {left_out} of {len(MIXED)} messages in flight until acknowledged, although the new",
+    )
+    assert words in said.message
+
+
+@on_every_version
+def test_only_a_consumer_that_began_with_the_last_of_each_subject_has_a_list_of_them(
+    account: Account, tmp_path: Path
+) -> None:
+    """The file says so only since, which changes nothing for a living consumer."""
+
+    async def work(js: JetStream) -> tuple[str, str]:
+        await make_stream(js, "S", subjects=["s.>"])
+        for name, policy in (("began", "last_per_subject"), ("says", "all")):
+            await make_consumer(js, "S", name, filter_subject="s.*", deliver_policy=policy)
+        await publish(js, *MIXED)
+        await take(js, "S", "began", 1)
+        await take(js, "S", "says", 1)
+        said = "ack_policy: explicit, filter_subject: s.b, deliver_policy"
+        consumers = f"{{began: {{{said}: all}}, says: {{{said}: last_per_subject}}}}"
+        made = await plan(
+            read(tmp_path, f"streams: {{S: {{subjects: [s.>], consumers: {consumers}}}}}"), js, RunOptions()
+        )
+        told = {one.address: one.verdicts for one in made.plan.changes}
+        words = [next(v.message for v in told[f"consumer/S/{name}"] if v.code == "CO301") for name in ("began", "says")]
+        return words[0], words[1]
+
+    began, says = talk(account, work)
+    assert "gets what matches" in began
+    assert "gets only what matches" in says
+    assert "the last of their subjects" not in says
+
+
 @shows("CO301")
 @on_every_version
 def test_what_a_filter_turns_to_and_has_passed_is_never_delivered(account: Account, tmp_path: Path) -> str:

@@ -20,7 +20,7 @@ from reconciler.journeys.plan.plan import plan
 from reconciler.kinds.fields.words import amount
 from reconciler.model.run_options import RunOptions
 from reconciler.server.wire.api import JetStream
-from tests.quantities.losing import applied, publish, settled, state
+from tests.quantities.losing import applied, publish, settled, state, take
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_consumer, make_stream, talk
 from tests.support.topologies import read
@@ -321,6 +321,47 @@ def test_what_is_copied_from_a_work_queue_leaves_it_as_said(
         return said, 6 - await settled(js, "Q", 6 - said)
 
     assert talk(account, work) == (goes, goes)
+
+
+@on_every_version
+@pytest.mark.parametrize("copy", ["sources: [{name: Q}]", "mirror: {name: Q}"], ids=["sources", "mirror"])
+def test_a_consumer_and_a_copy_of_a_work_queue_both_get_everything(account: Account, tmp_path: Path, copy: str) -> None:
+    """What nobody else wants is deleted at once, as said; the consumer loses nothing."""
+    queue = "Q: {subjects: [q.>], retention: workqueue, consumers: {c: {ack_policy: explicit, filter_subject: q.a}}}"
+
+    async def work(js: JetStream) -> tuple[Any, list[int], list[str], int]:
+        await applied(js, tmp_path, f"streams: {{{queue}}}")
+        await publish(js, *["q.a", "q.b", "q.a"] * 4)
+        await take(js, "Q", "c", 2)
+        await take(js, "Q", "c", 1, acknowledge=False)
+        verdicts = await applied(js, tmp_path, f"streams: {{{queue}, ALL: {{{copy}}}}}")
+        left = await settled(js, "Q", 6)
+        await publish(js, *["q.a", "q.b"] * 2)
+        stays = await settled(js, "Q", 8)
+        delivered = await take(js, "Q", "c", 7)
+        return verdicts["XX209"].quantities["messages"], [left, stays], delivered, await rests(js, 14)
+
+    goes, left, delivered, copied = talk(account, work)
+    assert (goes, left, delivered) == (4, [6, 8], ["q.a"] * 7)
+    assert copied == (14 if "sources" in copy else 16)
+
+
+@on_every_version
+def test_consumers_of_a_work_queue_come_before_a_copy_of_it(account: Account, tmp_path: Path) -> None:
+    """Servers up to 2.12 refuse a consumer beside a copy, and every server would delete what it was to get."""
+    queue = "Q: {subjects: [q.>], retention: workqueue%s}"
+    consumers = (
+        ", consumers: {a: {ack_policy: explicit, filter_subject: q.a}, b: {ack_policy: explicit, filter_subject: q.b}}"
+    )
+
+    async def work(js: JetStream) -> tuple[int, int]:
+        await applied(js, tmp_path, f"streams: {{{queue % ''}}}")
+        await publish(js, *["q.a", "q.b"] * 3)
+        await applied(js, tmp_path, f"streams: {{{queue % consumers}, A: {{sources: [{{name: Q}}]}}}}")
+        await rests(js, 6, "A")
+        return await settled(js, "Q", 6), len(await take(js, "Q", "a", 3))
+
+    assert talk(account, work) == (6, 3)
 
 
 @pytest.mark.parametrize("account", ["2.12", "2.14", "2.15"], indirect=True)

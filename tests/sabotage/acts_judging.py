@@ -35,10 +35,69 @@ RULES = (
     ),
     Act(
         name="a copy of an interest stream is said to take nothing from it",
-        file="reconciler/kinds/across/copies.py",
-        before="        if held > wanted:",
-        after="        if held > wanted > held:",
+        file="reconciler/kinds/effects/sources_begun.py",
+        before='    return retention == "workqueue" or (retention == "interest" and view.target.version >= V2_14)',
+        after='    return retention == "workqueue"',
         seen_by=(says("XX209"),),
+    ),
+    Act(
+        name="a work queue is said to delete what its consumers want, because it is copied",
+        file="reconciler/kinds/across/drained.py",
+        before="        most += behind(info) + gave_up(one.origin, info, view)\n",
+        after="        continue\n",
+        seen_by=(
+            says("XX209"),
+            "tests/quantities/test_sources.py::test_a_consumer_and_a_copy_of_a_work_queue_both_get_everything",
+        ),
+    ),
+    Act(
+        name="consumers of a work queue are created beside its copy",
+        file="reconciler/kinds/order/copied_queues.py",
+        before="                    yield Tie(consumer.address, change.address, weak=weak)",
+        after="                    yield Tie(change.address, consumer.address, weak=weak)",
+        seen_by=("tests/quantities/test_sources.py::test_consumers_of_a_work_queue_come_before_a_copy_of_it",),
+    ),
+    Act(
+        name="a change that an old server refuses beside a copy is let through",
+        file="reconciler/kinds/consumer/workqueue.py",
+        before="is_new(change, *FILTERS) or (change.action is Action.UPDATE and bool(filters))",
+        after="is_new(change, *FILTERS)",
+        seen_by=(
+            says("CO583"),
+            "tests/kinds/test_copied_streams.py::test_a_consumer_beside_a_copy_of_a_work_queue_changes_where_the_server_lets_it",
+        ),
+    ),
+    Act(
+        name="copies of a source are taken for those of another one",
+        file="reconciler/server/read/copied.py",
+        before="    return _source(message)[:1] == [source[0]] and _copied(message, source) is None",
+        after="    return _source(message)[:1] == [source[0]]",
+        seen_by=(
+            "tests/server/test_counting.py::test_its_own_copies_behind_those_of_another_origin_are_no_other_source",
+        ),
+    ),
+    Act(
+        name="the queue of a group that is removed goes on copying until it is deleted",
+        file="reconciler/kinds/elastic_group/removal.py",
+        before='    if not queue.get("sources") or subject is None:',
+        after='    if queue.get("sources") or subject is None:',
+        seen_by=("tests/groups/test_removing.py",),
+    ),
+    Act(
+        name="where a consumer's list of subjects comes from is read from the file",
+        file="reconciler/kinds/consumer/losses.py",
+        before='(info.get("config") or {}).get("deliver_policy") == "last_per_subject"',
+        after='change.was("deliver_policy") == "last_per_subject"',
+        seen_by=(
+            "tests/quantities/test_consumers.py::test_only_a_consumer_that_began_with_the_last_of_each_subject_has_a_list_of_them",
+        ),
+    ),
+    Act(
+        name="messages in flight that a new filter leaves out are not spoken of",
+        file="reconciler/kinds/consumer/losses.py",
+        before="        and not (flying.most and not ending.most)\n",
+        after="",
+        seen_by=("tests/quantities/test_consumers.py::test_what_is_in_flight_and_left_out_comes_again_as_said",),
     ),
     Act(
         name="a stream that turns to interest is said to keep what only a new copy reads",
@@ -1309,7 +1368,7 @@ QUANTITIES = (
     Act(
         name="a copy of a work queue is said to take nothing from it",
         file="reconciler/kinds/effects/sources_begun.py",
-        before="return (one for one in every if _is_queue(one.origin, view))",
+        before="return (one for one in every if deletes_copied(one.origin, view))",
         after="return (one for one in every if not one.origin)",
         seen_by=("tests/rules/test_rules.py",),
     ),

@@ -77,6 +77,12 @@ def test_of_the_newest_messages_those_too_large_are_counted_as_the_server_measur
     assert answer["largest"] > 41
 
 
+async def arrived(js: JetStream, number: int) -> None:
+    async with asyncio.timeout(20):
+        while done(await js.request("STREAM.INFO.ALL"))["state"]["messages"] < number:  # noqa: ASYNC110 - nothing announces it
+            await asyncio.sleep(0.05)
+
+
 @on_every_version
 @pytest.mark.parametrize(("read", "found"), [(256, {"seq": 5, "others": True}), (3, {"others": True, "least": 5})])
 def test_how_far_a_source_has_copied_is_told_by_the_copies_as_far_as_they_are_read(
@@ -85,11 +91,6 @@ def test_how_far_a_source_has_copied_is_told_by_the_copies_as_far_as_they_are_re
     """Five copies came through the first source, and five of the same origin through another one later."""
     monkeypatch.setattr(copied, "READ", read)
     first, then = {"name": "O", "filter_subject": "o.a"}, {"name": "O", "filter_subject": "o.*"}
-
-    async def arrived(js: JetStream, number: int) -> None:
-        async with asyncio.timeout(20):
-            while done(await js.request("STREAM.INFO.ALL"))["state"]["messages"] < number:  # noqa: ASYNC110 - nothing announces it
-                await asyncio.sleep(0.05)
 
     async def work(js: JetStream) -> list[Any]:
         await make_stream(js, "O", subjects=["o.>"])
@@ -113,3 +114,19 @@ def test_how_far_a_source_has_copied_is_told_by_the_copies_as_far_as_they_are_re
     assert [one is not None for one in times] == told, (
         "copies tell from 2.15 on which stream of that name they came from"
     )
+
+
+@on_every_version
+def test_its_own_copies_behind_those_of_another_origin_are_no_other_source(account: Account) -> None:
+    async def work(js: JetStream) -> Any:
+        await make_stream(js, "O", subjects=["o"])
+        await make_stream(js, "P", subjects=["p"])
+        await make_stream(js, "ALL", sources=[{"name": "O"}, {"name": "P"}])
+        for number, subject in enumerate(("o", "p"), 1):
+            await publish(js, subject)
+            await arrived(js, number)
+        question = CopiedUpTo(stream="ALL", source=("O", ">", ">"), subjects=(">",))
+        return (await ask(js, [question]))[question]
+
+    said = talk(account, work)
+    assert (said["seq"], said["others"]) == (1, False)

@@ -172,7 +172,8 @@ def _removed(one: _May, raw: Raw) -> Iterator[Step]:
             yield _step(Call.CONSUMER_DELETE, (one.address.stream, "*"))
     else:
         yield _step(Call.STREAM_DELETE, raw.on)
-        if one.kind.place.within:  # the members of a group must leave before its queue goes
+        if one.kind.place.within:  # before its queue goes, it stops copying, and the members of the group leave
+            yield _step(Call.STREAM_UPDATE, raw.on)
             yield _step(Call.GATE_CONSUMERS_GONE, raw.on)
 
 

@@ -6,6 +6,7 @@ from reconciler.kinds.across.copies import RULES as COPIES
 from reconciler.kinds.across.copy_consumers import RULES as FEEDING
 from reconciler.kinds.across.dependants import RULES as DEPENDANTS
 from reconciler.kinds.across.doomed_copies import RULES as DOOMED_COPIES
+from reconciler.kinds.across.drained import RULES as DRAINED
 from reconciler.kinds.across.filter_handovers import RULES as FILTERS
 from reconciler.kinds.across.flows import RULES as FLOWS
 from reconciler.kinds.across.groups import RULES as GROUPS
@@ -24,6 +25,7 @@ RULES = (
     *NAMES,
     *SUBJECTS,
     *COPIES,
+    *DRAINED,
     *DOOMED_COPIES,
     *LARGE_MESSAGES,
     *FEEDING,

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 
-from reconciler.changes.amount import Amount
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.streams import Copy, afterwards, config_of, copies
 from reconciler.kinds.effects import dependants
-from reconciler.kinds.effects.readers import behind, filters
-from reconciler.kinds.effects.sources_begun import drained
 from reconciler.kinds.elastic_group.fixed import QUEUE
-from reconciler.kinds.fields.known import V2_14
-from reconciler.kinds.fields.words import amount, in_words, listed, some, written_size
-from reconciler.kinds.stream_config.listening import fresh
-from reconciler.kinds.stream_config.origins import taken_subjects
-from reconciler.kinds.subjects.subjects import collide, meets, name_problem
+from reconciler.kinds.fields.words import in_words, written_size
+from reconciler.kinds.subjects.subjects import collide, name_problem
 from reconciler.model.resource import Address, Config
 
 WRITTEN = (Action.CREATE, Action.UPDATE)
@@ -213,56 +207,6 @@ def _deliver_prefixes(config: Config) -> Iterator[tuple[str, str]]:
             yield f"sources[{index}]", prefix
 
 
-@rule("XX209", "work-queue-drained", needs=("neighbours", "facts"), reaction=Reaction.HARMS)
-def work_queue_drained(change: Change, view: View) -> Iterator[Finding]:
-    """A mirror, a source or an elastic group begins to copy from a work queue.
-
-    For a work queue a copy is a consumer: the queue deletes what is copied, both the stored messages and new ones.
-    Consumers of the queue do not get these messages. From 2.14 on, an interest stream too deletes what is copied,
-    unless a consumer still wants it.
-
-    Instead: let it copy only what nobody consumes there, with a filter; or let publishers fill a stream with `limits`
-    retention that both copy.
-    """
-    name = view.stream_of(change.address)
-    if name is None or change.action not in WRITTEN:
-        return
-    yield from _unwanted(change, view) if view.is_stream(change.address) else ()
-    for one in drained(change, view, config_of(change, view)):
-        subjects = taken_subjects(one.source)
-        goes = one.copies(subjects)
-        yield Finding(
-            outcome=Outcome.WARNS,
-            path=f"{one.path}.name" if view.is_stream(change.address) else "",
-            quantities={"messages": goes},
-            affects=[*dependants.streams([one.origin], view), *_wanting(one.origin, subjects, view)],
-            message=f"work queue {one.origin} deletes what is copied from it: {_drained(goes, subjects)}",
-            fix="copy only what nobody consumes there, with a filter; or let both copy a stream with limits retention",
-        )
-
-
-def _unwanted(change: Change, view: View) -> Iterator[Finding]:
-    """From 2.14 on, a copy counts as a reader of an interest stream: what it has copied and no consumer wants goes."""
-    begun = fresh(change, view)
-    for copy in copies("", config_of(change, view)):
-        info = view.snapshot.streams.get(copy.origin, {})
-        is_kept = (info.get("config") or {}).get("retention") != "interest" or view.target.version < V2_14
-        if is_kept or (copy.origin, tuple(taken_subjects(copy.said))) not in begun:
-            continue
-        held = int(info["state"].get("messages", 0))
-        wanted = max(map(behind, view.snapshot.consumers.get(copy.origin, {}).values()), default=0)
-        if held > wanted:
-            yield Finding(
-                outcome=Outcome.WARNS,
-                path=f"{copy.path}.name",
-                quantities={"messages": Amount(0, held - wanted)},
-                affects=dependants.streams([copy.origin], view),
-                message=f"interest stream {copy.origin} deletes what is copied from it and no consumer wants: up to "
-                f"{some(held - wanted, 'message')} at apply",
-                fix="copy only what nobody else has to read there, with a filter",
-            )
-
-
 LIMITS = ("max_msgs", "max_bytes", "max_age")
 
 
@@ -309,27 +253,11 @@ def _part(copy: Copy, config: Config, origin: Config, own_name: Callable[[str], 
     return ", ".join([*said, *tighter])
 
 
-def _drained(goes: Amount, subjects: list[str]) -> str:
-    """What a work queue deletes, and when."""
-    new = "new ones" if subjects == [">"] else f"new ones on {listed(subjects)}"
-    if not goes.most:
-        return f"none at apply, and {new} from then on"
-    return f"{amount(goes, 'message')} at apply, and {new} from then on"
-
-
-def _wanting(queue: str, subjects: Sequence[str], view: View) -> list[Address]:
-    """Its consumers that want some of the same messages."""
-    there = view.snapshot.consumers.get(queue, {})
-    wanting = [name for name, info in there.items() if meets(filters(info["config"]), subjects)]
-    return dependants.consumers(queue, wanting, view)
-
-
 RULES = (
     copy_cycle,
     copy_too_small,
     origin_missing,
     direct_reads_overwritten,
     deliver_prefix_overlap,
-    work_queue_drained,
     mirror_answers_for_a_part,
 )

@@ -90,7 +90,7 @@ def _move(change: Change, view: View) -> _Move:
         position=info.get("delivered", {}).get("stream_seq", 0),
         pending=info.get("num_pending", 0),
         flying=info.get("num_ack_pending", 0),
-        is_listed=change.was("deliver_policy") == "last_per_subject",
+        is_listed=(info.get("config") or {}).get("deliver_policy") == "last_per_subject",
         point=position.start(change, view).get("opt_start_seq", 1) if is_recreated else None,
     )
 
@@ -160,7 +160,8 @@ def filter_change(change: Change, view: View) -> Found:
     was created, until the server restarts. It misses newly matched ones that are older than the end of this list.
 
     On an interest stream the server at once deletes the messages that the new filter leaves out and no other consumer
-    wants. That includes messages in flight, so a client that fails does not get them again.
+    wants. That includes messages in flight, so a client that fails does not get them again. It redelivers those in flight
+    that another consumer wants.
 
     On a work queue, messages that the new filter leaves out wait for a consumer that takes them, and the same plan may
     create it. A consumer whose new filter takes more starts over, so it misses nothing. Messages that it then has in
@@ -185,6 +186,7 @@ def filter_change(change: Change, view: View) -> Found:
     if (
         not skipped.most
         and not passed
+        and not (flying.most and not ending.most)
         and (not ending.most or (retention == "workqueue" and taking_over.is_taken(change, move.left, view)))
         and (missed is None or not missed.most)
         and not (missed is None and move.position)
@@ -193,7 +195,8 @@ def filter_change(change: Change, view: View) -> Found:
     going = Amount(skipped.least + ending.least, skipped.most + ending.most)
     drops = retention == "interest" and going.most > 0
     loses = drops or (move.point is not None and retention == "limits" and ending.most > 0)
-    left_out = [*_left_out(skipped, ending, move, _fates(change, move, retention, view)), *_left_behind(missed, move)]
+    fate, is_shared = _fates(change, move, retention, view), retention == "interest" and any(others_of(change, view))
+    left_out = [*_left_out(skipped, ending, move, fate, is_shared=is_shared), *_left_behind(missed, move)]
     left_out += [*_already_past(passed, move), *([] if ending.most else _comes_again(flying, move))]
     lost = exactly(0) if drops else going if loses else skipped
     return Finding(
@@ -368,11 +371,18 @@ def _comes_again(flying: Amount, move: _Move) -> Iterator[str]:
         yield f"The server still redelivers {amount(flying)} of {some(move.flying, 'message')} in flight until acknowledged{which}"
 
 
-def _left_out(skipped: Amount, ending: Amount, move: _Move, fate: str) -> Iterator[str]:
+def _left_out(skipped: Amount, ending: Amount, move: _Move, fate: str, *, is_shared: bool) -> Iterator[str]:
+    """`is_shared`: another consumer of an interest stream may want them, too."""
     pending = f"{amount(skipped)} of {some(move.pending, 'pending message')}" if skipped.most else ""
     flying = f"{amount(ending)} of {some(move.flying, 'message')} in flight" if ending.most else ""
-    if never := " and ".join(filter(None, (pending, flying))):
+    comes_again = is_shared and move.point is None
+    if never := " and ".join(filter(None, (pending, "" if comes_again else flying))):
         yield f"The new filter leaves out {never}, which the server does not deliver any more{fate}"
+    if flying and comes_again:
+        yield (
+            f"{'It also' if pending else 'The new filter'} leaves out {flying}: the server redelivers those that another "
+            "consumer wants until they are acknowledged, and apply deletes the others"
+        )
 
 
 def _left_behind(missed: Amount | None, move: _Move) -> Iterator[str]:

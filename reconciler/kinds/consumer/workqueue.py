@@ -3,7 +3,7 @@ accepts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Found, rule
@@ -13,7 +13,7 @@ from reconciler.kinds.consumer_checks.around import consumers_of, filters_of, fi
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
 from reconciler.kinds.fields.checks import ALL, WRITES, Check, codes, is_new, objections
 from reconciler.kinds.fields.known import V2_14
-from reconciler.kinds.stream_config.origins import copiers
+from reconciler.kinds.stream_config.origins import Copiers, copying_on, feeding
 from reconciler.kinds.subjects.filters import FILTERS
 from reconciler.kinds.subjects.subjects import collide
 
@@ -141,30 +141,58 @@ def _unread(change: Change, view: View) -> Finding | None:
 def work_queue_copied(change: Change, view: View) -> Found:
     """A consumer wants messages of a work queue that another stream mirrors or sources.
 
-    Servers up to 2.12 feed the copy through a consumer that they list nowhere but count all the same. They refuse a
-    second consumer for the same messages, and a consumer without a filter beside any other. If the other consumer
-    existed first, the copy gets nothing.
+    Servers up to 2.12 feed the copy through a consumer that they list nowhere but count all the same. While it is there, they
+    refuse to create a consumer for the same messages, or any without a filter. They also refuse every change of such a
+    consumer with a filter that was there before. Both get all messages, the consumer and the copy.
+
+    If the same plan creates the copy, apply writes the consumers first. A warning then says what the server refuses later.
 
     Instead: give the consumer filters that overlap with none of the copy's; or let the copy read from a stream that is
     no work queue.
     """
     if not is_work_queue(stream_of(change, view)) or change.desired is None:
         return None
-    filters = filters_of(change.desired.config)
-    for copy, subjects in sorted(copiers(change.address.stream, view).items()):
-        met = next((one for one in subjects if not filters or any(collide(one, mine) for mine in filters)), None)
-        if met is None:
-            continue
-        new = is_new(change, *FILTERS)
-        what = "every message" if met == ">" else f"`{met}`"
+    stream, filters = change.address.stream, filters_of(change.desired.config)
+    path = next((path for path in FILTERS if change.becomes(path)), "")
+    fix = "give the consumer filters that overlap with none of the copy's, or remove the copy"
+    is_written = is_new(change, *FILTERS) or (change.action is Action.UPDATE and bool(filters))
+    if is_written and (found := _meeting(filters, feeding(stream, view))):
+        copy, what = found
         return Finding(
-            outcome=Outcome.REFUSED if new else Outcome.WARNS,
-            path=next((path for path in FILTERS if change.becomes(path)), ""),
-            message=f"stream {copy} copies {what} of this work queue, which gives each message to only one of them"
-            + ("" if new else f": {copy} gets nothing that this consumer takes"),
-            fix="give the consumer filters that overlap with none of the copy's, or remove the copy",
+            outcome=Outcome.REFUSED,
+            path=path,
+            message=f"stream {copy} copies {what} of this work queue, and the server lets no consumer for the same messages be "
+            f"{'created' if change.action is Action.CREATE else 'changed'} beside it",
+            fix=fix,
         )
+    if not (found := _meeting(filters, _beginning(stream, view))):
+        return None
+    copy, what = found
+    refused = "every change of this consumer, and to create it again" if filters else "to create this consumer again"
+    return Finding(
+        outcome=Outcome.WARNS,
+        path=path,
+        message=f"once stream {copy} copies {what} of this work queue, the server refuses {refused}",
+        fix=fix,
+    )
+
+
+def _meeting(filters: Sequence[str], copiers: Copiers) -> tuple[str, str] | None:
+    """A copy that takes some of these messages, and what it takes; a consumer without filters takes everything."""
+    for copy, subjects in sorted(copiers.items()):
+        if met := next((one for one in subjects if not filters or any(collide(one, mine) for mine in filters)), None):
+            return copy, "every message" if met == ">" else f"`{met}`"
     return None
+
+
+def _beginning(stream: str, view: View) -> Copiers:
+    """What copies of this stream this plan begins."""
+    now = feeding(stream, view)
+    begun = {
+        copy: [one for one in subjects if one not in now.get(copy, ())]
+        for copy, subjects in copying_on(stream, view).items()
+    }
+    return {copy: subjects for copy, subjects in begun.items() if subjects}
 
 
 RULES = (unfit_for_work_queue, work_queue_shared, work_queue_copied)

@@ -16,6 +16,7 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.view import View
 from reconciler.kinds.effects.shrinking import going, gone
 from reconciler.kinds.effects.surplus import state_of, stream_of
+from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.times import ZERO, moment
 from reconciler.kinds.stream_config.copies import identity, index_of
 from reconciler.kinds.stream_config.origins import taken_subjects
@@ -244,10 +245,11 @@ def begun(change: Change, view: View) -> Iterator[Begun]:
 
 
 def drained(change: Change, view: View, config: Config) -> Iterator[Begun]:
-    """Sources of a stream with this configuration, new or existing, that begin to copy a work queue."""
+    """Sources of a stream with this configuration, new or existing, that begin to copy a stream that deletes what is
+    copied."""
     is_new = change.action is Action.CREATE
     every = _each(config.get("mirror"), config.get("sources"), change, view) if is_new else begun(change, view)
-    return (one for one in every if _is_queue(one.origin, view))
+    return (one for one in every if deletes_copied(one.origin, view))
 
 
 def _each(mirror: Source | None, sources: Sequence[Source] | None, change: Change, view: View) -> Iterator[Begun]:
@@ -258,16 +260,22 @@ def _each(mirror: Source | None, sources: Sequence[Source] | None, change: Chang
             yield Begun(path=path, source=source, change=change, view=view)
 
 
-def _is_queue(stream: str, view: View) -> bool:
+def retention_afterwards(stream: str, view: View) -> str:
     """As declared, or else as it is live."""
     declared = view.desired.get(Address.of("stream", stream))
     info = view.snapshot.streams.get(stream, {})
     config = declared.config if declared and not declared.external else info.get("config") or {}
-    return config.get("retention") == "workqueue"
+    return str(config.get("retention") or "limits")
+
+
+def deletes_copied(stream: str, view: View) -> bool:
+    """Does it delete messages that are copied and that no consumer wants? Interest streams do from 2.14 on."""
+    retention = retention_afterwards(stream, view)
+    return retention == "workqueue" or (retention == "interest" and view.target.version >= V2_14)
 
 
 def questions(change: Change, view: View) -> Iterator[Question]:
-    """What must be asked about sources that a stream gets, and about work queues that a new stream begins to copy."""
+    """What must be asked about sources that a stream gets, and about streams that delete what a new stream copies."""
     asking = [*begun(change, view)]
     if change.action is Action.CREATE and change.desired:
         asking += drained(change, view, change.desired.config)

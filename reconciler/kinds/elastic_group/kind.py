@@ -17,13 +17,14 @@ from reconciler.kinds.elastic_group import (
     recreate,
     recreation,
     refilling,
+    removal,
     replicas,
     still_stored,
     unmatched,
 )
 from reconciler.kinds.elastic_group.effects import MADE_ANEW, MEMBERS, OTHER_MESSAGES
 from reconciler.kinds.elastic_group.fixed import AS_NEEDED, OF_THE_QUEUE, QUEUE
-from reconciler.kinds.elastic_group.members import leaving, members_back, members_gone, waiting
+from reconciler.kinds.elastic_group.members import leaving, members_back, waiting
 from reconciler.kinds.elastic_group.rules import RULES
 from reconciler.kinds.fields.known import Known, Update, field_infos
 from reconciler.kinds.group_records import group_record, group_steps
@@ -41,7 +42,7 @@ from reconciler.kinds.stream_config import calls
 from reconciler.kinds.stream_config.listening import then_listens
 from reconciler.model.fields import FieldInfo
 from reconciler.model.intents import intents
-from reconciler.model.resource import Address, Declared, Resource, Spec, text_like
+from reconciler.model.resource import Declared, Resource, Spec, text_like
 from reconciler.model.units import Bytes, Count
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.model.wire.steps import Call, Step
@@ -143,7 +144,7 @@ def _steps(change: Change, view: View) -> Sequence[Step]:
         return _refilled(change, view, tuple(_update(change, view)))
     if change.action is Action.KEEP:  # the rest of a replacement, whose queue may not have everything yet
         return _refilled(change, view, ())
-    return _delete(change, view) if change.action is Action.DELETE else ()
+    return removal.steps(change, view) if change.action is Action.DELETE else ()
 
 
 def _refilled(change: Change, view: View, steps: tuple[Step, ...]) -> tuple[Step, ...]:
@@ -192,26 +193,6 @@ def _update(change: Change, view: View) -> Iterable[Step]:
             yield back
 
 
-def _delete(change: Change, view: View) -> Sequence[Step]:
-    """The marker ends the members; their consumers disappear when they end; the queue is deleted last. A group that was
-    being recreated may already be without its record."""
-    marker = (group_steps.delete_record(change, BUCKET),) if change.live else ()
-    name = derived.stream_name(*change.address.names)
-    if name not in view.snapshot.streams:
-        return marker
-    gate = replace(members_gone(change, view), after=tuple(step.id for step in marker))
-    return (*marker, gate, recreate.deletion(change, view, after=(gate.id,)))
-
-
-def _remains(address: Address, snapshot: Snapshot) -> bool:
-    """Its queue still exists if a run was interrupted after it deleted the record; the queue would continue to copy
-    messages."""
-    info = snapshot.streams.get(derived.stream_name(*address.names))
-    config = info["config"] if info else {}
-    origins = [origin["name"] for origin in config.get("sources") or ()]
-    return origins == [address.stream] and config.get("retention") == "workqueue" and not config.get("subjects")
-
-
 ELASTIC_GROUP = Kind(
     name="elastic_group",
     family="EG",
@@ -256,7 +237,7 @@ ELASTIC_GROUP = Kind(
     adrift=queue_rules.adrift,
     replace=recreate.how,
     stands=recreate.stands,
-    remains=_remains,
+    remains=removal.remains,
     unknown=lambda _address, snapshot: snapshot.unknown_bucket(BUCKET),
     rules=RULES,
 )

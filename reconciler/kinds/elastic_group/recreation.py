@@ -253,7 +253,7 @@ def _filling(change: Change, view: View) -> str | None:
     if (seconds := _seconds(state)) is None:
         return None
     if seconds < TELLING:
-        return f"How fast the queue fills is not known: what {change.address.stream} holds arrived within {max(seconds, 0.1):.1g} s"
+        return f"How fast the queue fills is not known: what {change.address.stream} holds arrived within {max(seconds, 0.1):.2g} s"
     rate = (state["messages"] - 1) / seconds
     said = f"At {change.address.stream}'s average of {rate:.3g} messages a second over what it retains, "
     if room is None:

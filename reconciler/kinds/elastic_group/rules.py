@@ -9,7 +9,7 @@ from reconciler.changes.rule import Found, falling_on, rule
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
 from reconciler.kinds.effects import dependants
-from reconciler.kinds.elastic_group import derived, recreate, recreation
+from reconciler.kinds.elastic_group import derived, recreate, recreation, removal
 from reconciler.kinds.elastic_group.effects import EFFECTS
 from reconciler.kinds.elastic_group.filters import bad_partitioning_filter, mappings_with_several_filters, whole_subject
 from reconciler.kinds.elastic_group.fixed import QUEUE, fixed
@@ -99,12 +99,17 @@ def queue_name_taken(change: Change, view: View) -> Found:
     info = view.snapshot.streams.get(name)
     if info is None or not change.desired or change.intent:
         return None  # while it is recreated, the stream is its own old queue
+    if removal.has_stopped(info["config"]):
+        return _taken(
+            f"stream {name} is left of a removal that was interrupted",
+            f"list {change.address} under `removed` once more, then declare it again",
+        )
     differing = derived.deviations(info["config"], stream, change.desired.config)
     return _taken(f"stream {name} already exists and differs in {', '.join(differing)}") if differing else None
 
 
-def _taken(message: str) -> Finding:
-    return Finding(outcome=Outcome.REFUSED, message=message, fix="choose another group name, or remove that stream")
+def _taken(message: str, fix: str = "choose another group name, or remove that stream") -> Finding:
+    return Finding(outcome=Outcome.REFUSED, message=message, fix=fix)
 
 
 def _on_its_queue(change: Change, view: View) -> list[Address]:

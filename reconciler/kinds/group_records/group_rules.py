@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from reconciler.changes.amount import Amount
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
+from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import few, some
 from reconciler.kinds.group_records.group_bucket import hindrance
 from reconciler.kinds.group_records.group_record import key
@@ -82,7 +84,7 @@ def unwritable(family: str, bucket: str) -> Rule:
     return rule(f"{family}546", "bucket-takes-no-record", on=on, needs=("live",), reaction=Reaction.REFUSES)(judge)
 
 
-def _queue_goes(change: Change, view: View) -> tuple[str, dict[str, int]] | None:
+def _queue_goes(change: Change, view: View) -> tuple[str, dict[str, int | Amount]] | None:
     queue = "-".join(change.address.names)
     info = view.snapshot.streams.get(queue, {})
     queued = info.get("state", {}).get("messages", 0)
@@ -94,11 +96,12 @@ def _queue_goes(change: Change, view: View) -> tuple[str, dict[str, int]] | None
         quantities["unacknowledged"] = unfinished
     if retention := _deleting(change.address.stream, view):
         unless = " and nobody else wants" if retention == "interest" else ""
+        is_late = view.target.version >= V2_14
         said += (
-            f": no member of it processes them any more, and {change.address.stream} deletes what is copied from it{unless} "
-            f"({retention} retention)"
+            f": no member of it processes them any more, and {change.address.stream} deletes what is copied from it{unless}"
+            f"{', at the latest when publishers pause' if is_late else ''} ({retention} retention)"
         )
-        quantities["messages"] = queued
+        quantities["messages"] = Amount(0, queued) if is_late else queued
     return said, quantities
 
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.stages import Opening, Tie, patched
+from reconciler.changes.stages import Opening, Tie
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.streams import config_of, copies, live_streams
 from reconciler.kinds.order.subject_handovers import parked
-from reconciler.kinds.stream_config.stream_config import canonical, settle
+from reconciler.kinds.stream_config.stream_settle import window_then
 from reconciler.model.resource import Config
 
 Origins = Mapping[str, set[str]]
@@ -82,17 +82,10 @@ def _let_go(change: Change, view: View) -> Opening | None:
         return None
     fields = {"sources": kept or None, **({"subjects": subjects} if subjects else {})}
     return Opening(
-        fields={**fields, **_filled_in(config, fields, view)},
+        fields={**fields, **window_then(config, fields, view.target)},
         cost=(int(bool(subjects)), 0),
         effect=f"stop copying {', '.join(lost)} on stream {view.stream_of(change.address)}, so that another stream can copy it",
     )
-
-
-def _filled_in(config: Config, fields: Config, view: View) -> Config:
-    """What a server fills in as soon as a stream copies nothing."""
-    then = settle(patched(config, fields), view.target, name=config["name"])
-    window = then.config.get("duplicate_window")
-    return {} if window == canonical(config).get("duplicate_window") else {"duplicate_window": window}
 
 
 OPENS = {"sources": _let_go}

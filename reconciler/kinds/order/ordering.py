@@ -15,6 +15,7 @@ from reconciler.kinds.across import filter_handovers, replicas
 from reconciler.kinds.order import account_room as room
 from reconciler.kinds.order import (
     consumer_room,
+    copied_queues,
     copy_handovers,
     queue_handovers,
     reader_handovers,
@@ -26,6 +27,7 @@ from reconciler.model.resource import Json
 HANDOVERS = (
     subject_handovers,
     copy_handovers,
+    copied_queues,
     filter_handovers,
     reader_handovers,
     queue_handovers,

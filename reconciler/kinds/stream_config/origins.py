@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from reconciler.changes.diff import Action
@@ -65,6 +65,11 @@ def copiers(origin: str, view: View) -> Copiers:
     return _by_origin(view).get(origin, {})
 
 
+def feeding(origin: str, view: View) -> Copiers:
+    """Streams that copy it now, with the subjects they take now."""
+    return _live(view).get(origin, {})
+
+
 def copying_on(origin: str, view: View) -> Copiers:
     """Streams that copy it once this plan is applied."""
     return {name: subjects for name, subjects in copiers(origin, view).items() if name not in removed(view)}
@@ -99,8 +104,17 @@ def fed_now(origin: str, view: View) -> list[str]:
 @lru_cache(maxsize=4)
 def _by_origin(view: View) -> dict[str, dict[str, list[str]]]:
     """Computed once per view, which is compared by identity."""
+    return _sorted_by_origin(_configs(view))
+
+
+@lru_cache(maxsize=4)
+def _live(view: View) -> dict[str, dict[str, list[str]]]:
+    return _sorted_by_origin((name, info["config"]) for name, info in view.snapshot.streams.items())
+
+
+def _sorted_by_origin(configs: Iterable[tuple[str, Config]]) -> dict[str, dict[str, list[str]]]:
     found: dict[str, dict[str, list[str]]] = {}
-    for name, copied in _copied(view):
+    for name, copied in _copied(configs):
         found.setdefault(copied["name"], {}).setdefault(name, []).extend(taken_subjects(copied))
     return found
 
@@ -113,15 +127,15 @@ def through(origin: str, consumer: str, *, view: View) -> list[str]:
 @lru_cache(maxsize=4)
 def _by_consumer(view: View) -> dict[tuple[str, str], list[str]]:
     found: dict[tuple[str, str], list[str]] = {}
-    for name, copied in _copied(view):
+    for name, copied in _copied(_configs(view)):
         if consumer := (copied.get("consumer") or {}).get("name"):
             found.setdefault((copied["name"], consumer), []).append(name)
     return found
 
 
-def _copied(view: View) -> Iterator[tuple[str, Config]]:
+def _copied(configs: Iterable[tuple[str, Config]]) -> Iterator[tuple[str, Config]]:
     """What each stream copies from this very account: its own name, and what it says of the origin."""
-    for name, config in _configs(view):
+    for name, config in configs:
         said = (config.get("mirror"), *(config.get("sources") or ()))
         yield from ((name, one) for one in said if one and "external" not in one)
 

@@ -150,3 +150,11 @@ def _sealed(config: dict[str, Json]) -> None:
         config.update(discard="new", deny_delete=True, deny_purge=True)
         config.pop("max_age", None)
         config.pop("allow_rollup_hdrs", None)
+
+
+def window_then(config: Config, fields: Config, target: Target) -> dict[str, Json]:
+    """The duplicate window that a server fills in as soon as a stream copies nothing, if it is another than now. `config` is
+    as the server echoes it; `fields` are its new values, None for absence."""
+    then = {name: value for name, value in {**config, **fields}.items() if value is not None}
+    window = settle(then, target, name=str(config["name"])).config.get("duplicate_window")
+    return {} if window == canonical(config).get("duplicate_window") else {"duplicate_window": window}

@@ -91,6 +91,17 @@ def _kept(counts: Mapping[Section, int]) -> list[str]:
     return [f"{counts[section]:_} {word}" for word, section in _KEPT if counts[section]]
 
 
+AS_READ = "Numbers are of when the account was read; what clients do since changes them."
+
+
+def as_read(plan: Plan | None) -> list[str]:
+    """Say of which moment the numbers are, if the plan counts what clients change."""
+    counts = plan is not None and any(
+        sum(verdict.quantities.values()) for one in plan.changes for verdict in one.verdicts
+    )
+    return [AS_READ] if counts else []
+
+
 def next_line(plan: Plan, commands: CommandLines) -> str:
     """Say what to do now."""
     found = {section_of(change) for change in plan.changes}

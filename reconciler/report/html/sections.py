@@ -9,7 +9,7 @@ from reconciler.model.diagnostic import Severity
 from reconciler.report.document.document import Document, ReportedFinding, apart
 from reconciler.report.document.effects import effects
 from reconciler.report.document.entries import ChangeEntry, Section
-from reconciler.report.document.headline import heading, to_be_typed, totals, what_next
+from reconciler.report.document.headline import as_read, heading, to_be_typed, totals, what_next
 from reconciler.report.document.judgements import standing, worst_first
 from reconciler.report.document.picture import picture
 from reconciler.report.html.drawing import drawn
@@ -71,6 +71,7 @@ def _header(document: Document) -> Markup:
         element("p", f"reconciler {document.command}", class_="kicker"),
         element("h1", heading(document)),
         element("p", totals(document), class_="totals"),
+        *(element("p", line, class_="quiet") for line in as_read(document.plan)),
         *steps,
     )
 

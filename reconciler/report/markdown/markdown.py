@@ -18,7 +18,7 @@ from reconciler.report.document.document import Document, ReportedFinding, apart
 from reconciler.report.document.effects import many
 from reconciler.report.document.entries import ChangeEntry, Section, entries
 from reconciler.report.document.fields import paths
-from reconciler.report.document.headline import heading, to_be_typed, totals, what_next
+from reconciler.report.document.headline import as_read, heading, to_be_typed, totals, what_next
 from reconciler.report.document.judgements import sentence, worst_first
 from reconciler.report.markdown.gfm import code, fenced, folded, markup, page_link, prose
 from reconciler.report.markdown.parts import along, details, happening, names_of, verdicts, warnings
@@ -86,7 +86,7 @@ def _head(document: Document) -> list[str]:
 
 def _foot(document: Document) -> str:
     done = fenced(_last_lines(document.outcome)) if document.outcome else []
-    commands = [_command(line) for line in what_next(document).splitlines()]
+    commands = [*as_read(document.plan), *(_command(line) for line in what_next(document).splitlines())]
     return "\n".join([*folded("What was done", done, is_open=True), "", "\\\n".join(commands)]).strip()
 
 

@@ -35,7 +35,7 @@ async def copied_up_to(js: JetStream, question: CopiedUpTo) -> dict[str, Any] | 
     if problem := _problem(read):
         return problem
     first, *others = (one if isinstance(one, Message) else None for one in read)
-    through = any(one and _source(one)[:1] == list(question.source[:1]) for one in (newest, *others))
+    through = any(one and _is_through_another(one, question.source) for one in (newest, *others))
     own = ((found, one) for one in others if one and (found := _copied(one, question.source)) is not None)
     if (last_own := next(own, None)) is not None:
         found, copy = last_own
@@ -73,6 +73,11 @@ def _copied(message: Message, source: tuple[str, str, str]) -> int | None:
     if len(said) < 4 or (said[0], said[2], said[3]) != source or not said[1].isdecimal():
         return None
     return int(said[1])
+
+
+def _is_through_another(message: Message, source: tuple[str, str, str]) -> bool:
+    """Did it come from the same origin through another source?"""
+    return _source(message)[:1] == [source[0]] and _copied(message, source) is None
 
 
 def _stored(copy: Message) -> dict[str, str]:

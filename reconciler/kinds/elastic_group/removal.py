@@ -1,0 +1,90 @@
+"""Removes an elastic group: its members end, its queue stops copying, and when nobody reads the queue any more, it is deleted.
+
+The marker ends the members, which takes them some seconds. Their consumers disappear when they end. The queue must not
+take in messages meanwhile: on a work queue these would exist nowhere else, and go with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from reconciler.changes.diff import Change
+from reconciler.changes.view import View
+from reconciler.kinds.elastic_group import recreate
+from reconciler.kinds.elastic_group.derived import stream_name
+from reconciler.kinds.elastic_group.members import members_gone
+from reconciler.kinds.group_records import group_steps
+from reconciler.kinds.stream_config.stream_settle import window_then
+from reconciler.kinds.subjects.parking import is_parking_subject, parking_subject
+from reconciler.kinds.subjects.subjects import collide
+from reconciler.model.resource import Address, Config
+from reconciler.model.wire.snapshot import Snapshot
+from reconciler.model.wire.steps import Call, Step
+
+
+def steps(change: Change, view: View) -> Sequence[Step]:
+    """A group that was being recreated may already be without its record."""
+    marker = (group_steps.delete_record(change, recreate.BUCKET),) if change.live else ()
+    queue = recreate.queue(change, view)
+    if queue is None:
+        return marker
+    before = (*marker, *_stop_copying(change, queue["config"], view, after=tuple(step.id for step in marker)))
+    gate = replace(members_gone(change, view), after=tuple(step.id for step in before))
+    deletion = recreate.deletion(change, view, after=(gate.id,))
+    return (*before, gate, replace(deletion, before=_then(queue["config"], before[len(marker) :])))
+
+
+def remains(address: Address, snapshot: Snapshot) -> bool:
+    """Does its queue still exist, because a run was interrupted after it deleted the record?"""
+    info = snapshot.streams.get(stream_name(*address.names))
+    config = info["config"] if info else {}
+    origins = [origin["name"] for origin in config.get("sources") or ()]
+    is_feeding = origins == [address.stream] and not config.get("subjects")
+    return config.get("retention") == "workqueue" and (is_feeding or has_stopped(config))
+
+
+def has_stopped(queue: Config) -> bool:
+    """Has a removal stopped it from copying?"""
+    subjects = queue.get("subjects") or ()
+    return not queue.get("sources") and bool(subjects) and all(map(is_parking_subject, subjects))
+
+
+def _stop_copying(change: Change, queue: Config, view: View, after: tuple[str, ...]) -> tuple[Step, ...]:
+    """What its source stores from then on stays there. A stream that copies nothing must have a subject of its own."""
+    name = recreate.name(change)
+    subject = parking_subject(name, lambda free: not any(collide(free, one) for one in _near(view)))
+    if not queue.get("sources") or subject is None:
+        return ()
+    fields = {"subjects": [subject], "sources": None}
+    return (
+        Step(
+            id=f"stop copying into stream/{name}",
+            call=Call.STREAM_UPDATE,
+            on=(name,),
+            address=str(change.address),
+            set={"subjects": [subject], **window_then(queue, fields, view.target)},
+            unset=("sources",),
+            before=queue,
+            after=after,
+            effect=f"stop copying into stream {name}, so that nothing is deleted with it that comes in from now on",
+        ),
+    )
+
+
+@lru_cache(maxsize=4)
+def _near(view: View) -> tuple[str, ...]:
+    """Subjects of streams that may be, or cover, a parking subject; computed once per view."""
+    captured = (one for info in view.snapshot.streams.values() for one in info["config"].get("subjects") or ())
+    return tuple(one for one in captured if one.startswith(("*", ">")) or is_parking_subject(one))
+
+
+def _then(queue: Config, done: Sequence[Step]) -> Config:
+    """The queue as these steps leave it."""
+    config = dict(queue)
+    for step in done:
+        config |= step.set
+        for name in step.unset:
+            config.pop(name, None)
+    return config
