@@ -2,115 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from datetime import date
 
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.kind import Context, Kind, Raw, Registry, as_found
-from reconciler.changes.rebase import rebase
+from reconciler.changes.kind import Registry
 from reconciler.changes.view import View
 from reconciler.engine import bulk, identity, moves, unfinished
 from reconciler.engine import take_over as handover
 from reconciler.engine.misnamed import KnownNames, misnamed
+from reconciler.engine.sides import recognised, settled
+from reconciler.engine.unwanted import Ledger, unwanted
 from reconciler.memory.remembered import Memory
 from reconciler.model.intents import Intent, intents
 from reconciler.model.records import Owned, is_stale
-from reconciler.model.resource import Address, Resource, nowhere
+from reconciler.model.resource import Address, Resource
 from reconciler.model.run_options import NO_OPTIONS, RunOptions
-from reconciler.model.topology import Removed, Topology
+from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.policies.policies import Policies
-
-Ledger = Mapping[Address, Owned]
-
-
-def recognised(
-    snapshot: Snapshot,
-    registry: Registry,
-    declared: Collection[Address] = (),
-    known: Collection[Address] = (),
-    external: Collection[Address] = (),
-) -> dict[Address, Resource]:
-    """Every live resource, under the one kind that owns its raw object: the kind it is declared as, else the kind it is
-    `known` as (remembered, or to be removed), else the kind that it looks like. An `external` stream also appears as
-    that stream, whatever it is to its owner: the stream behind a bucket has consumers of its own."""
-    claims = {raw: kind.name for kind in registry.kinds for raw in kind.claims(snapshot)}
-    wanted = {*declared}
-    for address in (*(one for one in known if one not in wanted), *declared):
-        kind = registry.of(address)
-        claims[kind.primary(address)] = kind.name
-        claims.update(dict.fromkeys(kind.derived(address), kind.name))
-    elsewhere = {registry.of(address).primary(address) for address in external}
-    return {
-        resource.address: resource
-        for kind in registry.kinds
-        for resource in kind.recognise(snapshot)
-        if _is_its_own(kind, resource.address, claims, elsewhere, registry)
-    }
-
-
-def _is_its_own(
-    kind: Kind, address: Address, claims: Mapping[Raw, str], elsewhere: Collection[Raw], registry: Registry
-) -> bool:
-    """No other kind claims the raw object itself, and the stream it belongs to is not part of something else."""
-    raw = kind.primary(address)
-    if kind.place.within:
-        stream = Raw("stream", address.names[:1])
-        holder = claims.get(stream, kind.place.within)
-        if stream not in elsewhere and registry[holder].backing is None:
-            return False
-    return raw in elsewhere or claims.get(raw, kind.name) == kind.name
-
-
-def settled(
-    topology: Topology, snapshot: Snapshot, registry: Registry, live: Mapping[Address, Resource]
-) -> dict[Address, Resource]:
-    """Every declared resource in canonical form, parents first. A child is settled under its parent as that will be."""
-    kinds = [registry.of(one.address) for one in topology.resources]
-    said = [
-        (as_found(one, live.get(one.address), kind), kind) for one, kind in zip(topology.resources, kinds, strict=True)
-    ]
-    lent = {stream: what for one, kind in said if kind.lends for stream, what in kind.lends(one).items()}
-    at_the_top = Context(target=snapshot.target, snapshot=snapshot, lent=lent)
-    desired = {one.address: kind.settle(one, at_the_top) for one, kind in said if not kind.place.within}
-    parents = {address: _afterwards(one, live.get(address), registry.of(address)) for address, one in desired.items()}
-    parents |= dict(_of_buckets(desired, parents, registry))
-    below = {address: replace(at_the_top, parent=one) for address, one in parents.items()}
-    for one, kind in said:
-        if kind.place.within:
-            context = below.get(Address(kind.place.within, one.address.names[:-1]), at_the_top)
-            desired[one.address] = kind.settle(one, context)
-    return {one.address: desired[one.address] for one, _ in said} | dict(_using(topology, desired, registry))
-
-
-def _of_buckets(
-    desired: Mapping[Address, Resource], parents: Mapping[Address, Resource], registry: Registry
-) -> Iterator[tuple[Address, Resource]]:
-    """Streams that buckets of the same files decide, and which stand there as `external`, for their consumers."""
-    for address, resource in desired.items():
-        for bucket in registry.backed_by(address.name) if resource.external else ():
-            if bucket != address and bucket in parents:
-                body = registry.of(bucket).as_stream(parents[bucket])
-                yield address, replace(parents[address], config=body)
-
-
-def _using(
-    topology: Topology, desired: Mapping[Address, Resource], registry: Registry
-) -> Iterator[tuple[Address, Resource]]:
-    """What reads a stream of another topology, if the files name that topology."""
-    owners = {one.address.name: one.owner for one in topology.resources if one.owner}
-    for address, resource in desired.items() if owners else ():
-        streams = {one.stream for one in registry.of(address).reads(address, resource.config)}
-        if uses := {stream: owners[stream] for stream in sorted(streams & owners.keys())}:
-            yield address, replace(resource, uses=uses)
-
-
-def _afterwards(desired: Resource, live: Resource | None, kind: Kind) -> Resource:
-    """A parent that someone else manages, and fields that are left as found, stay as they are live."""
-    if live is None:
-        return desired
-    return live if desired.external else replace(desired, config=rebase(desired, live, None, kind.fields))
 
 
 def compare(
@@ -136,7 +46,7 @@ def compare(
     changes |= _brought_along(changes, registry)
     ours = {address for address, owned in ledger.items() if owned.topology == topology.name}
     elsewhere = [one for one in desired.values() if one.external and one.address in ours]
-    changes |= _unwanted(topology, elsewhere, live, ledger, ours, begun, registry, snapshot, options.day)
+    changes |= unwanted(topology, elsewhere, live, ledger, ours, begun, registry, snapshot, options.day)
     changes |= unfinished.undeclared(topology, begun, changes)
     changes |= moves.moved(topology, live, ledger, changes, registry, snapshot)
     changes |= moves.left_behind(changes, registry)
@@ -249,117 +159,3 @@ def _not_adopted(change: Change) -> Change:
     return Change(
         address=change.address, action=Action.KEEP, desired=change.desired, live=change.live, where=change.where
     )
-
-
-GIVEN_UP = "no longer managed here; stays as it is"
-GONE = "already gone; an apply deletes its record"
-
-
-def _unwanted(
-    topology: Topology,
-    elsewhere: Iterable[Resource],
-    live: Mapping[Address, Resource],
-    ledger: Ledger,
-    ours: set[Address],
-    begun: Collection[Address],
-    registry: Registry,
-    snapshot: Snapshot,
-    today: date,
-) -> dict[Address, Change]:
-    """Removals, forgettings and orphans: owned addresses that the files no longer declare, or declare as external."""
-    changes: dict[Address, Change] = {}
-    ended = {one.address: one for one in topology.removed if one.until and today > one.until}
-    for removed in topology.removed:
-        if removed.address not in ended:
-            changes[removed.address] = _removal(
-                removed,
-                live.get(removed.address),
-                topology,
-                ledger,
-                registry,
-                snapshot,
-                is_begun=removed.address in begun,
-            )
-    given_up = {one.address: one.where for one in elsewhere}
-    given_up |= {one.address: one.where for one in topology.forget}
-    for address, where in given_up.items():
-        if address not in ours and address in live and address not in begun:
-            continue  # it was given up before: it lives on, and what happens to others concerns it
-        action = Action.FORGET if address in ours else Action.ABSENT
-        changes[address] = Change(
-            address=address,
-            action=action,
-            live=live.get(address),
-            owned=ledger.get(address),
-            where=where,
-            reason=GIVEN_UP if address in live else GONE,
-        )
-    declared = {d.address for d in topology.resources}
-    rest = sorted(ours - declared - changes.keys())
-    changes |= {one: _orphan(live[one], ledger[one], ended.get(one)) for one in rest if one in live}
-    gone = [one for one in rest if one not in live]
-    changes |= {one: _remaining(ledger[one], one) for one in gone if registry.of(one).remains(one, snapshot)}
-    changes |= _renamed([one for one in gone if one not in changes], topology, ledger, registry)
-    return changes
-
-
-def _renamed(
-    gone: Collection[Address], topology: Topology, ledger: Ledger, registry: Registry
-) -> dict[Address, Change]:
-    """Owned resources that the files now declare as another kind, backed by the same stream: one object has one
-    record."""
-    declared = {registry.of(one.address).stream(one.address): one for one in topology.resources} if gone else {}
-    now = {address: declared.get(registry.of(address).stream(address) or "") for address in gone}
-    return {
-        address: Change(
-            address=address,
-            action=Action.FORGET,
-            owned=ledger[address],
-            where=one.where,
-            reason=f"it is now {one.address}",
-        )
-        for address, one in now.items()
-        if one
-    }
-
-
-def _orphan(live: Resource, owned: Owned, ended: Removed | None) -> Change:
-    return Change(
-        address=live.address,
-        action=Action.ORPHAN,
-        live=live,
-        owned=owned,
-        where=ended.where if ended else nowhere,
-        reason=f"its entry in `removed` ended on {ended.until}" if ended else "",
-    )
-
-
-def _remaining(owned: Owned, address: Address) -> Change:
-    reason = "only a part is left, as of a removal that was interrupted: `removed` deletes the rest"
-    return Change(address=address, action=Action.ORPHAN, owned=owned, reason=reason)
-
-
-def _removal(
-    removed: Removed,
-    live: Resource | None,
-    topology: Topology,
-    ledger: Ledger,
-    registry: Registry,
-    snapshot: Snapshot,
-    *,
-    is_begun: bool,
-) -> Change:
-    """`is_begun`: a run that was replacing it was interrupted, so a new object may be this topology's own."""
-    address, owned = removed.address, ledger.get(removed.address)
-    if live and owned and owned.topology == topology.name and not is_begun:
-        owned = None if identity.made_anew(owned, address, registry.of(address), snapshot, ledger) else owned
-    action, reason = Action.DELETE, removed.reason
-    if live is None:
-        kind = registry.of(address)
-        if why := kind.unknown(address, snapshot):
-            action, reason = Action.UNKNOWN, why
-        elif owned and owned.topology == topology.name and kind.remains(address, snapshot):
-            reason = "a run that was deleting it was interrupted; this continues where it stopped"
-        else:
-            action, reason = (Action.FORGET, GONE) if owned else (Action.ABSENT, removed.reason)
-    return Change(address=address, action=action, live=live, owned=owned, where=removed.where, reason=reason)

@@ -220,14 +220,14 @@ ORDER = (
     ),
     Act(
         name="a consumer that was let go is deleted",
-        file="reconciler/engine/compare.py",
+        file="reconciler/engine/unwanted.py",
         before="        action = Action.FORGET if address in ours else Action.ABSENT",
         after="        action = Action.DELETE if address in ours else Action.ABSENT",
         seen_by=("tests/core/test_reconcile.py",),
     ),
     Act(
         name="what is declared no more is deleted",
-        file="reconciler/engine/compare.py",
+        file="reconciler/engine/unwanted.py",
         before="        action=Action.ORPHAN,",
         after="        action=Action.DELETE,",
         seen_by=("tests/core/test_reconcile.py",),
@@ -242,7 +242,7 @@ ORDER = (
     ),
     Act(
         name="`until` of a removal is ignored",
-        file="reconciler/engine/compare.py",
+        file="reconciler/engine/unwanted.py",
         before="ended = {one.address: one for one in topology.removed if one.until and today > one.until}",
         after="ended = {one.address: one for one in topology.removed if one.until and today > date.max}",
         seen_by=("tests/core/test_reconcile.py",),

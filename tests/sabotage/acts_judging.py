@@ -208,7 +208,7 @@ RULES = (
     ),
     Act(
         name="an entry of `forget` whose work is done hides what a change does to the new owner",
-        file="reconciler/engine/compare.py",
+        file="reconciler/engine/unwanted.py",
         before="        if address not in ours and address in live and address not in begun:\n",
         after="        if address not in ours and address in live and address in begun:\n",
         seen_by=("tests/core/test_reconcile.py", "tests/cli/test_with_server.py"),
@@ -608,7 +608,7 @@ RULES = (
     ),
     Act(
         name="nothing is said of a queue that an interrupted removal left, once its entry is gone",
-        file="reconciler/engine/compare.py",
+        file="reconciler/engine/unwanted.py",
         before="    changes |= {one: _remaining(ledger[one], one) for one in gone if registry.of(one).remains(one, snapshot)}",
         after="    changes |= {one: _remaining(ledger[one], one) for one in gone if False}",
         seen_by=("tests/core/test_reconcile.py",),
@@ -638,7 +638,7 @@ RULES = (
     ),
     Act(
         name="what somebody deleted is said to stay as it is, where it is removed",
-        file="reconciler/engine/compare.py",
+        file="reconciler/engine/unwanted.py",
         before="            action, reason = (Action.FORGET, GONE) if owned",
         after="            action, reason = (Action.FORGET, GIVEN_UP) if owned",
         seen_by=("tests/core/test_reconcile.py",),

@@ -277,7 +277,7 @@ FILES = (
     ),
     Act(
         name="consumers of a bucket's stream are read as somebody has made it, not as the bucket will be",
-        file="reconciler/engine/compare.py",
+        file="reconciler/engine/sides.py",
         before="    parents |= dict(_of_buckets(desired, parents, registry))\n",
         after="",
         seen_by=("tests/e2e/test_consumers_of_buckets.py",),

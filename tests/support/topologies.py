@@ -17,8 +17,9 @@ from reconciler.changes.kind import Registry
 from reconciler.changes.plan import Plan
 from reconciler.changes.view import View
 from reconciler.documents.read.load import load
-from reconciler.engine.compare import Ledger, compare
+from reconciler.engine.compare import compare
 from reconciler.engine.decide import decide, remembered
+from reconciler.engine.unwanted import Ledger
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.consumer_config import consumer_config
 from reconciler.kinds.stream_config import stream_config

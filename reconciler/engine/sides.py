@@ -1,0 +1,101 @@
+"""The two sides of a comparison in canonical form: every live resource under the kind that owns it, and every declared
+one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+
+from reconciler.changes.kind import Context, Kind, Raw, Registry, as_found
+from reconciler.changes.rebase import rebase
+from reconciler.model.resource import Address, Resource
+from reconciler.model.topology import Topology
+from reconciler.model.wire.snapshot import Snapshot
+
+
+def recognised(
+    snapshot: Snapshot,
+    registry: Registry,
+    declared: Collection[Address] = (),
+    known: Collection[Address] = (),
+    external: Collection[Address] = (),
+) -> dict[Address, Resource]:
+    """Every live resource, under the one kind that owns its raw object: the kind it is declared as, else the kind it is
+    `known` as (remembered, or to be removed), else the kind that it looks like. An `external` stream also appears as
+    that stream, whatever it is to its owner: the stream behind a bucket has consumers of its own."""
+    claims = {raw: kind.name for kind in registry.kinds for raw in kind.claims(snapshot)}
+    wanted = {*declared}
+    for address in (*(one for one in known if one not in wanted), *declared):
+        kind = registry.of(address)
+        claims[kind.primary(address)] = kind.name
+        claims.update(dict.fromkeys(kind.derived(address), kind.name))
+    elsewhere = {registry.of(address).primary(address) for address in external}
+    return {
+        resource.address: resource
+        for kind in registry.kinds
+        for resource in kind.recognise(snapshot)
+        if _is_its_own(kind, resource.address, claims, elsewhere, registry)
+    }
+
+
+def _is_its_own(
+    kind: Kind, address: Address, claims: Mapping[Raw, str], elsewhere: Collection[Raw], registry: Registry
+) -> bool:
+    """No other kind claims the raw object itself, and the stream it belongs to is not part of something else."""
+    raw = kind.primary(address)
+    if kind.place.within:
+        stream = Raw("stream", address.names[:1])
+        holder = claims.get(stream, kind.place.within)
+        if stream not in elsewhere and registry[holder].backing is None:
+            return False
+    return raw in elsewhere or claims.get(raw, kind.name) == kind.name
+
+
+def settled(
+    topology: Topology, snapshot: Snapshot, registry: Registry, live: Mapping[Address, Resource]
+) -> dict[Address, Resource]:
+    """Every declared resource in canonical form, parents first. A child is settled under its parent as that will be."""
+    kinds = [registry.of(one.address) for one in topology.resources]
+    said = [
+        (as_found(one, live.get(one.address), kind), kind) for one, kind in zip(topology.resources, kinds, strict=True)
+    ]
+    lent = {stream: what for one, kind in said if kind.lends for stream, what in kind.lends(one).items()}
+    at_the_top = Context(target=snapshot.target, snapshot=snapshot, lent=lent)
+    desired = {one.address: kind.settle(one, at_the_top) for one, kind in said if not kind.place.within}
+    parents = {address: _afterwards(one, live.get(address), registry.of(address)) for address, one in desired.items()}
+    parents |= dict(_of_buckets(desired, parents, registry))
+    below = {address: replace(at_the_top, parent=one) for address, one in parents.items()}
+    for one, kind in said:
+        if kind.place.within:
+            context = below.get(Address(kind.place.within, one.address.names[:-1]), at_the_top)
+            desired[one.address] = kind.settle(one, context)
+    return {one.address: desired[one.address] for one, _ in said} | dict(_using(topology, desired, registry))
+
+
+def _of_buckets(
+    desired: Mapping[Address, Resource], parents: Mapping[Address, Resource], registry: Registry
+) -> Iterator[tuple[Address, Resource]]:
+    """Streams that buckets of the same files decide, and which stand there as `external`, for their consumers."""
+    for address, resource in desired.items():
+        for bucket in registry.backed_by(address.name) if resource.external else ():
+            if bucket != address and bucket in parents:
+                body = registry.of(bucket).as_stream(parents[bucket])
+                yield address, replace(parents[address], config=body)
+
+
+def _using(
+    topology: Topology, desired: Mapping[Address, Resource], registry: Registry
+) -> Iterator[tuple[Address, Resource]]:
+    """What reads a stream of another topology, if the files name that topology."""
+    owners = {one.address.name: one.owner for one in topology.resources if one.owner}
+    for address, resource in desired.items() if owners else ():
+        streams = {one.stream for one in registry.of(address).reads(address, resource.config)}
+        if uses := {stream: owners[stream] for stream in sorted(streams & owners.keys())}:
+            yield address, replace(resource, uses=uses)
+
+
+def _afterwards(desired: Resource, live: Resource | None, kind: Kind) -> Resource:
+    """A parent that someone else manages, and fields that are left as found, stay as they are live."""
+    if live is None:
+        return desired
+    return live if desired.external else replace(desired, config=rebase(desired, live, None, kind.fields))
