@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Literal, NamedTuple
 
-from reconciler.changes.diff import Change, Consequence, FieldChange
+from reconciler.changes.change import Change, Consequence, FieldChange
 from reconciler.changes.renaming import Recipe, copied
 from reconciler.changes.rule import Rule
 from reconciler.changes.stages import Opening, Tie

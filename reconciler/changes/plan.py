@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Annotated
 
-from reconciler.changes.diff import Action, Consequence, FieldChange
+from reconciler.changes.change import Action, Consequence, FieldChange
 from reconciler.changes.verdict import Verdict
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated
 
-from reconciler.changes.diff import Action, FieldChange
+from reconciler.changes.change import Action, FieldChange
 from reconciler.changes.effect import Side
 from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan, PlannedChange

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Literal
 
 from reconciler.changes.amount import inexact, mosts
-from reconciler.changes.diff import Action, Change
+from reconciler.changes.change import Action, Change
 from reconciler.changes.verdict import HURTS, TAKEN, Finding, Other, Outcome, Reaction, Verdict
 from reconciler.changes.view import View
 from reconciler.model.dataclass import dataclass

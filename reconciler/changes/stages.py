@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from reconciler.changes.diff import Action, Change, Consequence, differences
+from reconciler.changes.change import Action, Change, Consequence
+from reconciler.changes.diff import differences
 from reconciler.model.dataclass import dataclass
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Address, Config, Json, Resource

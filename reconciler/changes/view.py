@@ -8,7 +8,7 @@ from datetime import date
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
-from reconciler.changes.diff import Change, FieldChange
+from reconciler.changes.change import Change, FieldChange
 from reconciler.changes.renaming import Recipe
 from reconciler.changes.verdict import Other, Verdict
 from reconciler.model.dataclass import dataclass

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from reconciler.changes.diff import Action, Change
+from reconciler.changes.change import Action, Change
 from reconciler.changes.kind import Kind, Registry
 from reconciler.changes.renaming import moved_entry
 from reconciler.engine import unfinished

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any, NoReturn
 
-from reconciler.changes.diff import Change
+from reconciler.changes.change import Change
 from reconciler.changes.rule import Rule, judged
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.changes.view import View

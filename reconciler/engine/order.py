@@ -11,7 +11,7 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 
 from reconciler.changes import stages
-from reconciler.changes.diff import Action, Change
+from reconciler.changes.change import Action, Change
 from reconciler.changes.kind import Registry
 from reconciler.changes.stages import Opening, Tie
 from reconciler.changes.view import View

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date
 
-from reconciler.changes.diff import Action, Change
+from reconciler.changes.change import Action, Change
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address

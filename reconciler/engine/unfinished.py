@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from reconciler.changes.diff import Action, Change, FieldChange, FieldClass, compare
+from reconciler.changes.change import Action, Change, FieldChange, FieldClass
+from reconciler.changes.diff import compare
 from reconciler.changes.kind import Registry
 from reconciler.model.fields import FieldInfo
 from reconciler.model.intents import Intent

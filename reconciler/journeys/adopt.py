@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.changes.plan import PlannedChange
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.engine.sides import recognised

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from reconciler.changes.diff import Action, Change, differences
+from reconciler.changes.change import Action, Change
+from reconciler.changes.diff import differences
 from reconciler.changes.kind import Kind
 from reconciler.changes.view import View
 from reconciler.documents.find.policies import read_policies

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
-from reconciler.changes.diff import FieldChange
+from reconciler.changes.change import FieldChange
 from reconciler.changes.effect import Side, Way, way
 from reconciler.changes.plan import PlannedChange
 from reconciler.changes.verdict import Outcome

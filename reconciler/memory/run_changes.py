@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from typing import Any
 
-from reconciler.changes.diff import Action, FieldChange
+from reconciler.changes.change import Action, FieldChange
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.memory.journal import UNKNOWN, Run
 from reconciler.model.dataclass import dataclass

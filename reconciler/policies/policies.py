@@ -12,7 +12,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reconciler.changes import consent
-from reconciler.changes.diff import Action, Change
+from reconciler.changes.change import Action, Change
 from reconciler.changes.kind import Kind, Registry
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.changes.view import View

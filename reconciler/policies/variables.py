@@ -14,8 +14,8 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from reconciler.changes.change import Change
 from reconciler.changes.consent import reaching
-from reconciler.changes.diff import Change
 from reconciler.changes.kind import Kind, Registry
 from reconciler.changes.view import View
 from reconciler.model.fields import FieldInfo

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from reconciler.changes.diff import Action, Change
+from reconciler.changes.change import Action, Change
 from reconciler.changes.plan import PlannedChange
 from reconciler.changes.verdict import Reaction, Verdict
 from reconciler.changes.view import View

@@ -13,7 +13,7 @@ from typing import Any
 
 from nats.aio.client import Client
 
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.changes.events import Done, Finished
 from reconciler.changes.plan import Plan
 from reconciler.documents.write.write import dump

@@ -10,7 +10,7 @@ from typing import Any
 import nats.js
 import pytest
 
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.model.resource import Address
 from tests.convergence.drawing import Wishes, topology
 from tests.convergence.running import Real

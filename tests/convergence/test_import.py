@@ -6,7 +6,7 @@ import asyncio
 import json
 from pathlib import Path
 
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.journeys.export.importing import imported
 from reconciler.journeys.plan.files import load
 from reconciler.server.read.observe import observe

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from reconciler.changes.diff import Change, compare
+from reconciler.changes.change import Change
+from reconciler.changes.diff import compare
 from reconciler.model.fields import FieldInfo
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address, Config, Consent, Resource, ServerDefault, Terms

@@ -8,7 +8,7 @@ from datetime import date
 
 import pytest
 
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.model.records import BUCKET
 from reconciler.model.resource import Address
 from reconciler.model.wire.snapshot import Entry

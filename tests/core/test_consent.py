@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from reconciler.changes.change import Action, Change
 from reconciler.changes.consent import allowance_leftovers, entry, given, in_vain, is_of_use, leftovers, reaching
 from reconciler.changes.consent import covers as _covers
-from reconciler.changes.diff import Action, Change
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.model.diagnostic import Severity, SourceSpan
 from reconciler.model.resource import Address, Consent, Resource, Terms

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.changes.plan import Plan
 from reconciler.engine import take_over as handover
 from reconciler.engine.target_check import wrong_place

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.changes.diff import Action, Change, FieldClass
+from reconciler.changes.change import Action, Change, FieldClass
 from reconciler.kinds.fields.patch import patch
 from reconciler.model.resource import Config, ServerDefault
 from tests.core.making import applied, compared, found, wanted

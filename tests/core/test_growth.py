@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.changes.plan import PlannedChange
 from reconciler.changes.recount import beyond, lost, most
 from reconciler.changes.verdict import Outcome, Verdict

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.changes.diff import Action, Change
+from reconciler.changes.change import Action, Change
 from reconciler.engine.take_over import idle, remembered_anew, taken_over
 from reconciler.model.diagnostic import Severity
 from reconciler.model.records import Owned

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.verdict import Outcome, Reaction, Verdict
 from reconciler.journeys.apply.last_look import PLAN_AGAIN, LastLook

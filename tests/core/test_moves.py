@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.model.resource import Address
 from tests.support.topologies import Scene
 

@@ -7,7 +7,7 @@ from datetime import date
 
 import pytest
 
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.model.resource import Address
 from tests.support.topologies import Scene
 

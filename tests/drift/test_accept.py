@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import reconciler
-from reconciler.changes.diff import FieldClass
+from reconciler.changes.change import FieldClass
 from reconciler.journeys.drift.accept import Accepted, accept
 from reconciler.journeys.drift.accepted import accepted_json, accepted_text
 from reconciler.journeys.drift.drift import Standing

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import reconciler
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.changes.events import Finished
 from reconciler.journeys.drift.drift import Standing
 from reconciler.journeys.drift.look import look

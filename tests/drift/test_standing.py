@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.changes.diff import FieldClass
+from reconciler.changes.change import FieldClass
 from reconciler.journeys.drift.drift import Standing
 from tests.drift.looking import APPLIED, field, item, look, seen, with_record
 from tests.support.topologies import scene

@@ -14,7 +14,7 @@ import nats
 import nats.errors
 from nats.aio.client import Client
 
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan
 from reconciler.journeys.apply.apply import apply

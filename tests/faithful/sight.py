@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.journeys.drift.accept import accept
 from reconciler.journeys.drift.look import Looked, look

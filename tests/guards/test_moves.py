@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered
 from reconciler.model.resource import Address

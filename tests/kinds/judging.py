@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
-from reconciler.changes.diff import Action, Change
+from reconciler.changes.change import Action, Change
 from reconciler.changes.verdict import Reaction, Verdict
 from reconciler.changes.view import View
 from reconciler.engine.compare import compare

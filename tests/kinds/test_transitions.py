@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.model.wire.steps import Call
 from tests.support.topologies import scene

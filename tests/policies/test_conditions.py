@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.changes.diff import Action, Change
+from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.engine.judging import EVERYTHING
 from reconciler.journeys import policies as journey

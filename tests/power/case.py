@@ -14,7 +14,7 @@ from typing import Any
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.journeys.plan.plan import Planned, plan
 from reconciler.kinds.consumer_position.position import placeholder
 from reconciler.memory.lease import Held

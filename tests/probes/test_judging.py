@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.changes.diff import Action, Consequence, FieldChange
+from reconciler.changes.change import Action, Consequence, FieldChange
 from reconciler.changes.effect import Side
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.verdict import Outcome, Verdict

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.model.resource import Address
 from reconciler.model.wire.snapshot import Target
 from reconciler.model.wire.version import SUPPORTED, Version

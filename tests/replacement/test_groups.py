@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan
 from reconciler.journeys.apply.apply import apply

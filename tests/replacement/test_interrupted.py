@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.journeys.apply.apply import apply
 from reconciler.server.wire.api import JetStream
 from tests.replacement.consuming import CONSENT, Work, at_work, file

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.verdict import Outcome
 from reconciler.model.wire.steps import Call, Step

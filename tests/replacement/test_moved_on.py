@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.changes.plan import Plan
 from reconciler.journeys.drift.look import look
 from reconciler.journeys.export.export import export

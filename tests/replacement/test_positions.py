@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.engine.bindings import after_ack_floor
 from tests.replacement.consuming import CONSENT, Work, at_work, file
 from tests.support.accounts import Account

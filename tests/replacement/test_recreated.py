@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.kinds.consumer_position.recorded import MARGIN
 from tests.replacement.consuming import Work, at_work, file
 from tests.support.accounts import Account

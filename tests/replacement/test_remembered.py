@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.journeys.export.export import export
 from reconciler.journeys.plan.plan import Planned
 from reconciler.model.records import decode_owned

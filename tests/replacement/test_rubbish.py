@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.changes.plan import Plan
 from reconciler.journeys.apply.exclusive import others
 from reconciler.journeys.drift.codec import drift_json

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.changes.diff import Action, FieldClass
+from reconciler.changes.change import Action, FieldClass
 from reconciler.changes.plan import Plan
 from reconciler.engine.unfinished import RESUMED, TAKEN_BACK
 from reconciler.journeys.drift.drift import Standing

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reconciler.changes.diff import Action, Consequence
+from reconciler.changes.change import Action, Consequence
 from reconciler.changes.effect import Side
 from reconciler.changes.plan import Plan
 from reconciler.changes.rehearsal import Experience, Foresight, Missing, Probe, Unshown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reconciler.changes.diff import Action, Consequence, FieldChange
+from reconciler.changes.change import Action, Consequence, FieldChange
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.model.diagnostic import SourceSpan

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.changes.diff import Action, Consequence
+from reconciler.changes.change import Action, Consequence
 from reconciler.kinds import REGISTRY
 from reconciler.model.resource import Address, Declared
 from reconciler.model.site import SITE, rule_page

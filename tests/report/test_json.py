@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.changes.diff import Action, Consequence, FieldChange, FieldClass
+from reconciler.changes.change import Action, Consequence, FieldChange, FieldClass
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.journeys.groups.json import groups_schema

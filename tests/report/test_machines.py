@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.changes.verdict import Outcome
 from reconciler.cli.shared.reporting import document
 from reconciler.kinds import REGISTRY

@@ -10,7 +10,7 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.model.site import rule_page
 from reconciler.report.document.document import Document

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-from reconciler.changes.diff import Action, Consequence, FieldClass
+from reconciler.changes.change import Action, Consequence, FieldClass
 from reconciler.changes.plan import Plan
 from reconciler.changes.verdict import Outcome
 from reconciler.model.diagnostic import Diagnostic, Severity

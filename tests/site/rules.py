@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.changes.rule import Rule
 from reconciler.changes.verdict import Outcome, Reaction, Verdict
 from reconciler.kinds import REGISTRY

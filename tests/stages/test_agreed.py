@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.changes.plan import PlannedChange
 from reconciler.changes.verdict import Outcome
 from reconciler.journeys.stages.agreed import as_shown, beyond

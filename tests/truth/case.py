@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from reconciler.changes.amount import Amount, exactly
-from reconciler.changes.diff import Consequence
+from reconciler.changes.change import Consequence
 from reconciler.changes.plan import Plan
 from reconciler.changes.verdict import Verdict
 from tests.truth.account import Live, Work

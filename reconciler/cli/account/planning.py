@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from reconciler.changes import consent
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.changes.plan import Plan
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.connecting import Connection

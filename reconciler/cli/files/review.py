@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.option_groups import takes

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import field
 from typing import Annotated, NamedTuple
 
-from reconciler.changes.diff import FieldClass
+from reconciler.changes.change import FieldClass
 from reconciler.fleet.tables.rows import TargetLabels, TargetName
 from reconciler.journeys.drift.drift import Standing
 from reconciler.model.dataclass import dataclass

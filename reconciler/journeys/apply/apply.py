@@ -8,7 +8,7 @@ from contextlib import aclosing
 from dataclasses import field, replace
 
 from reconciler.changes.at_stake import is_at_stake
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.changes.events import Done, Event, Finished
 from reconciler.changes.plan import Plan
 from reconciler.engine import identity

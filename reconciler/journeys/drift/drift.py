@@ -11,7 +11,8 @@ from dataclasses import field, replace
 from enum import StrEnum
 from typing import Annotated
 
-from reconciler.changes.diff import Action, Change, FieldChange, FieldClass, value_in
+from reconciler.changes.change import Action, Change, FieldChange, FieldClass
+from reconciler.changes.diff import value_in
 from reconciler.changes.verdict import Verdict
 from reconciler.changes.view import View
 from reconciler.journeys.drift.ignore import Rules

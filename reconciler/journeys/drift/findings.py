@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from reconciler.changes.diff import FieldClass
+from reconciler.changes.change import FieldClass
 from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, Standing
 from reconciler.journeys.drift.text import said_of_field, said_of_item
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan

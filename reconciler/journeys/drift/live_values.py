@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from reconciler.changes.diff import Change, FieldChange
+from reconciler.changes.change import Change, FieldChange
 from reconciler.changes.kind import Context, Kind
 from reconciler.journeys.drift.drift import FieldDrift, Item
 from reconciler.journeys.drift.look import Looked

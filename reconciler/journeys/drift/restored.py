@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from reconciler.changes.diff import Action, Change, differences, explained
+from reconciler.changes.change import Action, Change
+from reconciler.changes.diff import differences, explained
 from reconciler.changes.kind import Registry
 from reconciler.changes.plan import Plan
 from reconciler.changes.view import View

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from reconciler.changes.diff import FieldClass
+from reconciler.changes.change import FieldClass
 from reconciler.changes.plan import Plan
 from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, Standing
 from reconciler.kinds.fields.words import listed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from reconciler.changes.diff import FieldChange
+from reconciler.changes.change import FieldChange
 from reconciler.journeys.history.text import revision
 from reconciler.memory.run_changes import ChangesBetween, Differs
 from reconciler.report.codec.json import json_text

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from reconciler.changes.diff import Action, FieldChange
+from reconciler.changes.change import Action, FieldChange
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.renaming import moved_entry
 from reconciler.changes.verdict import Verdict

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
+from reconciler.changes.change import Change
 from reconciler.changes.consent import given, reaching
-from reconciler.changes.diff import Change
 from reconciler.changes.kind import Registry
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.changes.view import View

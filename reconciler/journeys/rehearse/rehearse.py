@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from reconciler.changes.diff import FieldChange
+from reconciler.changes.change import FieldChange
 from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.rehearsal import TIERS, Missing, Rehearsal, Restarted

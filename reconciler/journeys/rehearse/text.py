@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reconciler.changes.diff import FieldChange
+from reconciler.changes.change import FieldChange
 from reconciler.changes.rehearsal import Foresight, Missing, Rehearsal, Restarted
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.report.document.probe import ProbeRow, rows

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import field, replace
 from datetime import date
 
+from reconciler.changes.change import Action, Consequence
 from reconciler.changes.consent import is_over, reaching
-from reconciler.changes.diff import Action, Consequence
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.renaming import moved_entry
 from reconciler.changes.view import View

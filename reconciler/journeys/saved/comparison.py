@@ -11,8 +11,8 @@ from dataclasses import replace
 from enum import StrEnum
 
 from reconciler.changes.at_stake import removes
+from reconciler.changes.change import Action, FieldChange
 from reconciler.changes.consent import reaching
-from reconciler.changes.diff import Action, FieldChange
 from reconciler.changes.events import Failed, Settled, Skipped, Strayed
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.recount import beyond, counted_again

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.journeys.stages.divide import few
 from reconciler.model.diagnostic import CannotContinue

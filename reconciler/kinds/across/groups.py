@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import takewhile
 
-from reconciler.changes.diff import Action, Change
+from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from reconciler.changes.diff import Action, Change
+from reconciler.changes.change import Action, Change
 from reconciler.changes.kind import Context
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome

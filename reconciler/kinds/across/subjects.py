@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from reconciler.changes.diff import Action, Change
+from reconciler.changes.change import Action, Change
 from reconciler.changes.renaming import moved_entry
 from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from functools import lru_cache
 
-from reconciler.changes.diff import Action, Change
+from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.kinds.group_records.group_record import BUCKET_SHAPE
 from reconciler.model.dataclass import dataclass

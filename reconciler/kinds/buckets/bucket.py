@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 
-from reconciler.changes.diff import Action, Change
+from reconciler.changes.change import Action, Change
 from reconciler.changes.kind import Context, Raw, declared_config
 from reconciler.changes.view import View
 from reconciler.kinds.stream_config import calls

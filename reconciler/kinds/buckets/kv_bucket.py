@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from reconciler.changes.diff import Action, Change
+from reconciler.changes.change import Action, Change
 from reconciler.changes.kind import Bound
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome

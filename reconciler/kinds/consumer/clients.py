@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from reconciler.changes.diff import Change
+from reconciler.changes.change import Change
 from reconciler.kinds.consumer_config.consumer_settle import PINNED_TIMEOUT
 from reconciler.kinds.fields.times import ZERO, between
 from reconciler.kinds.fields.words import age, listed, some, verb

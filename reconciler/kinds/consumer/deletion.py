@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reconciler.changes.amount import Amount, exactly
-from reconciler.changes.diff import Action, Change
+from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View

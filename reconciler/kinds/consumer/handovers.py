@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from reconciler.changes.diff import Change
+from reconciler.changes.change import Change
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_checks.around import changes_of
 from reconciler.kinds.consumer_position.retention import is_interest, switches

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from reconciler.changes.diff import Action, Change
+from reconciler.changes.change import Action, Change
 from reconciler.changes.renaming import moved_entry
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from reconciler.changes.diff import Action, Change, Consequence
+from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.view import View
 from reconciler.kinds.consumer.clients import groups_gone
 from reconciler.kinds.consumer.everywhere import staying, taking

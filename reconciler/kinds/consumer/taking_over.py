@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from reconciler.changes.diff import Change
+from reconciler.changes.change import Change
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_checks.around import afterwards
 from reconciler.kinds.effects.readers import filters

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 
 from reconciler.changes.amount import Amount, inexact, mosts
-from reconciler.changes.diff import Action, Change, Consequence
+from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View

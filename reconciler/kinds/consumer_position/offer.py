@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from reconciler.changes.amount import Amount
-from reconciler.changes.diff import Action, Change, Consequence
+from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_config.consumer_config import FIELDS

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 
 from reconciler.changes.amount import Amount
-from reconciler.changes.diff import Change
+from reconciler.changes.change import Change
 from reconciler.changes.view import View
 from reconciler.engine.bindings import after_ack_floor
 from reconciler.kinds.consumer_config.consumer_config import FIELDS

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from reconciler.changes.diff import Action, Change
+from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.engine.bindings import after_ack_floor, first_asked
 from reconciler.kinds.consumer_position.counts import number_of

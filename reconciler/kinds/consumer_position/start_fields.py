@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reconciler.changes.diff import Change
+from reconciler.changes.change import Change
 from reconciler.changes.view import View
 from reconciler.model.resource import Config, Resource
 from reconciler.model.wire.snapshot import Snapshot

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from reconciler.changes.diff import Change
+from reconciler.changes.change import Change
 from reconciler.changes.view import View
 from reconciler.kinds.effects.surplus import OwnName
 from reconciler.kinds.fields.known import V2_15

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.kinds.effects import surplus
 from reconciler.kinds.effects.foretold import MovedField, foretold, note, notes_of

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from reconciler.changes.amount import Amount
-from reconciler.changes.diff import Action, Change
+from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View

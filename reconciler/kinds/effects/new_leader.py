@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from reconciler.changes.diff import Change
+from reconciler.changes.change import Change
 from reconciler.changes.verdict import Finding
 from reconciler.kinds.effects.foretold import MovedField, note, notes_of
 from reconciler.kinds.effects.surplus import stream_of

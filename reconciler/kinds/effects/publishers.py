@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
 from reconciler.changes.amount import Amount
-from reconciler.changes.diff import Change
+from reconciler.changes.change import Change
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.kinds.effects import losses, readers, surplus
 from reconciler.kinds.effects.dependants import everybody

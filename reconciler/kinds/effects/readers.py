@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from reconciler.changes.amount import Amount, exactly
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
 from reconciler.kinds.effects import dependants

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from reconciler.changes.amount import Amount, exactly
-from reconciler.changes.diff import Action, Change
+from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.kinds.effects.altogether import altogether
 from reconciler.kinds.effects.surplus import Loss, begun, state_of, stream_of, weight

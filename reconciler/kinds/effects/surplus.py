@@ -8,7 +8,7 @@ from dataclasses import field
 from functools import partial
 
 from reconciler.changes.amount import Amount, exactly
-from reconciler.changes.diff import Change
+from reconciler.changes.change import Change
 from reconciler.changes.view import View
 from reconciler.kinds.effects.readers import Going
 from reconciler.kinds.fields import times

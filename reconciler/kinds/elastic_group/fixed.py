@@ -3,7 +3,7 @@ its queue."""
 
 from __future__ import annotations
 
-from reconciler.changes.diff import Change
+from reconciler.changes.change import Change
 from reconciler.kinds.elastic_group.replicas import REPLICAS
 from reconciler.kinds.group_records.group_spec import not_membership
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from reconciler.changes.amount import Amount
-from reconciler.changes.diff import Action, Change, FieldChange, FieldClass
+from reconciler.changes.change import Action, Change, FieldChange, FieldClass
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from reconciler.changes.diff import Change
+from reconciler.changes.change import Change
 from reconciler.changes.kind import Replacement
 from reconciler.changes.view import View
 from reconciler.kinds.effects import rewound

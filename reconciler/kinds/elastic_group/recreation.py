@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from reconciler.changes.amount import Amount
-from reconciler.changes.diff import Action, Change, Consequence
+from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.renaming import Renaming
 from reconciler.changes.view import View
 from reconciler.engine.bindings import told_of_source

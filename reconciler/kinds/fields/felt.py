@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from reconciler.changes.diff import Change
+from reconciler.changes.change import Change
 from reconciler.changes.effect import Effect, Side, Way, way
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json

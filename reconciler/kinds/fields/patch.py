@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from reconciler.changes.diff import Change
+from reconciler.changes.change import Change
 from reconciler.model.resource import Config, Json
 
 _KEY = "metadata."

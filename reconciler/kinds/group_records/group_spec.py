@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from reconciler.changes.diff import Change
+from reconciler.changes.change import Change
 from reconciler.kinds.fields.felt import fixed
 from reconciler.kinds.fields.known import Known, Update
 from reconciler.kinds.group_records.group_record import MEMBERSHIP, NAME

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from reconciler.changes.diff import Action, Change
+from reconciler.changes.change import Action, Change
 from reconciler.changes.stages import Opening, Tie
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.reservations import StreamReservation

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from reconciler.changes.diff import Action, Change
+from reconciler.changes.change import Action, Change
 from reconciler.changes.stages import BETTER, Opening, Tie
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_position.retention import is_interest

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.changes.stages import BETTER, NEEDED, Opening, Tie
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_checks.around import changes_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reconciler.changes.diff import Change
+from reconciler.changes.change import Change
 from reconciler.changes.stages import Opening, Tie
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_checks.around import changes_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from reconciler.changes.diff import Action, Change, Consequence
+from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.stages import Opening, Tie
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.streams import afterwards, config_of

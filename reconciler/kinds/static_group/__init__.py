@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated
 
 from reconciler.changes.amount import Amount
-from reconciler.changes.diff import Action, Change, Consequence, FieldClass
+from reconciler.changes.change import Action, Change, Consequence, FieldClass
 from reconciler.changes.kind import Bound, Context, FilePlace, Kind, Raw, declared_config
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reconciler.changes.diff import Change
+from reconciler.changes.change import Change
 from reconciler.changes.view import View
 from reconciler.kinds.effects import losses, pushed_out, sources_changed, uncaptured
 from reconciler.kinds.effects.fewer_copies import replicas_lowered

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from reconciler.changes.diff import Change
+from reconciler.changes.change import Change
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_config import consumer_config
 from reconciler.kinds.fields.patch import patch

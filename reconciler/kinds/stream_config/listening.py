@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from reconciler.changes.diff import Action, Change
+from reconciler.changes.change import Action, Change
 from reconciler.changes.view import SubjectsRead, View
 from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.resource import Address

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.changes.kind import Context
 from reconciler.changes.view import SubjectsRead, View
 from reconciler.kinds.fields.known import V2_14

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reconciler.changes.diff import Change
+from reconciler.changes.change import Change
 from reconciler.kinds.fields.sparse import SECOND
 from reconciler.kinds.fields.words import in_words, some
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from reconciler.changes.diff import Action, Change
+from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide

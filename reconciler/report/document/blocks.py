@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reconciler.changes.diff import Action
+from reconciler.changes.change import Action
 from reconciler.changes.plan import PlannedChange
 from reconciler.report.document.entries import ChangeEntry, Section
 from reconciler.report.document.fields import field_lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from reconciler.changes.diff import Consequence
+from reconciler.changes.change import Consequence
 from reconciler.changes.plan import PlannedChange
 from reconciler.changes.verdict import Verdict
 from reconciler.report.document.entries import ChangeEntry

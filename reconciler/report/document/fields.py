@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reconciler.changes.diff import FieldChange, FieldClass
+from reconciler.changes.change import FieldChange, FieldClass
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.values import counted, show, show_live, show_wanted
 from reconciler.report.words.visible import columns, padded, visible

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from reconciler.changes import consent
-from reconciler.changes.diff import Action, Consequence
+from reconciler.changes.change import Action, Consequence
 from reconciler.changes.plan import PlannedChange
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.model.fields import FieldInfo

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from reconciler.changes.diff import Consequence, FieldChange, FieldClass
+from reconciler.changes.change import Consequence, FieldChange, FieldClass
 from reconciler.changes.plan import PlannedChange
 from reconciler.changes.verdict import Verdict
 from reconciler.model.resource import Json

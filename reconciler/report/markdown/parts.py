@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from reconciler.changes.diff import FieldChange
+from reconciler.changes.change import FieldChange
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.report.document.effects import effects, many
 from reconciler.report.document.entries import ChangeEntry

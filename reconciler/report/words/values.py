@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reconciler.changes.diff import FieldChange
+from reconciler.changes.change import FieldChange
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Json
 from reconciler.model.units import show_bytes
