@@ -6,6 +6,8 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
+import pytest
+
 from reconciler.changes.plan import Plan
 from reconciler.model.wire.steps import Step
 from tests.support.topologies import Scene
@@ -197,6 +199,20 @@ def test_an_elastic_group_is_ended_before_its_queue_goes(compare: Compare) -> No
         "stop copying into stream/S-g", "wait for members of S-g", "delete entry/elastic-consumer-groups/S.g",
     }  # fmt: skip
     assert before(plan, "stop copying into stream/S-g") == {"delete entry/elastic-consumer-groups/S.g"}
+
+
+@pytest.mark.parametrize(("server", "retention"), [("2.11", "workqueue"), ("2.15", "workqueue"), ("2.15", "interest")])
+def test_consumers_come_before_a_copy_of_a_stream_that_deletes_what_is_copied(
+    compare: Compare, server: str, retention: str
+) -> None:
+    queue = f"Q: {{subjects: [q.>], retention: {retention}%s}}"
+    consumers = (
+        ", consumers: {a: {ack_policy: explicit, filter_subject: q.a}, b: {ack_policy: explicit, filter_subject: q.b}}"
+    )
+    wanted = f"streams: {{{queue % consumers}, A: {{sources: [{{name: Q, filter_subject: q.a}}]}}}}"
+    plan = compare(wanted, f"streams: {{{queue % ''}}}", server=server).plan()
+    assert "create consumer/Q/a" in before(plan, "create stream/A")
+    assert "create consumer/Q/b" not in before(plan, "create stream/A")
 
 
 TAKING_OVER = "removed: [{address: consumer/S/a, reason: r}]"

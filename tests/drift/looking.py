@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, drift
+from reconciler.journeys.drift.drift import Drift, FieldDrift, Item
+from reconciler.journeys.drift.look import drift
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address
 from tests.support.topologies import Scene, scene

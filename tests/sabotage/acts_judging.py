@@ -55,7 +55,9 @@ RULES = (
         file="reconciler/kinds/order/copied_queues.py",
         before="                    yield Tie(consumer.address, change.address, weak=weak)",
         after="                    yield Tie(change.address, consumer.address, weak=weak)",
-        seen_by=("tests/quantities/test_sources.py::test_consumers_of_a_work_queue_come_before_a_copy_of_it",),
+        seen_by=(
+            "tests/core/test_order.py::test_consumers_come_before_a_copy_of_a_stream_that_deletes_what_is_copied",
+        ),
     ),
     Act(
         name="a change that an old server refuses beside a copy is let through",
@@ -215,7 +217,7 @@ RULES = (
     ),
     Act(
         name="drift calls an account whose records are lost as good as one that was applied",
-        file="reconciler/journeys/drift/drift.py",
+        file="reconciler/journeys/drift/look.py",
         before="    return change.action is Action.ADOPT and change.owned is None\n",
         after="    return change.action is Action.KEEP and change.owned is None\n",
         seen_by=("tests/drift/test_report.py",),

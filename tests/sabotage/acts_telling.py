@@ -315,7 +315,7 @@ DRIFT = (
     ),
     Act(
         name="drift is blind for one kind",
-        file="reconciler/journeys/drift/drift.py",
+        file="reconciler/journeys/drift/look.py",
         before="if options.selects(a, c.labels)}",
         after='if options.selects(a, c.labels) and a.kind != "kv_bucket"}',
         seen_by=(
@@ -324,7 +324,7 @@ DRIFT = (
     ),
     Act(
         name="what waits to be applied is told as drift",
-        file="reconciler/journeys/drift/drift.py",
+        file="reconciler/journeys/drift/look.py",
         before="moved = change.field_class in (FieldClass.DRIFTED, FieldClass.BOTH)",
         after="moved = change.field_class is not FieldClass.PLAIN",
         seen_by=("tests/drift/test_standing.py",),
@@ -380,7 +380,7 @@ DRIFT = (
     ),
     Act(
         name="what someone else manages is said to be put back by `drift --restore`",
-        file="reconciler/journeys/drift/drift.py",
+        file="reconciler/journeys/drift/look.py",
         before="is_ours=standing is not Standing.FOREIGN and not _is_managed_elsewhere(change),",
         after="is_ours=standing is not Standing.FOREIGN,",
         seen_by=("tests/drift/test_restore.py::test_what_someone_else_manages_is_not_for_us_to_put_back",),

@@ -1,6 +1,9 @@
 """One look at an account: the state of everything declared or owned there, and how the rules judge what drifted.
 
-Pure. The command looks at one account with this, and the fleet at a thousand. Quantities that need more reads, such as
+Pure. This reads the comparison behind a plan in the other direction: not what a file wants to change, but what somebody
+changed outside the files. A change that is merged and not applied yet is pending, never drift.
+
+The command looks at one account with this, and the fleet at a thousand. Quantities that need more reads, such as
 the messages behind a change, stay open; the rules see that nobody asked for them.
 """
 
@@ -9,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 
+from reconciler.changes.change import Action, Change, FieldChange, FieldClass
+from reconciler.changes.diff import value_in
 from reconciler.changes.kind import Registry
 from reconciler.changes.verdict import Verdict
 from reconciler.changes.view import View
@@ -16,12 +21,14 @@ from reconciler.engine.compare import compare, counted
 from reconciler.engine.decide import idle_patterns, questions
 from reconciler.engine.judging import judged_all
 from reconciler.engine.target_check import check_place
-from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, drift
+from reconciler.journeys.drift.drift import AT_REST, Coverage, Drift, FieldDrift, Item, Standing
+from reconciler.journeys.drift.ignore import Rules
 from reconciler.journeys.drift.restored import missing_streams
 from reconciler.journeys.plan.plan import completed
 from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered
 from reconciler.model.dataclass import dataclass
+from reconciler.model.records import Owned
 from reconciler.model.resource import Address
 from reconciler.model.run_options import NO_OPTIONS, RunOptions
 from reconciler.model.topology import Topology
@@ -91,3 +98,133 @@ def _is_about(verdict: Verdict, one: FieldDrift) -> bool:
 
 def _is_in(path: str, other: str) -> bool:
     return path == other or (other != "" and path.startswith((f"{other}.", f"{other}[")))
+
+
+def drift(topology: Topology, view: View, options: RunOptions) -> Drift:
+    """Compare everything declared or owned here, as far as the run's selection reaches."""
+    look = _Look(view)
+    chosen = {a: c for a, c in view.changes.items() if options.selects(a, c.labels)}
+    items = [item for address in sorted(chosen) if (item := look.item(chosen[address]))]
+    rules = Rules(topology.ignore_drift, options.day)
+    judged = [_overlooked(item, rules) for item in items]
+    extras = tuple(str(a) for a in view.unmanaged if a not in view.ledger and not rules.why(str(a)))
+    elsewhere = sum(a in view.ledger for a in view.unmanaged)
+    return Drift(
+        topology=view.topology,
+        environment=view.environment,
+        target=view.target,
+        items=tuple(sorted(judged, key=lambda item: (not item.is_drift, [*Standing].index(item.standing)))),
+        in_sync=sum(change.action in AT_REST for change in chosen.values()) - look.strayed,
+        unrecorded=sum(map(_has_no_record, chosen.values())) if view.ledger_known else 0,
+        coverage=Coverage(here=len(view.live) - len(view.unmanaged), elsewhere=elsewhere, extras=extras),
+        diagnostics=(*view.diagnostics, *rules.leftovers(complete=options.is_about_all)),
+        ledger_known=view.ledger_known,
+    )
+
+
+def _has_no_record(change: Change) -> bool:
+    return change.action is Action.ADOPT and change.owned is None
+
+
+@dataclass(slots=True)
+class _Look:
+    view: View
+    strayed: int = 0
+    """Objects that drifted and are otherwise as declared."""
+
+    def item(self, change: Change) -> Item | None:
+        if change.action is Action.UNKNOWN:
+            return _item(change, Standing.UNKNOWN, reason=change.reason)
+        if change.action is Action.ORPHAN:
+            return _item(change, Standing.ORPHANED, reason=change.reason)
+        if change.desired is None:
+            pending = change.action is Action.DELETE or (change.action is Action.FORGET and change.live is not None)
+            return _item(change, Standing.PENDING, reason=_waits(change)) if pending else None
+        if whose := self._foreign(change):
+            self.strayed += change.action in AT_REST
+            return _item(change, Standing.FOREIGN, reason=whose)
+        if change.intent:
+            left = [one for one in change.fields if one.field_class is FieldClass.UNFINISHED]
+            return _item(change, Standing.PENDING, [_field(one, change.owned) for one in left], change.reason)
+        return self._absent(change) if change.live is None else self._compared(change)
+
+    def _foreign(self, change: Change) -> str:
+        owned = change.owned
+        if owned is None:
+            return ""
+        if owned.topology != self.view.topology:
+            return f"topology {owned.topology} applied it last and owns it now"
+        if owned.source and self.view.source and owned.source != self.view.source:
+            return f"it was applied last from {owned.source}, but this is {self.view.source}"
+        return ""
+
+    def _absent(self, change: Change) -> Item:
+        """An object that was never applied is pending. Where the account has no record at all, that cannot be known,
+        and the file counts."""
+        remembers = any(owned.topology == self.view.topology for owned in self.view.ledger.values())
+        if change.on_record is None and remembers and not (change.desired and change.desired.external):
+            return _item(change, Standing.PENDING, reason="declared and not applied yet")
+        gone = (
+            "someone else manages it, and it does not exist" if _is_managed_elsewhere(change) else "it does not exist"
+        )
+        if change.on_record:
+            gone = f"it was applied{'' if change.owned else ' under its old name'}, but no longer exists"
+        return _item(change, Standing.MISSING, reason=gone)
+
+    def _compared(self, change: Change) -> Item | None:
+        fields = tuple(_field(one, change.owned) for one in change.fields)
+        beside = tuple(FieldDrift(change=one) for one in self.view.kinds[change.address.kind].adrift(change, self.view))
+        if change.made_anew:
+            self.strayed += change.action is Action.ADOPT
+            return _item(change, Standing.RECREATED, fields, change.made_anew)
+        if any(f.drifted for f in fields):
+            theirs = (
+                "someone else manages it, and it differs from what the file expects"
+                if _is_managed_elsewhere(change)
+                else ""
+            )
+            return _item(change, Standing.CHANGED, (*fields, *beside), theirs)
+        if beside:
+            self.strayed += change.action in AT_REST
+            why = "no apply changes the queue; a plan says what to do about it"
+            return replace(_item(change, Standing.CHANGED, (*fields, *beside), why), is_ours=False)
+        waits = f"{change.reason}; not applied yet" if change.origin else ""
+        return _item(change, Standing.PENDING, fields, waits) if fields or waits else None
+
+
+def _waits(change: Change) -> str:
+    what = "to be deleted" if change.action is Action.DELETE else "to be forgotten"
+    return f"{what}, and not applied yet"
+
+
+def _item(change: Change, standing: Standing, fields: Sequence[FieldDrift] = (), reason: str = "") -> Item:
+    first = next((one.path for one in fields if one.drifted), fields[0].path if fields else "")
+    sayable = type(change.terms).model_fields
+    placed = tuple(replace(one, span=change.where(one.path), is_sayable=one.change.top in sayable) for one in fields)
+    return Item(
+        address=str(change.address), standing=standing, fields=placed, reason=reason,
+        is_ours=standing is not Standing.FOREIGN and not _is_managed_elsewhere(change),
+        span=change.where(first), owned=change.owned,
+    )  # fmt: skip
+
+
+def _is_managed_elsewhere(change: Change) -> bool:
+    return change.desired is not None and change.desired.external
+
+
+def _field(change: FieldChange, owned: Owned | None) -> FieldDrift:
+    """Compare with the applied value; without a record, and only then, with the file's value."""
+    if owned is None:
+        return FieldDrift(change=change, applied=change.desired)
+    moved = change.field_class in (FieldClass.DRIFTED, FieldClass.BOTH)
+    return FieldDrift(change=change, applied=value_in(owned.applied, change.path), drifted=moved)
+
+
+def _overlooked(item: Item, rules: Rules) -> Item:
+    """Add the reasons of the `ignore_drift` entries that cover it; an entry without a path covers the whole object."""
+    if not item.standing.is_drift:
+        return item
+    fields = tuple(
+        replace(one, ignored=rules.why(item.address, one.path)) if one.drifted else one for one in item.fields
+    )
+    return replace(item, fields=fields, ignored=rules.why(item.address))
