@@ -420,6 +420,13 @@ GROUPS = (
         seen_by=("tests/groups/test_doctor.py",),
     ),
     Act(
+        name="a dead-letter queue that captures a name loses its advisories unsaid",
+        file="reconciler/kinds/stream_config/advisories.py",
+        before="    is_renamed = old != change.address\n",
+        after="    is_renamed = False\n",
+        seen_by=("tests/kinds/test_advisories.py",),
+    ),
+    Act(
         name="a plan counts the start sequence of a recreated queue among what somebody edited",
         file="reconciler/kinds/elastic_group/queue_rules.py",
         before='    message, fix = _told(name, {**info, "config": queue}, ',

@@ -15,6 +15,7 @@ from reconciler.kinds.consumer.steps import steps, waits
 from reconciler.kinds.consumer_config.consumer_config import FIELD_INFOS, ConsumerConfig, canonical, settle, stock
 from reconciler.kinds.consumer_position import former, lost_position, offer, position, start_fields, starting, unwanted
 from reconciler.kinds.fields.texts import NAME
+from reconciler.kinds.stream_config import advisories
 from reconciler.kinds.subjects.filters import filters_of
 from reconciler.model.resource import Address, Declared, Json, Resource, Terms
 from reconciler.model.wire.snapshot import Snapshot
@@ -85,6 +86,7 @@ CONSUMER = Kind(
         *offer.consequences(change, view),
         *lost_position.consequences(change, view),
         *waits(change, view),
+        *advisories.consequences(change, view),
         *EFFECTS.consequences(change, view),
     ),
     replace=replacement.how,

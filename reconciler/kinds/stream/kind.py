@@ -11,7 +11,7 @@ from reconciler.kinds.fields.texts import NAME
 from reconciler.kinds.stream.another_name import recipe
 from reconciler.kinds.stream.losses import questions
 from reconciler.kinds.stream.rules import EFFECTS, RULES
-from reconciler.kinds.stream_config import calls
+from reconciler.kinds.stream_config import advisories, calls
 from reconciler.kinds.stream_config.listening import then_listens
 from reconciler.kinds.stream_config.origins import names, origin_of_mirror, readings
 from reconciler.kinds.stream_config.stream_config import FIELD_INFOS, STOCK, StreamConfig, canonical, settle
@@ -91,7 +91,7 @@ STREAM = Kind(
     reads=readings,
     lends=_lends,
     questions=lambda change, view: (*questions(change, view), *EFFECTS.questions(change, view)),
-    consequences=EFFECTS.consequences,
+    consequences=lambda change, view: (*advisories.consequences(change, view), *EFFECTS.consequences(change, view)),
     unknown=lambda address, snapshot: snapshot.unknown_stream(address.name),
     rules=RULES,
 )

@@ -1,0 +1,56 @@
+"""Streams that capture the server's advisories about a stream or a consumer by its name, as dead-letter queues do. When that
+name goes, they get nothing more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from reconciler.changes.change import Action, Change, Consequence
+from reconciler.changes.view import View
+
+ABOUT = ("$JS.EVENT.ADVISORY.STREAM.", "$JS.EVENT.ADVISORY.CONSUMER.")
+NAMES = 5
+"""Before the names come `$JS.EVENT.ADVISORY.CONSUMER` and what happened."""
+
+
+class _Captured(NamedTuple):
+    stream: str
+    subject: str
+    names: tuple[str, ...]
+    """The stream, and perhaps its consumer; wildcards stand for all."""
+
+
+def consequences(change: Change, view: View) -> Iterator[Consequence]:
+    """Who captures advisories about an object that goes, or gets another name."""
+    old = change.origin or change.address
+    is_renamed = old != change.address
+    if not (is_renamed or change.action is Action.DELETE):
+        return
+    for one in _captured(view):
+        if (
+            len(one.names) < len(old.names)
+            or one.names[len(old.names) - 1] != old.name
+            or one.names[0] not in (old.stream, "*")
+        ):
+            continue
+        then = (
+            f"and gets none about {change.address.name}: add their subject first"
+            if is_renamed
+            else "and gets no more of them"
+        )
+        yield Consequence(
+            message=f"Stream {one.stream} captures advisories about {old.kind} {old.name} by its name (`{one.subject}`), {then}"
+        )
+
+
+@lru_cache(maxsize=4)
+def _captured(view: View) -> tuple[_Captured, ...]:
+    """Computed once per view; few streams capture any."""
+    return tuple(
+        _Captured(name, subject, tuple(subject.split(".")[NAMES:]))
+        for name, info in view.snapshot.streams.items()
+        for subject in info["config"].get("subjects") or ()
+        if subject.startswith(ABOUT)
+    )
