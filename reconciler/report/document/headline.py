@@ -91,7 +91,7 @@ def _kept(counts: Mapping[Section, int]) -> list[str]:
     return [f"{counts[section]:_} {word}" for word, section in _KEPT if counts[section]]
 
 
-AS_READ = "Numbers are of when the account was read; what clients do since changes them."
+AS_READ = "Counted when the account was read; clients may have changed that since."
 
 
 def as_read(plan: Plan | None) -> list[str]:
