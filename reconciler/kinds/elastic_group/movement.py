@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from reconciler.changes.amount import Amount
 from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.view import View
 from reconciler.kinds.elastic_group.derived import stream_name
@@ -57,7 +58,11 @@ def consequences(change: Change, view: View) -> Iterable[Consequence]:
 def movement(now: Owners, then: Owners, *, queued: list[int] | None, in_flight: int | None) -> Consequence:
     """What a change of owners means: which partitions move, what waits in them, what is redelivered."""
     moved = moving(now, then)
-    redelivered = "" if in_flight is None else f"{some(in_flight)} in flight {verb(in_flight, 'are')} redelivered"
+    redelivered = (
+        f"up to {some(in_flight)} in flight {verb(in_flight, 'are')} redelivered"
+        if in_flight
+        else "nothing is in flight"
+    )
     counted = {
         "partitions_moved": len(moved),
         "messages_moved": None if queued is None else sum(queued[number] for number in moved),
@@ -65,9 +70,10 @@ def movement(now: Owners, then: Owners, *, queued: list[int] | None, in_flight: 
     }
     return Consequence(
         message=f"{len(moved)} of {len(then)} partitions move{_with_queue(moved, queued)}; "
-        + (redelivered or "messages in flight could not be counted, and are redelivered"),
+        + ("messages in flight could not be counted, and are redelivered" if in_flight is None else redelivered),
         code="EG601",
         quantities={name: number for name, number in counted.items() if number is not None},
+        bounds={"messages_redelivered": Amount(0, in_flight)} if in_flight else {},
         detail={
             "partition_map": {"now": now, "then": then, "queued": queued or [None] * len(then)},
             "members": _by_member(now, then),

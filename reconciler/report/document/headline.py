@@ -96,9 +96,12 @@ AS_READ = "Counted when the account was read; clients may have changed that sinc
 
 def as_read(plan: Plan | None) -> list[str]:
     """Say of which moment the numbers are, if the plan counts what clients change."""
-    counts = plan is not None and any(
-        sum(verdict.quantities.values()) for one in plan.changes for verdict in one.verdicts
+    changes = plan.changes if plan else ()
+    every = (
+        *(said.quantities for one in changes for said in one.verdicts),
+        *(said.quantities for one in changes for said in one.consequences),
     )
+    counts = any(sum(quantities.values()) for quantities in every)
     return [AS_READ] if counts else []
 
 
