@@ -19,7 +19,10 @@ from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.plan.plan import plan
 from reconciler.kinds.fields.words import amount
 from reconciler.model.run_options import RunOptions
+from reconciler.model.wire.version import Version
+from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
+from tests.groups.making import until
 from tests.quantities.losing import applied, publish, settled, state, take
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_consumer, make_stream, talk
@@ -344,6 +347,50 @@ def test_a_consumer_and_a_copy_of_a_work_queue_both_get_everything(account: Acco
     goes, left, delivered, copied = talk(account, work)
     assert (goes, left, delivered) == (4, [6, 8], ["q.a"] * 7)
     assert copied == (14 if "sources" in copy else 16)
+
+
+@on_every_version
+@pytest.mark.parametrize("retention", ["interest", "workqueue"])
+@pytest.mark.parametrize(
+    ("was", "becomes"), [("o.a", ""), ("", "o.a"), ("o.a", "o.b")], ids=["wider", "narrower", "another"]
+)
+def test_another_filter_of_the_only_source_from_a_stream_that_feeds_it_durably(
+    account: Account, tmp_path: Path, retention: str, was: str, becomes: str
+) -> None:
+    """From 2.14 on the server goes on where it is: nothing is copied again, and what lies before is left out."""
+    origin = f"O: {{subjects: [o.>], allow_direct: true, retention: {retention}, consumers: {{all: {{ack_policy: explicit}}}}}}"
+
+    def filtered(subject: str) -> str:
+        said = f", filter_subject: {subject}" if subject else ""
+        return f"streams: {{{origin}, ALL: {{subjects: [all], sources: [{{name: O{said}}}]}}}}"
+
+    async def work(js: JetStream) -> tuple[dict[str, Verdict], list[str], int]:
+        await applied(js, tmp_path, f"streams: {{{origin}}}")
+        await applied(js, tmp_path, filtered(was))
+        await publish(js, *["o.a", "o.b", "o.b"] * 4)
+        before = await rests(js, 4 if was else 12)
+        if Version.parse(account.version) >= (2, 14):
+            (feeder,) = (await observe(js)).copiers["O"]
+            await until(js, lambda info: info["num_ack_pending"] == 0, f"CONSUMER.INFO.O.{feeder}")
+        found = await plan(read(tmp_path, filtered(becomes)), js, RunOptions(allow=(("ST304", "*"),)))
+        assert not found.plan.blocked, found.plan.blocked
+        events = [event async for event in apply(found, js)]
+        assert isinstance(events[-1], Finished) and events[-1].is_success, events[-1]
+        (change,) = (one for one in found.plan.changes if one.address == "stream/ALL")
+        said = copying(change)
+        number = int(said[0].split(" messages")[0].rsplit(" ", 1)[-1]) if said else 0
+        return {one.code: one for one in change.verdicts}, said, await rests(js, before + number) - before
+
+    verdicts, notes, came = talk(account, work)
+    if Version.parse(account.version) < (2, 14):
+        assert notes == [f"the server at once copies {came} messages that O stores (ST304)"]
+        return
+    left_out, comes = (6, 2) if was == "o.a" else (0, 0)
+    many = f"up to {comes}" if retention == "workqueue" else str(comes)
+    assert notes == ([f"the server at once copies {many} messages that O stores (ST304)"] if comes else [])
+    assert came in ((0, comes) if retention == "workqueue" else (comes,))
+    assert _said(verdicts.get("ST304"), "messages") == exactly(0)
+    assert _said(verdicts.get("ST305"), "left_out") == exactly(left_out)
 
 
 @on_every_version

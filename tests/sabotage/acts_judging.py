@@ -70,6 +70,16 @@ RULES = (
         ),
     ),
     Act(
+        name="a source that a server feeds durably is said to begin again with another filter",
+        file="reconciler/kinds/effects/sources_begun.py",
+        before="        if [len(same) for same in every] != [1, 1]",
+        after="        if [len(same) for same in every] == [1, 1]",
+        seen_by=(
+            says("ST305"),
+            "tests/quantities/test_sources.py::test_another_filter_of_the_only_source_from_a_stream_that_feeds_it_durably",
+        ),
+    ),
+    Act(
         name="copies of a source are taken for those of another one",
         file="reconciler/server/read/copied.py",
         before="    return _source(message)[:1] == [source[0]] and _copied(message, source) is None",

@@ -118,7 +118,10 @@ def _with_filled(step: Step, snapshot: Snapshot) -> dict[str, Any]:
 
 def overlaid(snapshot: Snapshot, raw: Mapping[str, Any]) -> Snapshot:
     """The account with pieces of raw answers written over it; entries are texts, `null` takes something away."""
-    merged = {part: merge(getattr(snapshot, part), raw.get(part, {})) for part in ("streams", "consumers", "unknown")}
+    merged = {
+        part: merge(getattr(snapshot, part), raw.get(part, {}))
+        for part in ("streams", "consumers", "copiers", "unknown")
+    }
     entries = {bucket: dict(found) for bucket, found in snapshot.entries.items()}
     for bucket, texts in raw.get("entries", {}).items():
         written = {key: Entry(text.encode(), 2) for key, text in texts.items() if text is not None}

@@ -181,7 +181,11 @@ def copied_at_once(moved: MovedField) -> Iterable[Finding]:
     """A new source brings what its origin stores, and readers get it."""
     for one in begun(moved.change, moved.view):
         if (number := one.copies(taken_subjects(one.source))).most:
-            hidden = "" if one.start.is_known else "; fewer if it was a source before, which could not be determined"
+            hidden = (
+                ""
+                if one.start.is_known or one.goes_on_after is not None
+                else "; fewer if it was a source before, which could not be determined"
+            )
             number = Amount(0, number.most) if _may_not_fit(moved, one) else number
             copied = f"the server at once copies {amount(number, 'message')} that {one.origin} stores{hidden}"
             yield note(copied + _once_more(one) + _kept(moved) + _on_arrival(moved, one) + _read_by(one, number))

@@ -18,8 +18,8 @@ from reconciler.kinds.effects.shrinking import going, gone
 from reconciler.kinds.effects.surplus import state_of, stream_of
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.times import ZERO, moment
-from reconciler.kinds.stream_config.copies import identity, index_of
-from reconciler.kinds.stream_config.origins import taken_subjects
+from reconciler.kinds.stream_config.copies import identity, index_of, origin_of
+from reconciler.kinds.stream_config.origins import fed_stream, is_fed_durably, taken_subjects
 from reconciler.kinds.subjects.subjects import is_subset, meets
 from reconciler.kinds.subjects.transforms import outcome
 from reconciler.model.dataclass import dataclass
@@ -57,9 +57,38 @@ class Begun:
         return str(self.source["name"])
 
     @property
+    def goes_on_after(self) -> int | None:
+        """The message of its origin after which the server continues with this source, whatever else of it changes. From 2.14 on a
+        work queue or an interest stream feeds its copies through a durable consumer, and the only source from there keeps that."""
+        return int(self._feeder["ack_floor"]["stream_seq"]) if self._feeder else None
+
+    @property
+    def unacknowledged(self) -> int:
+        """How many messages behind that the stream has, and has not acknowledged yet: it gets them once more, unless it does."""
+        return int(self._feeder.get("num_ack_pending", 0)) if self._feeder else 0
+
+    @property
+    def _feeder(self) -> Mapping[str, Json] | None:
+        origin = self.view.snapshot.streams.get(self.origin, {}).get("config") or {}
+        if self.change.action is not Action.UPDATE or not is_fed_durably(origin, self.view.target.version):
+            return None
+        sides = (self.change.was("sources") or (), self.change.becomes("sources") or ())
+        every = [[one for one in side if origin_of(one) == origin_of(self.source)] for side in sides]
+        if [len(same) for same in every] != [1, 1] or any("consumer" in one for same in every for one in same):
+            return None
+        fed = self.view.snapshot.copiers.get(self.origin, {}).values()
+        mine = [one for one in fed if fed_stream(one) == stream_of(self.change)]
+        return mine[0] if len(mine) == 1 else None
+
+    @property
     def start(self) -> SourceStart:
         """It continues after its last copy still stored; without one it starts where the file says, not before
         `earliest`."""
+        if (after := self.goes_on_after) is not None:
+            is_queue = (
+                retention_afterwards(self.origin, self.view) == "workqueue"
+            )  # beside another consumer it may copy nothing
+            return SourceStart(after + 1, is_known=not (is_queue or self.unacknowledged))
         copied = self._answer(self._copied) if self._copied else {"seq": 0}
         if copied and copied.get("seq") and not self._came_from_another(copied):
             return SourceStart(copied["seq"] + 1)
@@ -151,7 +180,7 @@ class Begun:
     def held(self) -> int:
         """How many of the messages it copies at once the stream may already store, through sources that are removed or
         change."""
-        if not self._has_others:
+        if not self._has_others or self.goes_on_after is not None:
             return 0
         subjects = taken_subjects(self.source)
         here, coming = self._stored_in(stream_of(self.change), 1, subjects), self.copies(subjects)
@@ -166,6 +195,8 @@ class Begun:
     @property
     def left_out(self) -> Amount:
         """How many messages that its origin stores are never copied, although nothing in the file says so."""
+        if self.goes_on_after is not None:
+            return self._passed_over
         said = self.source.get("opt_start_seq") or self.source.get("opt_start_time")
         if said or not isinstance(self.start.at, str):
             return exactly(0)
@@ -173,6 +204,21 @@ class Begun:
         stays, copied = self._stays(subjects), self.copies(subjects)
         least = stays.least - copied.most if self.start.is_known else 0
         return Amount(max(0, least), max(0, stays.most - copied.least))
+
+    @property
+    def _passed_over(self) -> Amount:
+        """What matches only now and lies where the source has been already."""
+        new, was = taken_subjects(self.source), self.change.was("sources") or ()
+        old = [one for source in was if origin_of(source) == origin_of(self.source) for one in taken_subjects(source)]
+        stored, taken = (self._before_the_start(subjects) for subjects in (new, meets(old, new)))
+        least = 0 if stored is None or taken is None else max(0, stored - taken)
+        if stored is None or self.unacknowledged:
+            return Amount(least, max(least, self.stored.most))
+        return Amount(least, max(0, stored - (taken or 0)))
+
+    def _before_the_start(self, subjects: Sequence[str]) -> int | None:
+        every, ahead = self._number(1, subjects), self._number(self.start.at, subjects)
+        return None if every is None or ahead is None else max(0, every - ahead)
 
     def _number(self, start: int | str, subjects: Sequence[str]) -> int | None:
         """How many messages its origin stores; None: nobody counted."""

@@ -63,7 +63,9 @@ def _again(family: str, change: Change, view: View) -> Iterator[Finding]:
         copied = _copied(source, change, view)
         if copied == NOTHING:
             continue
-        again = _flagged(f"{family}304", index, source, copied)
+        found = _begun(source, change, view)
+        goes_on = found.goes_on_after if found else None
+        again = _flagged(f"{family}304", index, source, copied, goes_on)
         yield replace(again, affects=dependants.everybody(stream_of(change), view))
 
 
@@ -95,6 +97,8 @@ def _copied(source: Source, change: Change, view: View) -> Amount | None:
     all. None: its origin lies elsewhere."""
     if not (found := _begun(source, change, view)):
         return None if _same(source, change) else NOTHING
+    if found.goes_on_after is not None:
+        return Amount(0, found.unacknowledged)
     coming = found.copies(_overlap(source, change)) if _same(source, change) else NOTHING
     told = (change.live.state.get("sources") or ()) if change.live else ()
     lag = sum(one.get("lag", 0) for one in told if origin_of(one) == origin_of(source))
@@ -107,17 +111,25 @@ def _is_another(source: Source, before: Mapping[object, Source], view: View) -> 
     return identity(source, view.target.version) not in before and not any(start in source for start in STARTS)
 
 
-def _flagged(code: str, index: int, source: Source, stored: Amount | None) -> Finding:
+def _flagged(code: str, index: int, source: Source, stored: Amount | None, goes_on: int | None) -> Finding:
+    """`goes_on`: the message after which the server continues with the same source."""
     name = source["name"]
     many = "every message" if stored is None else amount(stored, "message")
+    treats = f"with another filter or other transforms the server treats it as a new source of {name} and starts again"
+    if goes_on is not None:
+        treats = f"the server continues after message {goes_on}, the last one acknowledged"
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path=f"sources[{index}].name",
         to=name,
         quantities={} if stored is None else {"messages": stored},
-        message=f"with another filter or other transforms the server treats it as a new source of {name} and starts again: it "
-        f"copies {many} of {name} once more",
-        fix=f"give it opt_start_seq or opt_start_time, or consent here: {consent_to(code, name)}",
+        message=f"{treats}: it copies {many} of {name} once more",
+        fix=(
+            "give it opt_start_seq or opt_start_time"
+            if goes_on is None
+            else "wait until publishers pause, and plan again"
+        )
+        + f", or consent here: {consent_to(code, name)}",
     )
 
 
@@ -144,6 +156,9 @@ def left_behind(family: str, own: OwnName = as_named) -> Rule:
         A source that is added with a start time before the newest message of this stream starts no earlier than that message. So
         does any source that is added to a stream which no longer stores its first messages, unless it starts at a sequence. The
         server does not copy what came between.
+
+        From 2.14 on, the only source from a work queue or an interest stream continues where it is, whatever else of it changes. What
+        another filter matches before that is not copied.
 
         Instead: remove a source when `nats stream info` shows no lag; let a new one start at a sequence, `opt_start_seq`.
         """
@@ -172,8 +187,11 @@ def _begun_late(change: Change, view: View) -> Iterator[Finding]:
     newest, before = state_of(change).get("last_ts"), _sources(change.was("sources"), view)
     if not (state_of(change).get("messages") and newest):
         return
+    goes_on = {one.origin for one in begun(change, view) if one.goes_on_after is not None}
     for index, source in enumerate(change.becomes("sources") or ()):
         start = source.get("opt_start_time")
+        if source["name"] in goes_on:
+            continue
         if start and moment(start) < moment(newest) and identity(source, view.target.version) not in before:
             yield Finding(
                 outcome=Outcome.WARNS,
@@ -188,7 +206,17 @@ def _left_out(change: Change, view: View) -> Iterator[Finding]:
     """Sources that are added to a stream without its first messages: what their origins store from before is never
     copied."""
     for one in begun(change, view):
-        if (lost := one.left_out).most:
+        if (lost := one.left_out).most and one.goes_on_after is not None:
+            yield Finding(
+                outcome=Outcome.WARNS,
+                path=f"{one.path}.name",
+                quantities={"left_out": lost},
+                affects=dependants.everybody(stream_of(change), view),
+                message=f"the server continues with this source after message {one.goes_on_after} of {one.origin}, whatever it says now: "
+                f"{amount(lost, 'message')} that {one.origin} stores before {_is(lost)} not copied",
+                fix="to copy them, remove the source and apply, then add it again: that also copies once more what is stored here",
+            )
+        elif lost.most:
             has_earlier = bool(_same(one.source, change))
             yield Finding(
                 outcome=Outcome.WARNS,

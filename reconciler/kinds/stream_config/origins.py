@@ -10,7 +10,7 @@ from reconciler.changes.kind import Context
 from reconciler.changes.view import SubjectsRead, View
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.stream_config.stream_settle import canonical
-from reconciler.model.resource import Address, Config
+from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.version import Version
 
 
@@ -97,8 +97,12 @@ def fed_now(origin: str, view: View) -> list[str]:
     snapshot = view.snapshot
     live = (name for name in copiers(origin, view) if snapshot and name in snapshot.streams)
     listed = snapshot.copiers.get(origin, {})
-    said = ((info["config"].get("metadata") or {}).get("_nats.src.stream", name) for name, info in listed.items())
-    return sorted({*live, *said})
+    return sorted({*live, *(fed_stream(info) or name for name, info in listed.items())})
+
+
+def fed_stream(copier: Mapping[str, Json]) -> str:
+    """The stream that the server's own consumer feeds, as it says; empty: it does not say."""
+    return str((copier["config"].get("metadata") or {}).get("_nats.src.stream", ""))
 
 
 @lru_cache(maxsize=4)
