@@ -42,6 +42,13 @@ def test_only_a_subject_with_the_old_name_is_told(tmp_path: Path, subject: str, 
     assert [one.startswith(SAID) and "about thumbs" in one for one in said] == [True] * told
 
 
+def test_where_the_same_plan_adds_the_new_name_nothing_is_told(tmp_path: Path) -> None:
+    subject = f"{ADVISORY}.JOBS.image"
+    both = file(subject, "thumbs", RENAMED).replace(f"'{subject}'", f"'{subject}', '{ADVISORY}.JOBS.thumbs'")
+    made = scene(tmp_path, both, file(subject)).plan()
+    assert [one.message for change in made.changes for one in change.consequences if "advisories" in one.message] == []
+
+
 def test_a_stream_that_goes_is_told_as_well(tmp_path: Path) -> None:
     subject = f"{ADVISORY}.JOBS.*"
     gone = f"streams: {{DEAD: {{subjects: ['{subject}']}}}}\nremoved: [{{address: stream/JOBS, reason: done}}]"

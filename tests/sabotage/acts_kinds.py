@@ -427,6 +427,13 @@ GROUPS = (
         seen_by=("tests/kinds/test_advisories.py",),
     ),
     Act(
+        name="a dead-letter queue that gets the new name in the same plan is told to add it",
+        file="reconciler/kinds/stream_config/advisories.py",
+        before="        if is_renamed and _captures(",
+        after="        if not is_renamed and _captures(",
+        seen_by=("tests/kinds/test_advisories.py::test_where_the_same_plan_adds_the_new_name_nothing_is_told",),
+    ),
+    Act(
         name="a plan counts the start sequence of a recreated queue among what somebody edited",
         file="reconciler/kinds/elastic_group/queue_rules.py",
         before='    message, fix = _told(name, {**info, "config": queue}, ',

@@ -11,6 +11,7 @@ from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.streams import config_of
+from reconciler.kinds.consumer_checks.around import changes_of
 from reconciler.kinds.effects import dependants
 from reconciler.kinds.effects.readers import behind, gave_up
 from reconciler.kinds.effects.sources_begun import Begun, drained, retention_afterwards
@@ -54,7 +55,7 @@ def copied_and_deleted(change: Change, view: View) -> Iterator[Finding]:
             if _stays(one.origin, name, view)
         }
         if is_queue := retention == "workqueue":  # a consumer of a queue wants all that its filter matches
-            subjects = [one for one in subjects if not _is_wanted(one, there)]
+            subjects = [subject for subject in subjects if not _is_wanted(subject, there)]
         goes = _goes(one, subjects, there, retention, view)
         if not (subjects if is_queue else goes.most):
             continue
@@ -102,9 +103,7 @@ def _goes(one: Begun, subjects: Sequence[str], there: Consumers, retention: str,
 
 def _comes(stream: str, view: View) -> bool:
     """Does the plan create a consumer there? It comes before the copy, and wants whatever its filter matches."""
-    return any(
-        a.kind == "consumer" and a.stream == stream and one.action is Action.CREATE for a, one in view.changes.items()
-    )
+    return any(change.action is Action.CREATE for change in changes_of(view).get(stream, ()))
 
 
 def _when(goes: Amount, later: Sequence[str]) -> str:

@@ -85,9 +85,8 @@ class Begun:
         """It continues after its last copy still stored; without one it starts where the file says, not before
         `earliest`."""
         if (after := self.goes_on_after) is not None:
-            is_queue = (
-                retention_afterwards(self.origin, self.view) == "workqueue"
-            )  # beside another consumer it may copy nothing
+            # beside another consumer of a work queue it may copy nothing
+            is_queue = retention_afterwards(self.origin, self.view) == "workqueue"
             return SourceStart(after + 1, is_known=not (is_queue or self.unacknowledged))
         copied = self._answer(self._copied) if self._copied else {"seq": 0}
         if copied and copied.get("seq") and not self._came_from_another(copied):

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, reduce
 
 from reconciler.changes.change import Change
+from reconciler.changes.stages import patched
 from reconciler.changes.view import View
 from reconciler.kinds.elastic_group import recreate
 from reconciler.kinds.elastic_group.derived import stream_name
@@ -82,9 +83,4 @@ def _near(view: View) -> tuple[str, ...]:
 
 def _then(queue: Config, done: Sequence[Step]) -> Config:
     """The queue as these steps leave it."""
-    config = dict(queue)
-    for step in done:
-        config |= step.set
-        for name in step.unset:
-            config.pop(name, None)
-    return config
+    return reduce(lambda config, step: patched(config, {**step.set, **dict.fromkeys(step.unset)}), done, queue)

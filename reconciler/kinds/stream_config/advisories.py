@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.view import View
+from reconciler.kinds.subjects.subjects import is_subset
+from reconciler.model.resource import Address
 
 ABOUT = ("$JS.EVENT.ADVISORY.STREAM.", "$JS.EVENT.ADVISORY.CONSUMER.")
 NAMES = 5
@@ -35,6 +37,8 @@ def consequences(change: Change, view: View) -> Iterator[Consequence]:
             or one.names[0] not in (old.stream, "*")
         ):
             continue
+        if is_renamed and _captures(one, change.address.names, view):
+            continue
         then = (
             f"and gets none about {change.address.name}: add their subject first"
             if is_renamed
@@ -43,6 +47,16 @@ def consequences(change: Change, view: View) -> Iterator[Consequence]:
         yield Consequence(
             message=f"Stream {one.stream} captures advisories about {old.kind} {old.name} by its name (`{one.subject}`), {then}"
         )
+
+
+def _captures(one: _Captured, names: tuple[str, ...], view: View) -> bool:
+    """Does it capture the same advisories about the new name as well, once this plan is applied?"""
+    wanted = view.desired.get(Address.of("stream", one.stream))
+    if wanted is None or wanted.external:
+        return False
+    head = one.subject.split(".")[:NAMES]
+    about = ".".join([*head, *names, *one.names[len(names) :]])
+    return any(is_subset(about, subject) for subject in wanted.config.get("subjects") or ())
 
 
 @lru_cache(maxsize=4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from reconciler.changes.stages import patched
 from reconciler.kinds.fields.known import V2_12, V2_14, known
 from reconciler.kinds.fields.sparse import (
     MINUTE,
@@ -155,6 +156,5 @@ def _sealed(config: dict[str, Json]) -> None:
 def window_then(config: Config, fields: Config, target: Target) -> dict[str, Json]:
     """The duplicate window that a server fills in as soon as a stream copies nothing, if it is another than now. `config` is
     as the server echoes it; `fields` are its new values, None for absence."""
-    then = {name: value for name, value in {**config, **fields}.items() if value is not None}
-    window = settle(then, target, name=str(config["name"])).config.get("duplicate_window")
+    window = settle(patched(config, fields), target, name=str(config["name"])).config.get("duplicate_window")
     return {} if window == canonical(config).get("duplicate_window") else {"duplicate_window": window}
