@@ -1451,6 +1451,13 @@ QUANTITIES = (
         seen_by=(says("CO301"),),
     ),
     Act(
+        name="where nobody counts what is ahead, a filter that leaves nothing out is said to leave out what is in flight",
+        file="reconciler/kinds/consumer/losses.py",
+        before="most = min(move.flying, left, _outside(move, move.flying, view))",
+        after="most = min(move.flying, left)",
+        seen_by=(says("CO301"),),
+    ),
+    Act(
         name="a consumer that starts over is said to go on after its position",
         file="reconciler/kinds/consumer/losses.py",
         before='retention == "workqueue" and not (move.narrows',

@@ -225,12 +225,16 @@ def _less(amount: Amount, deleted: int) -> Amount:
 
 
 def _skipped(move: _Move, staying: int | None, view: View) -> Amount:
-    """Pending messages that no longer match: at most all that are stored and do not match."""
+    """Pending messages that no longer match."""
     if staying is not None and (move.widens or not move.is_listed):
         return exactly(max(0, move.pending - staying))
+    return Amount(0, min(move.pending, _outside(move, move.pending, view)))
+
+
+def _outside(move: _Move, most: int, view: View) -> int:
+    """How many messages are stored that only the old filter matches; `most` where nobody counted them."""
     before, both = (number_of(_all(move, subjects), view) for subjects in (move.before, move.both))
-    most = move.pending if before is None or both is None else min(move.pending, before - both)
-    return Amount(0, max(0, most))
+    return most if before is None or both is None else max(0, before - both)
 
 
 def _never(move: _Move, staying: int | None, view: View) -> Amount | None:
@@ -287,11 +291,10 @@ def _let_go(move: _Move, view: View) -> Amount:
     if move.widens or not move.flying:
         return exactly(0)
     passed_before, passed_both = (_passed(move, subjects, view) for subjects in (move.before, move.both))
-    most = (
-        move.flying if passed_before is None or passed_both is None else min(move.flying, passed_before - passed_both)
-    )
+    left = move.flying if passed_before is None or passed_both is None else max(0, passed_before - passed_both)
+    most = min(move.flying, left, _outside(move, move.flying, view))
     least = 0 if passed_both is None else max(0, move.flying - passed_both)
-    return Amount(min(least, most), max(0, most))
+    return Amount(min(least, most), most)
 
 
 def _passed(move: _Move, subjects: Sequence[str], view: View) -> int | None:
