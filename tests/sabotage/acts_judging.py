@@ -1401,8 +1401,8 @@ QUANTITIES = (
     Act(
         name="who does not get what moves to another stream is not named",
         file="reconciler/kinds/effects/uncaptured.py",
-        before="reading = [name for name, wanted in readers if any(",
-        after="reading = [name for name, wanted in readers if not any(",
+        before="        if not got and any(",
+        after="        if got and any(",
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from reconciler.changes.amount import Amount
 from reconciler.changes.verdict import Finding, Outcome
-from reconciler.changes.view import View
 from reconciler.kinds.effects import readers
 from reconciler.kinds.effects.dependants import everybody, groups, streams
 from reconciler.kinds.effects.foretold import MovedField, foretold, note, notes_of
@@ -15,14 +14,13 @@ from reconciler.kinds.effects.sources_begun import Begun, begun
 from reconciler.kinds.effects.surplus import state_of, stream_of
 from reconciler.kinds.fields.felt import value_after
 from reconciler.kinds.fields.known import V2_12
-from reconciler.kinds.fields.words import amount, few, listed, some
+from reconciler.kinds.fields.words import amount, listed, some
 from reconciler.kinds.stream_config import origins
 from reconciler.kinds.stream_config.copies import SOURCE_HEADER
 from reconciler.kinds.stream_config.origins import taken_subjects
-from reconciler.kinds.subjects.parking import is_parking_subject
 from reconciler.kinds.subjects.subjects import collide, is_subset, meets
 from reconciler.kinds.subjects.transforms import outcome, transformed
-from reconciler.model.resource import Address, Json
+from reconciler.model.resource import Json
 
 
 @foretold(607, "listeners-fall-silent")
@@ -251,31 +249,6 @@ def _called(names: Sequence[str], there: Mapping[str, Mapping[str, Json]]) -> st
     named = [readers.called(name, there[name]) for name in names[: readers.NAMED]]
     more = [some(rest, "more consumer")] if (rest := len(names) - len(named)) else []
     return listed([*named, *more])
-
-
-@notes_of(303)
-def taken_in_besides(moved: MovedField) -> Iterable[Finding]:
-    """Subjects are added, and consumers without a filter get what is published there."""
-    before, after = moved.change.was(moved.path) or (), moved.change.becomes(moved.path) or ()
-    held = [one for one in before if not is_parking_subject(one)]
-    added = [one for one in after if not any(is_subset(one, other) for other in held)]
-    stream = stream_of(moved.change)
-    there, stay = moved.view.snapshot.consumers.get(stream, {}), readers.that_stay(stream, moved.view)
-    names = sorted(
-        name for name, info in there.items() if stay(info) and _goes_on_with_everything(stream, name, info, moved.view)
-    )
-    if held and added and names:
-        one = len(names) == 1
-        yield note(
-            f"{_called(names, there)}, which {'has' if one else 'have'} no filter, {'gets' if one else 'get'} what is "
-            f"published on {few(added)} as well"
-        )
-
-
-def _goes_on_with_everything(stream: str, name: str, info: Mapping[str, Json], view: View) -> bool:
-    change = view.changes.get(Address.of("consumer", stream, name))
-    config = change.desired.config if change and change.desired else info["config"]
-    return readers.filters(config) == [">"]
 
 
 @notes_of(305)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from reconciler.kinds.effects.captured import taken_in_besides
 from reconciler.kinds.effects.direct_gets import direct_gets_refused, kept_by_mirrors
 from reconciler.kinds.effects.listeners import (
     consumers_refused,
@@ -10,7 +11,6 @@ from reconciler.kinds.effects.listeners import (
     copies_to_come,
     listeners_fall_silent,
     stored_elsewhere,
-    taken_in_besides,
 )
 from reconciler.kinds.effects.new_leader import leader_changes
 from reconciler.kinds.effects.publishers import (

@@ -23,12 +23,12 @@ from reconciler.kinds.effects.readers import (
 )
 from reconciler.kinds.effects.surplus import Loss
 from reconciler.kinds.fields.words import amount, few, listed, outside, some, verb
-from reconciler.kinds.stream_config.origins import copying_on, reached
+from reconciler.kinds.stream_config.origins import arriving, copying_on
 from reconciler.kinds.subjects.filters import keeping
 from reconciler.kinds.subjects.parking import is_parking_subject
 from reconciler.kinds.subjects.passing import taken_at_deletions
 from reconciler.kinds.subjects.subject_index import SubjectIndex
-from reconciler.kinds.subjects.subjects import collide, is_subset, matches
+from reconciler.kinds.subjects.subjects import collide, is_subset, matches, meets
 from reconciler.kinds.subjects.transforms import outcome
 from reconciler.model.resource import Address, Config
 from reconciler.model.wire.questions import MessagesFrom, SubjectCounts, Unanswered
@@ -143,30 +143,37 @@ def _fired(change: Change) -> str:
 
 
 def _not_followed(change: Change, subject: str, taker: str, view: View) -> str:
-    """Readers of this stream that do not get the messages from their new stream, unless a source brings them back
-    here."""
+    """Readers of this stream that do not get the messages from their new stream, or not all of them: copies bring some to
+    the streams that they read."""
     if change.action is Action.DELETE:
         return ""  # its readers are deleted too, and each is named for itself
-    coming = {f"stream/{one['name']}" for one in change.becomes("sources") or ()}
-    readers = _reading(change.address.name, taker, view) if taker not in coming else ()
-    reading = [name for name, wanted in readers if any(collide(one, subject) for one in wanted)]
-    one = len(reading) == 1
-    who = f"{few(reading)}, which read{'s' if one else ''} {change.address.name},"
-    return f"; {who} {'gets' if one else 'get'} none of them" if reading else ""
+    arrived, stream = arriving(taker.removeprefix("stream/"), subject, view), change.address.name
+    nothing, less = list[str](), list[str]()
+    for name, wanted, where in reading(stream, view):
+        got = meets(meets(wanted, [subject]), arrived.get(where, ()))
+        if not got and any(collide(one, subject) for one in wanted):
+            nothing.append(name)
+        elif any(not any(is_subset(one, other) for other in got) for one in meets(wanted, [subject])):
+            less.append(f"; {name}, which reads {stream}, gets only {listed(got)} of them")
+    one = len(nothing) == 1
+    who = f"{few(nothing)}, which read{'s' if one else ''} {stream},"
+    return (f"; {who} {'gets' if one else 'get'} none of them" if nothing else "") + "".join(less)
 
 
-def _reading(stream: str, taker: str, view: View) -> Iterator[tuple[str, Sequence[str]]]:
-    """Consumers that stay, and streams that copy this one and not the taker, nor take over themselves, with the subjects
-    they want."""
+def reading(stream: str, view: View) -> Iterator[tuple[str, Sequence[str], str]]:
+    """Consumers that stay, and streams that copy this one, with the subjects they want and the stream in which they look
+    for them."""
     there = view.snapshot.consumers.get(stream, {})
     for name, info in sorted(there.items(), key=lambda one: (not is_durable(one[1]), one[0])):
         change = view.changes.get(Address.of("consumer", stream, name))
         if change is None or change.action is not Action.DELETE:
-            yield called(name, info), filters(change.desired.config if change and change.desired else info["config"])
-    getting = {taker, *(f"stream/{name}" for name in reached(taker.removeprefix("stream/"), view))}
+            yield (
+                called(name, info),
+                filters(change.desired.config if change and change.desired else info["config"]),
+                stream,
+            )
     copies = sorted(copying_on(stream, view).items())
-    others = (one for one in copies if f"stream/{one[0]}" not in getting)
-    yield from ((name, subjects) for name, subjects in others if name in view.snapshot.streams)
+    yield from ((name, subjects, name) for name, subjects in copies if name in view.snapshot.streams)
 
 
 def _without(change: Change, subject: str, elsewhere: Iterable[str] = ()) -> str:

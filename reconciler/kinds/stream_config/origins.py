@@ -10,6 +10,7 @@ from reconciler.changes.kind import Context
 from reconciler.changes.view import SubjectsRead, View
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.stream_config.stream_settle import canonical
+from reconciler.kinds.subjects.subjects import is_subset, meets
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.version import Version
 
@@ -75,14 +76,30 @@ def copying_on(origin: str, view: View) -> Copiers:
     return {name: subjects for name, subjects in copiers(origin, view).items() if name not in removed(view)}
 
 
-def reached(origin: str, view: View) -> set[str]:
-    """Streams that copy it then, directly or through others."""
-    found, todo = set[str](), [origin]
+def arriving(origin: str, subject: str, view: View) -> dict[str, list[str]]:
+    """Streams that get messages of a subject then, each with what it gets of them: the origin itself, and what copies it
+    directly or through others. Behind a stream that renames subjects, a copy counts as taking all."""
+    found, todo = {origin: [subject]}, [(origin, [subject])]
     while todo:
-        new = copying_on(todo.pop(), view).keys() - found
-        found |= new
-        todo += new
+        through, coming = todo.pop()
+        for name, taken in copying_on(through, view).items():
+            passed = coming if through in _renaming(view) else meets(coming, taken)
+            new = [one for one in passed if not any(is_subset(one, other) for other in found.get(name, ()))]
+            found[name] = [*found.get(name, ()), *new]
+            todo += [(name, new)] if new else []
     return found
+
+
+@lru_cache(maxsize=4)
+def _renaming(view: View) -> frozenset[str]:
+    """Streams that store messages under other subjects than they get them."""
+    own = {name for name, config in _configs(view) if (config.get("subject_transform") or {}).get("dest")}
+    copying = {
+        name
+        for name, one in _copied(_configs(view))
+        if any(each.get("dest") for each in one.get("subject_transforms") or ())
+    }
+    return frozenset(own | copying)
 
 
 @lru_cache(maxsize=4)
