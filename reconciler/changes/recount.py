@@ -27,13 +27,15 @@ def beyond(change: PlannedChange, found: PlannedChange, consents: Iterable[Conse
     Nobody agreed to a loss that the plan did not mention. `consents`: those that the files give to this resource."""
     said, counted = lost(change.verdicts), {(one.code, one.path) for one in change.verdicts if one.quantities}
     judged = {(one.code, one.path) for one in change.verdicts}
+    shown, shown_now = _in_words(change), _in_words(found)
     bounds = {(allow.code, name) for allow in consents for name in allow.upto}
     for (code, path, name), number in lost(found.verdicts).items():
         uncounted = (code, path) in judged - counted
         planned = said.get((code, path, name), 0)
         if not uncounted and (code, name) not in bounds and number > most(name, planned):  # bounds: judged by consent
             many = "" if name in NAMED or not planned else ", more than twice as many"
-            yield f"the plan said {planned:_} {name} ({code}), and now it is {number:_}{many}"
+            was, now = shown.get((code, path, name), "0"), shown_now[code, path, name]
+            yield f"the plan said {was} {name} ({code}), and now it is {now}{many}"
     if found.action is Action.UPDATE:  # if an object was half deleted before, less of it is left to count
         yield from _uncounted(change, found)
 
@@ -41,10 +43,12 @@ def beyond(change: PlannedChange, found: PlannedChange, consents: Iterable[Conse
 def counted_again(change: PlannedChange, found: PlannedChange) -> Iterator[str]:
     """Losses that have become more or fewer since the plan was made, as sentences."""
     said, uncounted = lost(change.verdicts), {(one.code, one.path) for one in change.verdicts if not one.quantities}
+    shown, shown_now = _in_words(change), _in_words(found)
     for (code, path, name), number in lost(found.verdicts).items():
         planned = said.get((code, path, name), 0)
         if planned != number and (code, path) not in uncounted:
-            yield f"{change.address}: the plan said {planned:_} {name} ({code}), and now it is {number:_}."
+            was, now = shown.get((code, path, name), "0"), shown_now[code, path, name]
+            yield f"{change.address}: the plan said {was} {name} ({code}), and now it is {now}."
 
 
 def _uncounted(change: PlannedChange, found: PlannedChange) -> Iterator[str]:
@@ -64,6 +68,12 @@ def lost(verdicts: Iterable[Verdict]) -> dict[tuple[str, str, str], int]:
             for name, number in one.quantities.items():
                 sums[one.code, one.path, name] = sums.get((one.code, one.path, name), 0) + number
     return sums
+
+
+def _in_words(change: PlannedChange) -> dict[tuple[str, str, str], str]:
+    """These numbers as a plan shows them: `up to 7` where nobody counted exactly."""
+    inexact = {(one.code, one.path, name) for one in change.verdicts for name in one.bounds}
+    return {key: f"{'up to ' if key in inexact else ''}{number:_}" for key, number in lost(change.verdicts).items()}
 
 
 def most(name: str, planned: int) -> int:

@@ -461,3 +461,53 @@ def test_a_stream_does_with_copies_what_it_does_with_every_message(account: Acco
         "stream/F": f"{first}; it keeps those that a consumer here wants; b may read them here (ST304)",
     }
     assert (stored, heard) == ([3, 1], 3)
+
+
+@on_every_version
+@pytest.mark.parametrize("stored", [0, 4])
+def test_a_source_that_comes_back_says_what_it_skips_of_a_new_stream_of_its_name(
+    account: Account, tmp_path: Path, stored: int
+) -> None:
+    """The origin comes back in the same plan, or is there already and stores something."""
+    origin, copy = "O: {subjects: [o.>]}", "ALL: {subjects: [all], sources: [{name: O}]}"
+
+    async def work(js: JetStream) -> tuple[Verdict | None, int]:
+        await applied(js, tmp_path, f"streams: {{{origin}, {copy}}}")
+        await publish(js, *["o.a"] * 10)
+        await rests(js, 10)
+        gone = "removed: [{address: stream/O, reason: r}]"
+        await applied(
+            js, tmp_path, f"streams: {{{copy.replace(', sources: [{name: O}]', '')}}}\n{gone}", "ST310", "ST305"
+        )
+        if stored:
+            await applied(js, tmp_path, f"streams: {{{origin}, {copy.replace(', sources: [{name: O}]', '')}}}")
+            await publish(js, *["o.b"] * stored)
+        said = await applied(js, tmp_path, f"streams: {{{origin}, {copy}}}", "ST305")
+        await publish(js, *["o.c"] * (20 - stored), "o.last")
+        await until(js, lambda info: info["state"]["messages"] >= 11, "STREAM.INFO.ALL")
+        async with asyncio.timeout(60):
+            while (await last_of(js))["subject"] != "o.last":  # noqa: ASYNC110 - the server announces nothing
+                await asyncio.sleep(0.02)
+        return said.get("ST305"), 10 + 20 + 1 - (await state(js, "ALL"))["messages"]
+
+    said, missed = talk(account, work)
+    if said is None:
+        assert missed == 0
+        assert Version.parse(account.server.version) >= Version(2, 15)
+        return
+    assert Version.parse(account.server.version) < Version(2, 15)
+    assert said.quantities == {"left_out": 10}
+    assert missed <= 10, "less if the server began to copy while the new one was shorter"
+    skips = (
+        f"what the new one stores and up to its next {10 - stored} messages are not copied"
+        if stored
+        else "up to the first 10 messages of the new one are not copied"
+    )
+    assert said.message == (
+        f"the server continues with this source after message 10, the last one that this stream copied from an earlier O: {skips}"
+    )
+
+
+async def last_of(js: JetStream) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = done(await js.request("STREAM.MSG.GET.ALL", {"last_by_subj": ">"}))["message"]
+    return found

@@ -226,6 +226,40 @@ def test_one_that_was_removed_and_is_declared_again_says_what_comes_again(accoun
     assert talk(account, work) == REMOVED
 
 
+COPIES = {"a mirror": "mirror: {name: S}", "a source": "sources: [{name: S, filter_subject: s.a}]"}
+
+
+@on_every_version
+@pytest.mark.parametrize("copy", COPIES.values(), ids=COPIES.keys())
+def test_a_copy_that_was_removed_with_its_consumer_says_what_it_copies_and_gives_again(
+    account: Account, tmp_path: Path, copy: str
+) -> None:
+    copied = 10 if "mirror" in copy else 6
+    part = "" if "mirror" in copy else " (only s.a is copied)"
+    with_copy = f"{STREAM[:-1]}, C: {{{copy}, consumers: {{c: {{ack_policy: explicit}}}}}}}}\n"
+    without = f"{STREAM}\nremoved: [{{address: stream/C, reason: r}}, {{address: consumer/C/c, reason: r}}]\n"
+
+    async def work(js: JetStream) -> tuple[dict[str, list[str]], int]:
+        await applied(js, tmp_path, STREAM)
+        await publish(js, *MIXED * 2)
+        await applied(js, tmp_path, with_copy)
+        await take(js, "C", "c", copied)
+        await applied(js, tmp_path, without, "ST310", "CO310")
+        changes = (await plan(read(tmp_path, with_copy), js, RunOptions())).plan.changes
+        await applied(js, tmp_path, with_copy)
+        said = {one.address: [note.message for note in one.consequences] for one in changes}
+        return said, len(await take(js, "C", "c", copied))
+
+    said, again = talk(account, work)
+    assert said["stream/C"] == [f"It copies from S, which holds 10 messages{part}"]
+    (known,) = said["consumer/C/c"]
+    assert re.fullmatch(
+        "A consumer of this name was recorded until .*Z, and what it had acknowledged is redelivered, as far as C copies it again",
+        known,
+    )
+    assert again == copied
+
+
 @on_every_version
 def test_on_a_work_queue_one_that_was_removed_before_gets_nothing_again(account: Account, tmp_path: Path) -> None:
     async def work(js: JetStream) -> str:

@@ -62,7 +62,23 @@ def test_eight_hundred_equal_changes_are_one_entry_with_a_count() -> None:
 
 def test_equal_changes_with_different_quantities_name_a_few_and_give_the_sum() -> None:
     changes = [limit_lowered(f"stream/S{i}", messages=1000 * i) for i in range(1, 9)]
-    same_as_golden("equal-verdicts.txt", plan_text(plan(*changes)))
+    same_as_golden("equal-verdicts.txt", plan_text(plan(*changes, read={"stream": 8})))
+
+
+def test_numbers_of_what_clients_change_are_said_to_be_of_the_moment_at_which_they_were_read() -> None:
+    moving, resting = limit_lowered("stream/S", messages=1000), delete("stream/OLD", "cleaned up")
+    moment = "Counted when the account was read"
+    assert moment in plan_text(plan(moving, read={"stream": 2}))
+    assert moment not in plan_text(plan(moving)), "nothing was read offline"
+    assert moment not in plan_text(plan(resting, read={"stream": 2}))
+    asking = replace(moving, verdicts=(replace(moving.verdicts[0], message="2 consumers are left dry"),))
+    assert moment not in plan_text(plan(asking, read={"stream": 2})), (
+        "clients do not change how many consumers there are"
+    )
+    nothing = replace(
+        moving.verdicts[0], message="Apply deletes none of 12 stored messages", quantities={"messages": 0}
+    )
+    assert moment in plan_text(plan(replace(moving, verdicts=(nothing,)), read={"stream": 2}))
 
 
 def test_one_entry_of_consent_says_how_many_it_is_for_where_others_lack_it_for_another_value() -> None:

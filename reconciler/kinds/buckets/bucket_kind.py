@@ -11,6 +11,7 @@ from reconciler.changes.rule import Rule
 from reconciler.kinds.buckets import bucket
 from reconciler.kinds.buckets.bucket_rules import bucket_effects, bucket_rules
 from reconciler.kinds.effects import losses, pushed_out, sources_changed, uncaptured
+from reconciler.kinds.effects.made_again import filled_at_once
 from reconciler.kinds.fields import peers
 from reconciler.kinds.fields.known import field_infos
 from reconciler.kinds.stream_config.origins import names, readings
@@ -66,7 +67,10 @@ def bucket_kind(
             *uncaptured.questions(bucket.of_its_stream(shape, change)),
             *effects.questions(change, view),
         ),
-        consequences=effects.consequences,
+        consequences=lambda change, view: (
+            *filled_at_once(change, view, shape.ours),
+            *effects.consequences(change, view),
+        ),
         unknown=lambda address, snapshot: snapshot.unknown_stream(shape.stream(address.name)),
         rules=(*bucket_rules(family, shape), *rules),
     )

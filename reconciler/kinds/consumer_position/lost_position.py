@@ -15,9 +15,9 @@ from reconciler.kinds.consumer_position import former, recorded
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.consumer_position.starting import ASKED, Start, deliver_policy, start_of, staying, staying_from
 from reconciler.kinds.effects import shrinking
-from reconciler.kinds.effects.made_again import is_made_again, when_recorded
+from reconciler.kinds.effects.made_again import is_filled_at_once, is_made_again, when_recorded
 from reconciler.kinds.fields.words import amount, consent_to, some, verb
-from reconciler.model.resource import Json
+from reconciler.model.resource import Address, Json
 
 
 def consequences(change: Change, view: View) -> Iterator[Consequence]:
@@ -35,6 +35,17 @@ def consequences(change: Change, view: View) -> Iterator[Consequence]:
             known = start.quantities
             said = f"It starts at {start.words}{_again(change, start, view)}"
             yield Consequence(message=said, quantities=mosts(known), bounds=inexact(known))
+        elif start is None and (until := _known_until(change, view)) and _is_filled(change, view):
+            stream = change.address.stream
+            yield Consequence(
+                message=f"{until}, and what it had acknowledged is redelivered, as far as {stream} copies it again"
+            )
+
+
+def _is_filled(change: Change, view: View) -> bool:
+    """Does its stream begin in the same plan, as a copy of what is stored?"""
+    above = view.changes.get(Address.of("stream", change.address.stream))
+    return above is not None and is_filled_at_once(above, view)
 
 
 _DELETED = "When the old one was deleted, the interest stream deleted what no other consumer wanted"
@@ -43,14 +54,11 @@ _DELETED = "When the old one was deleted, the interest stream deleted what no ot
 def _again(change: Change, start: Start, view: View) -> str:
     """What it delivers again that one of the same name acknowledged before that was removed. A work queue holds only
     what nobody acknowledged."""
-    until = former.recorded_until(change, view)
-    if (
-        not (until or change.address in view.given_up)
-        or not (start.stored is None or start.stored.most)
-        or retention_of(change.address.stream, view) == "workqueue"
-    ):
+    known = _known_until(change, view)
+    is_queue = retention_of(change.address.stream, view) == "workqueue"
+    if not known or not (start.stored is None or start.stored.most) or is_queue:
         return ""
-    one = f". A consumer of this name {f'was recorded until {until[:19]}Z' if until else 'is recorded'}"
+    one = f". {known}"
     then = former.stored_then(change, view, start.stored) if start.stored else None
     if then is None:
         return f"{one}, and what it had acknowledged of them is redelivered"
@@ -58,6 +66,14 @@ def _again(change: Change, start: Start, view: View) -> str:
         return ""
     then_stored = f"{amount(then)} of them {verb(then.most, 'were')} stored by then"
     return f"{one}: {then_stored}, and what is still stored of what it had acknowledged is redelivered"
+
+
+def _known_until(change: Change, view: View) -> str:
+    """That a consumer of this name was there; empty: none is known."""
+    until = former.recorded_until(change, view)
+    if not (until or change.address in view.given_up):
+        return ""
+    return f"A consumer of this name {f'was recorded until {until[:19]}Z' if until else 'is recorded'}"
 
 
 def _lost(change: Change, view: View) -> Finding | None:

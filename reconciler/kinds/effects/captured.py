@@ -10,7 +10,7 @@ from reconciler.kinds.effects.publishers import stored_value
 from reconciler.kinds.effects.readers import NAMED
 from reconciler.kinds.effects.surplus import stream_of
 from reconciler.kinds.effects.uncaptured import reading
-from reconciler.kinds.fields.words import few, listed, some
+from reconciler.kinds.fields.words import few, listed, outside, some
 from reconciler.kinds.subjects.parking import is_parking_subject
 from reconciler.kinds.subjects.subjects import is_subset, meets
 
@@ -31,7 +31,11 @@ def taken_in_besides(moved: MovedField) -> Iterable[Finding]:
         if subjects:
             rest = [some(len(names) - NAMED, "more reader")] if len(names) > NAMED else []
             who, get = listed([*names[:NAMED], *rest]), "gets" if len(names) == 1 else "get"
-            yield note(f"{who} {get} what is published on {few(subjects)} as well")
+            yield note(f"{who} {get} what is published on {few([_besides(one, held) for one in subjects])} as well")
+
+
+def _besides(subject: str, held: Iterable[str]) -> str:
+    return outside(subject, [one for one in held if is_subset(one, subject)])
 
 
 def _outside(subjects: Iterable[str], held: Iterable[str]) -> list[str]:

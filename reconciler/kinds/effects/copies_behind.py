@@ -58,7 +58,7 @@ def behind(origin: str, change: Change, view: View, own: OwnName, *, is_known: b
     skipped, copied = reached + 1 - first if late else 0, filled if twice else 0
     again = twice if filled else []
     words = (
-        *_of(late, "skips", f"the first {some(skipped, 'message')} of the new one", old, is_known=True),
+        *_of(late, "skips", f"up to the first {some(skipped, 'message')} of the new one", old, is_known=True),
         *_of(unsure, "skips", "as many messages of the new one", old, is_known=is_known),
         *_of(again, "copies", f"up to {some(copied, 'message')} again", old, is_known=is_known),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reconciler.changes.change import Action, Change
+from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
@@ -132,10 +132,29 @@ def _by_hand(held: str, messages: int, copies: Behind) -> Finding:
 
 def _copied(change: Change, view: View, own: OwnName) -> Iterator[str]:
     """The streams that fill it again."""
+    if origins := _origins(change, view, own):
+        yield f"it copies again from {origins}"
+
+
+def _origins(change: Change, view: View, own: OwnName) -> str:
     mirror, sources = change.becomes(own("mirror")), change.becomes(own("sources")) or ()
     origins = [_origin(one, view) for one in ([mirror] if mirror else sources)]
-    if origins:
-        yield f"it copies again from {few(origins, NAMED) if len(origins) > NAMED else listed(origins)}"
+    return few(origins, NAMED) if len(origins) > NAMED else listed(origins)
+
+
+def filled_at_once(change: Change, view: View, own: OwnName = as_named) -> Iterator[Consequence]:
+    """What a new stream copies when it is created, where no rule speaks of one that was there before."""
+    if not is_made_again(change) and is_filled_at_once(change, view, own):
+        yield Consequence(message=f"It copies from {_origins(change, view, own)}")
+
+
+def is_filled_at_once(change: Change, view: View, own: OwnName = as_named) -> bool:
+    """Does a new stream copy messages that are stored already?"""
+    if change.action is not Action.CREATE:
+        return False
+    copied = [change.becomes(own("mirror")), *(change.becomes(own("sources")) or ())]
+    there = [view.snapshot.streams.get(one["name"]) for one in copied if one and "external" not in one]
+    return any((one.get("state") or {}).get("messages") for one in there if one)
 
 
 def _origin(copied: Json, view: View) -> str:

@@ -88,7 +88,7 @@ class Begun:
             # beside another consumer of a work queue it may copy nothing
             is_queue = retention_afterwards(self.origin, self.view) == "workqueue"
             return SourceStart(after + 1, is_known=not (is_queue or self.unacknowledged))
-        copied = self._answer(self._copied) if self._copied else {"seq": 0}
+        copied = self._answer(self.copied_so_far) if self.copied_so_far else {"seq": 0}
         if copied and copied.get("seq") and not self._came_from_another(copied):
             return SourceStart(copied["seq"] + 1)
         if copied and copied.get("least"):
@@ -115,12 +115,12 @@ class Begun:
 
     def questions(self) -> Iterator[Question]:
         """How far the source has copied before, and how many messages its origin stores from the start on."""
-        of_origin = _from(self.origin, 1, self._origin_subjects) if self._copied else []
+        of_origin = _from(self.origin, 1, self._origin_subjects) if self.copied_so_far else []
         yield from of_origin
         if any(one not in self.view.facts for one in of_origin):
             return
-        if self._copied:
-            yield self._copied
+        if self.copied_so_far:
+            yield self.copied_so_far
         yield from self.asked(taken_subjects(self.source))
 
     def asked(self, subjects: Sequence[str]) -> Iterator[Question]:
@@ -188,7 +188,7 @@ class Begun:
     @property
     def _has_others(self) -> bool:
         """Did the same origin fill it before? Renamed messages lie elsewhere, and are not searched."""
-        copied = self._answer(self._copied) if self._copied else None
+        copied = self._answer(self.copied_so_far) if self.copied_so_far else None
         return bool(copied and copied.get("others")) and not self._renamed
 
     @property
@@ -203,6 +203,22 @@ class Begun:
         stays, copied = self._stays(subjects), self.copies(subjects)
         least = stays.least - copied.most if self.start.is_known else 0
         return Amount(max(0, least), max(0, stays.most - copied.least))
+
+    @property
+    def beyond(self) -> int:
+        """How many messages yet to come it skips: it continues after its last copy of an earlier stream of this name. Copies tell
+        from 2.15 on which stream of a name they came from."""
+        copied = self._answer(self.copied_so_far) if self.copied_so_far else None
+        if not copied or not copied.get("seq") or copied.get("stored"):
+            return 0
+        return max(0, int(copied["seq"]) - self._last_of_origin)
+
+    @property
+    def _last_of_origin(self) -> int:
+        if self.origin_state:
+            return int(self.origin_state.get("last_seq", 0))
+        above = self.view.changes.get(Address.of("stream", self.origin))
+        return int((above.becomes("first_seq") if above else None) or 1) - 1
 
     @property
     def _passed_over(self) -> Amount:
@@ -233,8 +249,8 @@ class Begun:
         return found if isinstance(found, Mapping) else None
 
     @property
-    def _copied(self) -> CopiedUpTo | None:
-        """Nothing to ask if nothing is stored."""
+    def copied_so_far(self) -> CopiedUpTo | None:
+        """Asks for its last copy. Nothing to ask if nothing is stored."""
         named = index_of(self.source)
         if not named or not state_of(self.change).get("messages"):
             return None
@@ -279,13 +295,24 @@ def _from(origin: str, start: int | str, subjects: Sequence[str]) -> list[Messag
 
 
 def begun(change: Change, view: View) -> Iterator[Begun]:
-    """New sources of an existing stream."""
+    """New sources of an existing stream, from streams that are there."""
+    return (one for one in _added(change, view) if one.origin in view.snapshot.streams)
+
+
+def awaiting(change: Change, view: View) -> Iterator[Begun]:
+    """New sources of an existing stream, from streams that the same plan creates."""
+    for one in _added(change, view):
+        above = view.changes.get(Address.of("stream", one.origin))
+        if above is not None and above.action is Action.CREATE:
+            yield one
+
+
+def _added(change: Change, view: View) -> Iterator[Begun]:
     if change.action is not Action.UPDATE or not change.touches("sources"):
         return
     before = {identity(one, view.target.version) for one in change.was("sources") or ()}
     for one in _each(None, change.becomes("sources"), change, view):
-        is_there = one.origin in view.snapshot.streams
-        if is_there and identity(one.source, view.target.version) not in before:
+        if identity(one.source, view.target.version) not in before:
             yield one
 
 
@@ -326,3 +353,4 @@ def questions(change: Change, view: View) -> Iterator[Question]:
         asking += drained(change, view, change.desired.config)
     for one in asking:
         yield from one.questions()
+    yield from (one.copied_so_far for one in awaiting(change, view) if one.copied_so_far)

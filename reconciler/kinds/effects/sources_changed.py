@@ -15,10 +15,10 @@ from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.effects import dependants, sources_begun
-from reconciler.kinds.effects.sources_begun import Begun, begun
+from reconciler.kinds.effects.sources_begun import Begun, awaiting, begun
 from reconciler.kinds.effects.surplus import OwnName, as_named, state_of, stream_of
 from reconciler.kinds.fields.times import moment
-from reconciler.kinds.fields.words import amount, consent_to, some
+from reconciler.kinds.fields.words import amount, consent_to, some, verb
 from reconciler.kinds.stream_config.copies import identity, origin_of
 from reconciler.kinds.stream_config.origins import taken_subjects
 from reconciler.kinds.subjects.subjects import collide, meets
@@ -160,6 +160,9 @@ def left_behind(family: str, own: OwnName = as_named) -> Rule:
         From 2.14 on, the only source from a work queue or an interest stream continues where it is, whatever else of it changes. What
         another filter matches before that is not copied.
 
+        Before 2.15 a source that is added again continues after the last message that the stream copied through it, although its
+        origin was deleted and recreated since and counts from 1 again. It skips what the new origin stores up to there.
+
         Instead: remove a source when `nats stream info` shows no lag; let a new one start at a sequence, `opt_start_seq`.
         """
         if not change.touches("sources"):
@@ -168,6 +171,7 @@ def left_behind(family: str, own: OwnName = as_named) -> Rule:
             *_left(change, own(change.address.name), view),
             *_begun_late(change, view),
             *_left_out(change, view),
+            *_beyond(f"{family}305", change, view),
         ]
 
     return rule(f"{family}305", "source-left-behind", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.HARMS)(
@@ -229,6 +233,27 @@ def _left_out(change: Change, view: View) -> Iterator[Finding]:
                 fix="write opt_start_seq: 1, which copies all of them"
                 + (", and those that the earlier source has copied once more" if has_earlier else ""),
             )
+
+
+def _beyond(code: str, change: Change, view: View) -> Iterator[Finding]:
+    """Sources that are added again, and whose origin has begun to count again since, or does so in the same plan. They skip
+    less if the server begins to copy while the new one is shorter."""
+    for one in (*begun(change, view), *awaiting(change, view)):
+        if not one.beyond:
+            continue
+        reached, stored = int(one.start.at) - 1, one.origin_state.get("messages", 0)
+        there = f"what the new one stores and up to its next {some(one.beyond, 'message')} are not copied"
+        first = f"up to the first {some(one.beyond, 'message')} of the new one {verb(one.beyond, 'are')} not copied"
+        yield Finding(
+            outcome=Outcome.NEEDS_CONSENT,
+            path=f"{one.path}.name",
+            to=one.origin,
+            quantities={"left_out": Amount(0, one.beyond + stored)},
+            affects=dependants.everybody(stream_of(change), view),
+            message=f"the server continues with this source after message {reached}, the last one that this stream copied from an "
+            f"earlier {one.origin}: {there if stored else first}",
+            fix=f"let {one.origin} be created with first_seq: {reached + 1}, or consent here: {consent_to(code, one.origin)}",
+        )
 
 
 def _is(number: Amount) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from reconciler.changes.change import Action, Change
 from reconciler.changes.kind import Bound, Context, FilePlace, Kind, Raw, declared_config
 from reconciler.changes.view import View
+from reconciler.kinds.effects.made_again import filled_at_once
 from reconciler.kinds.fields.texts import NAME
 from reconciler.kinds.stream.another_name import recipe
 from reconciler.kinds.stream.losses import questions
@@ -91,7 +92,11 @@ STREAM = Kind(
     reads=readings,
     lends=_lends,
     questions=lambda change, view: (*questions(change, view), *EFFECTS.questions(change, view)),
-    consequences=lambda change, view: (*advisories.consequences(change, view), *EFFECTS.consequences(change, view)),
+    consequences=lambda change, view: (
+        *filled_at_once(change, view),
+        *advisories.consequences(change, view),
+        *EFFECTS.consequences(change, view),
+    ),
     unknown=lambda address, snapshot: snapshot.unknown_stream(address.name),
     rules=RULES,
 )

@@ -94,15 +94,17 @@ def _kept(counts: Mapping[Section, int]) -> list[str]:
 AS_READ = "Counted when the account was read; clients may have changed that since."
 
 
+_OF_CLIENTS = re.compile(
+    r"\d\S*( \w+){0,2} (messages?|pulls?|pull requests?)\b| in flight|not yet (acknowledged|delivered)"
+)
+
+
 def as_read(plan: Plan | None) -> list[str]:
-    """Say of which moment the numbers are, if the plan counts what clients change."""
-    changes = plan.changes if plan else ()
-    every = (
-        *(said.quantities for one in changes for said in one.verdicts),
-        *(said.quantities for one in changes for said in one.consequences),
-    )
-    counts = any(sum(quantities.values()) for quantities in every)
-    return [AS_READ] if counts else []
+    """Say of which moment the numbers are, if the plan counts in an account what publishers and readers change."""
+    changes = plan.changes if plan and plan.read else ()
+    said = [one.message for change in changes for one in change.verdicts]
+    said += [one.message for change in changes for one in change.consequences]
+    return [AS_READ] if any(map(_OF_CLIENTS.search, said)) else []
 
 
 def next_line(plan: Plan, commands: CommandLines) -> str:
