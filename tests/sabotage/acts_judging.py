@@ -1472,6 +1472,13 @@ QUANTITIES = (
         seen_by=("tests/quantities/test_starting.py",),
     ),
     Act(
+        name="nothing is said of a source that stops since a consumer of the work queue takes the same messages",
+        file="reconciler/kinds/effects/sources_begun.py",
+        before='retention_afterwards(self.origin, self.view) != "workqueue":\n            return ()',
+        after='retention_afterwards(self.origin, self.view) != "interest":\n            return ()',
+        seen_by=(says("ST305"),),
+    ),
+    Act(
         name="nothing is said of a source that skips the first messages of an origin which the same plan recreates",
         file="reconciler/kinds/effects/sources_begun.py",
         before="        if above is not None and above.action is Action.CREATE:",

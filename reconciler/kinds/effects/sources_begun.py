@@ -14,6 +14,7 @@ from typing import NamedTuple
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
+from reconciler.kinds.effects.readers import filters
 from reconciler.kinds.effects.shrinking import going, gone
 from reconciler.kinds.effects.surplus import state_of, stream_of
 from reconciler.kinds.fields.known import V2_14
@@ -68,6 +69,17 @@ class Begun:
         return int(self._feeder.get("num_ack_pending", 0)) if self._feeder else 0
 
     @property
+    def refused_by(self) -> Sequence[str]:
+        """Consumers of a work queue that take the same messages: the server lets its own consumer, which feeds this source, take no
+        filter beside them."""
+        if self.goes_on_after is None or retention_afterwards(self.origin, self.view) != "workqueue":
+            return ()
+        subjects, there = taken_subjects(self.source), self.view.snapshot.consumers.get(self.origin, {})
+        return sorted(
+            name for name, info in there.items() if subjects != [">"] and meets(filters(info["config"]), subjects)
+        )
+
+    @property
     def _feeder(self) -> Mapping[str, Json] | None:
         origin = self.view.snapshot.streams.get(self.origin, {}).get("config") or {}
         if self.change.action is not Action.UPDATE or not is_fed_durably(origin, self.view.target.version):
@@ -85,9 +97,7 @@ class Begun:
         """It continues after its last copy still stored; without one it starts where the file says, not before
         `earliest`."""
         if (after := self.goes_on_after) is not None:
-            # beside another consumer of a work queue it may copy nothing
-            is_queue = retention_afterwards(self.origin, self.view) == "workqueue"
-            return SourceStart(after + 1, is_known=not (is_queue or self.unacknowledged))
+            return SourceStart(after + 1, is_known=not self.unacknowledged)
         copied = self._answer(self.copied_so_far) if self.copied_so_far else {"seq": 0}
         if copied and copied.get("seq") and not self._came_from_another(copied):
             return SourceStart(copied["seq"] + 1)
@@ -132,6 +142,8 @@ class Begun:
 
     def copies(self, subjects: Sequence[str]) -> Amount:
         """How many messages on these subjects it copies at once; at most all that its origin then stores."""
+        if self.refused_by:
+            return exactly(0)
         start, stays, ahead = self.start, self._stays(subjects), self._number(self.start.at, subjects)
         if ahead is None:  # not every server counts from the middle of a stream
             return Amount(0, min(stays.most, self._at_most_ahead))

@@ -18,7 +18,7 @@ from reconciler.kinds.effects import dependants, sources_begun
 from reconciler.kinds.effects.sources_begun import Begun, awaiting, begun
 from reconciler.kinds.effects.surplus import OwnName, as_named, state_of, stream_of
 from reconciler.kinds.fields.times import moment
-from reconciler.kinds.fields.words import amount, consent_to, some, verb
+from reconciler.kinds.fields.words import amount, consent_to, few, some, verb
 from reconciler.kinds.stream_config.copies import identity, origin_of
 from reconciler.kinds.stream_config.origins import taken_subjects
 from reconciler.kinds.subjects.subjects import collide, meets
@@ -98,7 +98,7 @@ def _copied(source: Source, change: Change, view: View) -> Amount | None:
     if not (found := _begun(source, change, view)):
         return None if _same(source, change) else NOTHING
     if found.goes_on_after is not None:
-        return Amount(0, found.unacknowledged)
+        return NOTHING if found.refused_by else Amount(0, found.unacknowledged)
     coming = found.copies(_overlap(source, change)) if _same(source, change) else NOTHING
     told = (change.live.state.get("sources") or ()) if change.live else ()
     lag = sum(one.get("lag", 0) for one in told if origin_of(one) == origin_of(source))
@@ -160,6 +160,9 @@ def left_behind(family: str, own: OwnName = as_named) -> Rule:
         From 2.14 on, the only source from a work queue or an interest stream continues where it is, whatever else of it changes. What
         another filter matches before that is not copied.
 
+        If that is a work queue with a consumer that takes some of the same messages, the server refuses its own consumer the new filter
+        (10100), and from then on copies nothing through this source.
+
         Before 2.15 a source that is added again continues after the last message that the stream copied through it, although its
         origin was deleted and recreated since and counts from 1 again. It skips what the new origin stores up to there.
 
@@ -171,6 +174,7 @@ def left_behind(family: str, own: OwnName = as_named) -> Rule:
             *_left(change, own(change.address.name), view),
             *_begun_late(change, view),
             *_left_out(change, view),
+            *_refused(f"{family}305", change, view),
             *_beyond(f"{family}305", change, view),
         ]
 
@@ -210,6 +214,8 @@ def _left_out(change: Change, view: View) -> Iterator[Finding]:
     """Sources that are added to a stream without its first messages: what their origins store from before is never
     copied."""
     for one in begun(change, view):
+        if one.refused_by:
+            continue
         if (lost := one.left_out).most and one.goes_on_after is not None:
             yield Finding(
                 outcome=Outcome.WARNS,
@@ -232,6 +238,23 @@ def _left_out(change: Change, view: View) -> Iterator[Finding]:
                 + (", unless the earlier source has copied them" if has_earlier else ""),
                 fix="write opt_start_seq: 1, which copies all of them"
                 + (", and those that the earlier source has copied once more" if has_earlier else ""),
+            )
+
+
+def _refused(code: str, change: Change, view: View) -> Iterator[Finding]:
+    """Sources from a work queue that get a filter which the server does not let its own consumer take."""
+    for one in begun(change, view):
+        if names := one.refused_by:
+            take = f"{few(names)} {'takes' if len(names) == 1 else 'take'}"
+            yield Finding(
+                outcome=Outcome.NEEDS_CONSENT,
+                path=f"{one.path}.name",
+                to=one.origin,
+                affects=dependants.everybody(stream_of(change), view),
+                message=f"the server feeds this source through a consumer of its own, and {take} some of the same messages of "
+                f"work queue {one.origin}: it refuses the new filter there (10100), and copies nothing more of {one.origin}",
+                fix="remove the source and apply, then add it again with the new filter: that also copies what the queue still stores; "
+                f"or consent here: {consent_to(code, one.origin)}",
             )
 
 
