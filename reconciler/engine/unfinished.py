@@ -36,7 +36,7 @@ def compared(
     if intent is None:
         found = _in_the_files_words(live, desired, owned.start, owned.fields) if live and owned else live
         change = compare(desired, found, owned, fields)
-        return _moved_on(change, owned, fields, begins) if live else change
+        return _moved_on(change, live, owned, fields, begins) if live else change
     owned = owned or Owned(topology=intent.topology, source=intent.source)  # whoever began it owns it
     if live is None:
         change = compare(desired, None, owned, fields)
@@ -73,9 +73,11 @@ def _as_left(one: FieldChange, intent: Intent, fields: Mapping[str, FieldInfo]) 
 MOVED_ON = "only where a consumer starts, and this one has moved on: apply records it and leaves the server's value"
 
 
-def _moved_on(change: Change, owned: Owned | None, fields: Mapping[str, FieldInfo], begins: Collection[str]) -> Change:
+def _moved_on(
+    change: Change, live: Resource, owned: Owned | None, fields: Mapping[str, FieldInfo], begins: Collection[str]
+) -> Change:
     """If only the file says another start, changing it would have no effect. If the object was applied, and somebody
-    else created it with another start, that is drift."""
+    else created it with another start, that is drift. `live`: as the server shows it."""
     if not begins or not change.touches(*begins) or change.live is None or change.desired is None:
         return change
     said, is_ = change.desired.config, change.live.config
@@ -88,7 +90,7 @@ def _moved_on(change: Change, owned: Owned | None, fields: Mapping[str, FieldInf
     return replace(
         rest,
         action=Action.ADOPT if rest.action is Action.KEEP else rest.action,
-        began={name: is_.get(name) for name in begins},
+        began={name: live.config.get(name) for name in begins},
         reason=f"{' and '.join(what)} {'say' if len(what) > 1 else 'says'} {MOVED_ON}",
     )
 

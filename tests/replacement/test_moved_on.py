@@ -13,7 +13,7 @@ from reconciler.changes.plan import Plan
 from reconciler.journeys.drift.look import look
 from reconciler.journeys.export.export import export
 from reconciler.server.read.observe import observe
-from tests.replacement.consuming import OPTIONS, Work, at_work, file
+from tests.replacement.consuming import CONSENT, OPTIONS, Work, at_work, file
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_consumer
 from tests.support.topologies import from_files
@@ -90,6 +90,30 @@ def test_the_way_back_is_remembered_too_and_an_export_says_what_the_server_has(
             assert (await work.plan(other)).plan.is_empty
         assert (await work.apply(first)).is_success
         assert (await work.plan(first)).plan.changes == ()
+
+    at(account, tmp_path, story)
+
+
+@on_every_version
+@pytest.mark.parametrize("start", STARTS)
+def test_another_start_is_remembered_of_a_consumer_that_was_recreated_at_its_position(
+    account: Account, tmp_path: Path, start: str
+) -> None:
+    """The server shows where the replacement began, and neither start of the file."""
+    replaced = file(tmp_path / "replaced", "limits", f"max_waiting: 64{CONSENT}")
+    wanted = file(tmp_path / "wanted", "limits", f"max_waiting: 64, {start}")
+    once_more = file(tmp_path / "more", "limits", "max_waiting: 64, deliver_policy: last")
+
+    async def story(work: Work) -> None:
+        assert (await work.apply(replaced)).is_success
+        await work.fetch(1)
+        made = await work.info()
+        assert made["config"]["deliver_policy"] == "by_start_sequence"
+        for topology in (wanted, once_more, replaced):
+            assert (await work.apply(topology)).is_success
+            assert (await work.plan(topology)).plan.changes == ()
+            assert look(topology, await observe(work.js), OPTIONS).drift.exit_code == 0
+        assert (await work.info())["created"] == made["created"]
 
     at(account, tmp_path, story)
 

@@ -1479,6 +1479,13 @@ QUANTITIES = (
         seen_by=(says("ST305"),),
     ),
     Act(
+        name="where a recreated consumer really began is forgotten when its file names another start",
+        file="reconciler/engine/unfinished.py",
+        before="        began={name: live.config.get(name) for name in begins},",
+        after="        began={name: is_.get(name) for name in begins},",
+        seen_by=("tests/replacement/test_moved_on.py",),
+    ),
+    Act(
         name="nothing is said of a source that skips the first messages of an origin which the same plan recreates",
         file="reconciler/kinds/effects/sources_begun.py",
         before="        if above is not None and above.action is Action.CREATE:",
