@@ -22,6 +22,7 @@ from reconciler.kinds.consumer.effects import EFFECTS
 from reconciler.kinds.consumer.losses import filter_change
 from reconciler.kinds.consumer.renaming import RULES as RENAMING
 from reconciler.kinds.consumer.workqueue import RULES as WORK_QUEUE
+from reconciler.kinds.consumer.workqueue import unfit
 from reconciler.kinds.consumer_checks.filters import RULES as FILTERS
 from reconciler.kinds.consumer_checks.flow import RULES as FLOW
 from reconciler.kinds.consumer_checks.limits import RULES as LIMITS
@@ -42,8 +43,8 @@ from reconciler.kinds.stream_config.updatability import Fixed, updatability_rule
 AT_CREATION = "The server fixes it at creation."
 ITS_START = (
     f"{AT_CREATION} It says where a new consumer starts. One that has delivered something keeps its position, and apply only records "
-    "the new value. This rule judges one that has delivered nothing yet, one that somebody recreated since it was applied, and any of "
-    "a work queue."
+    "the new value. This rule judges one that has delivered nothing yet, and one that somebody recreated since it was applied. A "
+    "work queue takes no other start than the first message (CO581)."
 )
 REPLACED = (
     " (a work queue takes none beside it); or consent: apply then deletes the consumer and recreates it at its position, after "
@@ -76,6 +77,8 @@ def made_anew_once(change: Change, view: View, refusal: Finding) -> Finding | No
     or goes with the policy is no decision of its own."""
     if follows_from_the_policy(change, refusal.path) and _is_fixed("deliver_policy", change, view):
         return None
+    if any(one.path == refusal.path and one.outcome is Outcome.REFUSED for one in unfit(change, view)):
+        return None  # no replacement helps either
     why = FIXED[refusal.path].why
     if refusal.path in BEGINS:
         why = AT_CREATION.removesuffix(".") + whose_start(change, view) + "."

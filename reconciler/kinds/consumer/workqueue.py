@@ -42,7 +42,7 @@ ON_QUEUES = (
 )
 
 
-@rule("CO581", "unfit-for-work-queue", needs=("neighbours",), err_code=codes(ON_QUEUES))
+@rule("CO581", "unfit-for-work-queue", needs=("neighbours",), err_code=(*codes(ON_QUEUES), 10012))
 def unfit_for_work_queue(change: Change, view: View) -> Iterator[Finding]:
     """A consumer on a work queue does not acknowledge each message, or does not start with the first one.
 
@@ -51,6 +51,11 @@ def unfit_for_work_queue(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: `ack_policy: explicit`, and no `deliver_policy`.
     """
+    return unfit(change, view)
+
+
+def unfit(change: Change, view: View) -> Iterator[Finding]:
+    """What of the consumer no work queue takes, if its stream is one."""
     return objections(ON_QUEUES, change, view, FIELDS) if is_work_queue(stream_of(change, view)) else iter(())
 
 
