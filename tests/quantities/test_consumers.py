@@ -617,13 +617,25 @@ def test_no_more_comes_again_than_may_still_be_delivered(account: Account, tmp_p
     assert said.least == came < said.most
 
 
-@on_every_version
-def test_a_pull_of_a_renamed_consumer_ends_with_409_and_later_ones_with_503(account: Account, tmp_path: Path) -> None:
-    renamed = (
-        "moved: [{from: consumer/S/old, to: consumer/S/new, reason: plainer}]\n"
-        "streams: {S: {subjects: [s.>], consumers: {new: {ack_policy: explicit}}}}"
-    )
+RENAMED = (
+    "moved: [{from: consumer/S/old, to: consumer/S/new, reason: plainer}]\n"
+    "streams: {S: {subjects: [s.>], consumers: {new: {ack_policy: explicit}}}}"
+)
+PUSHED = "streams: {S: {subjects: [s.>], consumers: {old: {ack_policy: explicit, deliver_subject: pushed}}}}"
 
+
+@on_every_version
+@pytest.mark.parametrize(
+    ("after", "code", "words", "status"),
+    [
+        (RENAMED, "CO330", "later pulls on old get 503: clients must use new", "503"),
+        (PUSHED, "CO109", "later ones get 409 Consumer is push based: messages are delivered to pushed", "409"),
+    ],
+    ids=["renamed", "pushed from then on"],
+)
+def test_a_pull_of_a_recreated_consumer_ends_with_409_and_what_later_ones_get_is_said(
+    account: Account, tmp_path: Path, after: str, code: str, words: str, status: str
+) -> None:
     async def work(js: JetStream) -> tuple[str, list[str]]:
         nc = js.pipeline.nc
         await applied(js, tmp_path, "streams: {S: {subjects: [s.>], consumers: {old: {ack_policy: explicit}}}}")
@@ -632,23 +644,41 @@ def test_a_pull_of_a_renamed_consumer_ends_with_409_and_later_ones_with_503(acco
         async def pull() -> None:
             await nc.publish("$JS.API.CONSUMER.MSG.NEXT.S.old", b'{"expires": 20000000000}', reply=inbox)
 
-        async def status() -> str:
+        async def answered() -> str:
             return ((await answers.next_msg(timeout=20)).headers or {}).get("Status", "")
 
         await pull()
         await nc.flush()
-        made = await plan(read(tmp_path, renamed), js, RunOptions())
+        made = await plan(read(tmp_path, after), js, RunOptions())
         said = [one.message for change in made.plan.changes for one in change.consequences]
-        await applied(js, tmp_path, renamed)
-        seen = [await status()]
+        await applied(js, tmp_path, after, code)
+        seen = [await answered()]
         await pull()
-        return " ".join(said), [*seen, await status()]
+        return " ".join(said), [*seen, await answered()]
 
     said, seen = talk(account, work)
-    assert (
-        "The waiting pull ends with 409 Consumer Deleted, and later pulls on old get 503: clients must use new" in said
-    )
-    assert seen == ["409", "503"]
+    assert f"The waiting pull ends with 409 Consumer Deleted, and {words}" in said
+    assert seen == ["409", status]
+
+
+@on_every_version
+def test_a_consumer_that_replays_at_the_original_pace_is_said_to_and_does(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> tuple[str, float]:
+        await applied(js, tmp_path, text("limits", ""))
+        await publish(js, "s.a")
+        await asyncio.sleep(1.5)  # what is measured
+        await publish(js, "s.a")
+        wanted = read(tmp_path, text("limits", ", replay_policy: original"))
+        made = await plan(wanted, js, RunOptions())
+        said = [one.message for change in made.plan.changes for one in change.consequences]
+        await applied(js, tmp_path, text("limits", ", replay_policy: original"), "CO105")
+        began = asyncio.get_running_loop().time()
+        await take(js, "S", "c", 2)
+        return " ".join(said), asyncio.get_running_loop().time() - began
+
+    said, seconds = talk(account, work)
+    assert "It delivers what is stored at the pace at which it was published" in said
+    assert seconds > 1.2
 
 
 @on_every_version

@@ -725,8 +725,8 @@ RULES = (
     Act(
         name="pulls of a renamed consumer are said to be worth another try",
         file="reconciler/kinds/consumer_position/offer.py",
-        before='clients must use {change.address.name}" if change.origin else ""',
-        after='clients must use {change.address.name}" if False else ""',
+        before='    elif change.origin:\n        after = f"later pulls on',
+        after='    elif change.origin and False:\n        after = f"later pulls on',
         seen_by=("tests/golden/test_golden.py",),
     ),
     Act(
@@ -1484,6 +1484,13 @@ QUANTITIES = (
         before="        began={name: live.config.get(name) for name in begins},",
         after="        began={name: is_.get(name) for name in begins},",
         seen_by=("tests/replacement/test_moved_on.py",),
+    ),
+    Act(
+        name="clients of a consumer that is pushed from then on are told to pull again",
+        file="reconciler/kinds/consumer_position/offer.py",
+        before='    if then:\n        after = f"later ones',
+        after='    if not then and subject:\n        after = f"later ones',
+        seen_by=("tests/quantities/test_consumers.py",),
     ),
     Act(
         name="nothing is said of a source that skips the first messages of an origin which the same plan recreates",

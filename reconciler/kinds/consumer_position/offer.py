@@ -164,6 +164,13 @@ def _of_all(change: Change, view: View) -> Iterable[str]:
         )
     else:
         yield "The new consumer starts with everything that is left in the work queue"
+    if change.touches("replay_policy"):
+        pace = (
+            "at the pace at which it was published"
+            if change.becomes("replay_policy") == "original"
+            else "as fast as clients take it"
+        )
+        yield f"It delivers what is stored {pace}"
     if is_interest(change, view):
         yield f"A placeholder consumer, {placeholder(change.address.name)}, keeps its messages meanwhile"
     yield f"{_what_clients_see(change)}; delivery counts start again"
@@ -180,7 +187,10 @@ def _what_clients_see(change: Change) -> str:
     waiting = info_of(change).get("num_waiting", 0)
     pulls = "The waiting pull ends" if waiting == 1 else f"{some(waiting, 'waiting pull')} end"
     ends = pulls if waiting else "No pull is waiting now; a pull that waits when the old consumer is deleted ends"
-    then = (
-        f"later pulls on {change.origin.name} get 503: clients must use {change.address.name}" if change.origin else ""
-    )
-    return f"{ends} with 409 Consumer Deleted, and {then or 'clients must pull again'}"
+    if then:
+        after = f"later ones get 409 Consumer is push based: messages are delivered to {then}"
+    elif change.origin:
+        after = f"later pulls on {change.origin.name} get 503: clients must use {change.address.name}"
+    else:
+        after = "clients must pull again"
+    return f"{ends} with 409 Consumer Deleted, and {after}"
