@@ -251,6 +251,7 @@ QUEUE_CHANGES = [
         "another filter": {**A, "filter_subject": "{name}.c"},
         "a description": {**A, "description": "x"},
         "no filter any more": EXPLICIT,
+        "another ack_policy": {**A, "ack_policy": "all"},
     }.items()),
     Case(about="work queue, update: beside one that lost its filter", stream=WORK_QUEUE, before=A, others={"other": B},
          meddled={"other": EXPLICIT}, wanted={**A, "description": "x"}),

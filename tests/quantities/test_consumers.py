@@ -18,6 +18,7 @@ from reconciler.kinds.effects.readers import together
 from reconciler.model.run_options import RunOptions
 from reconciler.server.wire.api import JetStream
 from tests.agreement.harm import shows
+from tests.groups.making import until
 from tests.quantities.losing import applied, planned, publish, settled, state, take
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_consumer, make_stream, talk
@@ -659,6 +660,32 @@ def test_a_pull_of_a_recreated_consumer_ends_with_409_and_what_later_ones_get_is
     said, seen = talk(account, work)
     assert f"The waiting pull ends with 409 Consumer Deleted, and {words}" in said
     assert seen == ["409", status]
+
+
+@on_every_version
+@pytest.mark.parametrize("named", ["filter_subject: s.a", "filter_subjects: [s.a, s.x]"], ids=["one", "several"])
+@pytest.mark.parametrize("pushed", ["", ", deliver_subject: pushed"], ids=["pulled", "pushed"])
+def test_a_consumer_whose_filter_goes_is_woken_for_what_is_published_then(
+    account: Account, tmp_path: Path, named: str, pushed: str
+) -> None:
+    """No server wakes a consumer that an update has left without a filter: the update writes one that takes everything."""
+    bare = f"streams: {{S: {{subjects: [s.>], consumers: {{c: {{ack_policy: explicit{pushed}}}}}}}}}"
+
+    async def work(js: JetStream) -> list[str]:
+        nc = js.pipeline.nc
+        answers = await nc.subscribe("pushed" if pushed else (inbox := nc.new_inbox()))
+        await applied(js, tmp_path, bare.replace("explicit", f"explicit, {named}"))
+        await applied(js, tmp_path, bare)
+        if not pushed:
+            body = b'{"batch": 2, "expires": 20000000000}'
+            await nc.publish("$JS.API.CONSUMER.MSG.NEXT.S.c", body, reply=inbox)
+            await until(js, lambda info: info["num_waiting"] == 1, "CONSUMER.INFO.S.c")
+        await publish(js, "s.a", "s.b")
+        got = [(await answers.next_msg(timeout=10)).subject for _ in range(2)]
+        assert (await plan(read(tmp_path, bare), js, RunOptions())).plan.changes == ()
+        return got
+
+    assert talk(account, work) == ["s.a", "s.b"]
 
 
 @on_every_version

@@ -87,6 +87,13 @@ STEPS = (
         seen_by=("tests/quantities/test_who_gets.py",),
     ),
     Act(
+        name="an update leaves a consumer without a filter, and no server wakes it any more",
+        file="reconciler/kinds/stream_config/calls.py",
+        before='        set_["filter_subject"] = ">"',
+        after="        pass",
+        seen_by=("tests/quantities/test_consumers.py",),
+    ),
+    Act(
         name="a consumer of an interest stream goes before the stream passes its subject on",
         file="reconciler/kinds/order/reader_handovers.py",
         before='            yield Tie(above.address, change.address, gives="subjects")',

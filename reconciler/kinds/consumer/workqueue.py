@@ -64,9 +64,9 @@ def work_queue_shared(change: Change, view: View) -> Found:
     """Two consumers of a work queue want the same messages.
 
     Each message of a work queue has one consumer, so the server refuses to create a second one. It checks updates only
-    in part: an update may remove a filter, and in a cluster it may change a filter into any other. Then both consumers
-    get the message. A single server loses the consumer without a filter at its next restart, unless its name comes
-    before all others. While a consumer without a filter exists, the server refuses every update of another one. All
+    in part: a client's update may remove a filter, and in a cluster it may change a filter into any other. Then both
+    consumers get the message. A single server loses the consumer without a filter at its next restart, unless its name
+    comes before all others. While a consumer without a filter exists, the server refuses every update of another one. All
     consumers of the stream count, including those of other owners.
 
     Instead: give each consumer filters that overlap with no other's; or let the clients share one consumer.
@@ -106,9 +106,10 @@ def _is_doomed(change: Change, view: View, filters: list[str]) -> bool:
 
 
 def _is_refused(change: Change, view: View, filters: list[str]) -> bool:
-    """The server refuses every creation. A single server also refuses updates of a consumer with filters."""
+    """The server refuses every creation. A single server also refuses updates of a consumer with filters; where a filter
+    goes, apply writes one that takes everything."""
     if change.action is Action.UPDATE:
-        return bool(filters) and not view.target.is_clustered
+        return (bool(filters) or change.touches(*FILTERS)) and not view.target.is_clustered
     return change.action is Action.CREATE
 
 

@@ -19,6 +19,7 @@ from reconciler.kinds.fields.sparse import (
     positive,
     time,
 )
+from reconciler.kinds.subjects.filters import FILTERS
 from reconciler.model.resource import Config, Json, ServerDefault
 from reconciler.model.wire.snapshot import Target
 from reconciler.model.wire.version import Version
@@ -29,6 +30,8 @@ MAX_WAITING = 512
 MAX_ACK_PENDING = 1000
 
 NAMES = ("name", "durable_name", "stream_name")
+EVERYTHING: tuple[Json, ...] = (">", [">"])
+"""Filters that say what none says. An update that takes a filter away writes one."""
 
 _canon = Canon(
     defaults={name: about.default for name, about in known(ConsumerConfig).items() if about.default is not None},
@@ -50,6 +53,10 @@ def canonical(config: Config) -> dict[str, Json]:
     sparse = _canon(config)
     for name in NAMES:
         sparse.pop(name, None)
+    if sparse.get("deliver_policy") != "last_per_subject":  # servers take that with a filter only
+        for name in FILTERS:
+            if sparse.get(name) in EVERYTHING:
+                del sparse[name]
     # The server fills in 30s only for these policies, and a consumer's policy never changes.
     if sparse.get("ack_wait") == ACK_WAIT and sparse.get("ack_policy") in ("explicit", "all"):
         del sparse["ack_wait"]

@@ -11,6 +11,7 @@ from reconciler.kinds.consumer_config import consumer_config
 from reconciler.kinds.fields.patch import patch
 from reconciler.kinds.stream_config import stream_config
 from reconciler.kinds.stream_config.origins import taken_subjects
+from reconciler.kinds.subjects.filters import FILTERS
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire.info import copies, is_moving
 from reconciler.model.wire.steps import Call, Step
@@ -152,13 +153,17 @@ def update_consumer(change: Change, stream: str, name: str) -> Step:
     """Patches the fields that differ, except `pause_until`, which needs a request of its own."""
     set_, unset = patch(change)
     set_.pop("pause_until", None)
+    loses_its_filter = any(name in unset for name in FILTERS) and not any(name in set_ for name in FILTERS)
+    if loses_its_filter and change.becomes("deliver_policy") != "last_per_subject":
+        # No server wakes a consumer for new messages once an update has taken its filter away.
+        set_["filter_subject"] = ">"
     return Step(
         id=f"update consumer/{stream}/{name}",
         call=Call.CONSUMER_UPDATE,
         on=(stream, name),
         address=str(change.address),
         set=set_,
-        unset=tuple(path for path in unset if path != "pause_until"),
+        unset=tuple(path for path in unset if path not in ("pause_until", *set_)),
         before={field: value for field, value in _before(change).items() if field != "pause_until"},
         level=consumer_config.required_level(set_),
         effect=f"update {_listed(change)} of consumer {name} on {stream}",
