@@ -152,6 +152,9 @@ def filter_change(change: Change, view: View) -> Found:
     stream. No server tells how far it has come. Messages in flight are redelivered until they are acknowledged, whatever
     the new filter is.
 
+    Where the filter goes, apply writes `>`, which takes everything and counts as none: a server does not wake a consumer
+    for new messages that an update left without a filter.
+
     A consumer that the same plan recreates continues after its ack floor with the new filter. It gets what the old
     filter left out there, but no message in flight that the new filter leaves out. On other streams than a work queue
     this needs consent.
