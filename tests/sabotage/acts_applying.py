@@ -91,7 +91,9 @@ STEPS = (
         file="reconciler/kinds/stream_config/calls.py",
         before='        set_["filter_subject"] = ">"',
         after="        pass",
-        seen_by=("tests/quantities/test_consumers.py",),
+        seen_by=(
+            "tests/quantities/test_consumers.py::test_a_consumer_whose_filter_goes_is_woken_for_what_is_published_then",
+        ),
     ),
     Act(
         name="a consumer of an interest stream goes before the stream passes its subject on",

@@ -1490,7 +1490,10 @@ QUANTITIES = (
         file="reconciler/kinds/consumer_position/offer.py",
         before='    if then:\n        after = f"later ones',
         after='    if not then and subject:\n        after = f"later ones',
-        seen_by=("tests/quantities/test_consumers.py",),
+        seen_by=(
+            "tests/quantities/test_consumers.py::"
+            "test_a_pull_of_a_recreated_consumer_ends_with_409_and_what_later_ones_get_is_said",
+        ),
     ),
     Act(
         name="nothing is said of a source that skips the first messages of an origin which the same plan recreates",
