@@ -95,13 +95,13 @@ ROWS = (
     row("2.4 replicas", (10074, 10126), [reconsumed({}, num_replicas=3)], [reconsumed({}, num_replicas=1)]),
     row(
         "2.4 work queue, filter removed",
-        (),
-        (),
+        10100,
         [
             reconsumed(
                 {"filter_subject": "@.b"}, on=QUEUE, others=[neighbour("d", filter_subject="@.a")], filter_subject=None
             )
         ],
+        [reconsumed({"filter_subject": "@.b"}, on=QUEUE, filter_subject=None)],
     ),
     row("2.4 pause_until", (), (), [reconsumed({"pause_until": "2099-01-01T00:00:00Z"}, max_deliver=5)]),
     row(
