@@ -85,7 +85,7 @@ TRIES = 6
 
 @pytest.mark.parametrize("before, after", CHANGES.values(), ids=CHANGES)
 @pytest.mark.parametrize("clustered_account", (MINORS[0], NEWEST), indirect=True)
-def test_publishes_while_the_leader_changes_are_neither_answered_nor_stored(
+def test_publishes_while_the_leader_changes_get_no_answer_and_some_are_lost(
     clustered_account: Account, before: dict[str, object], after: dict[str, object]
 ) -> None:
     async def publishing(nc: Client, config: dict[str, object]) -> Counter[bool]:
@@ -125,5 +125,4 @@ def test_publishes_while_the_leader_changes_are_neither_answered_nor_stored(
         return seen, int(done(await js.request("STREAM.INFO.S", within=10))["state"]["messages"])
 
     seen, stored = talk(clustered_account, work)
-    assert seen[False] > 0
-    assert stored == seen[True]
+    assert seen[True] <= stored < seen.total()
