@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from reconciler.model.shape import Count
@@ -28,6 +28,12 @@ Amounts = Mapping[str, Amount]
 def exactly(number: int) -> Amount:
     """A counted number: it is its own bound on either side."""
     return Amount(number, number)
+
+
+def total(amounts: Iterable[Amount]) -> Amount:
+    """All of them together, between the sums of their bounds."""
+    each = [*amounts]
+    return Amount(sum(one.least for one in each), sum(one.most for one in each))
 
 
 def mosts(amounts: Mapping[str, int | Amount]) -> dict[str, int]:

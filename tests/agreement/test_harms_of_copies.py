@@ -28,7 +28,9 @@ from tests.agreement.harm import (
     shows,
     status,
 )
+from tests.groups.making import until
 from tests.support.accounts import Account
+from tests.support.binaries import MINORS
 from tests.support.jetstream import done, make_bucket, make_consumer, make_stream, talk
 from tests.support.servers import running
 from tests.support.topologies import read
@@ -142,6 +144,23 @@ def test_an_origin_whose_limits_forbid_it_feeds_no_copy(
         f", and the server refuses to feed it (err_code {why})" if why else ""
     )
     return f"consumer_limits of {as_text(limits)} at an origin of {retention} retention: {said}."
+
+
+@shows("XX228")
+@on_every_version
+@pytest.mark.parametrize("retention", ["limits", "interest"])
+def test_an_origin_with_as_many_consumers_as_it_may_have_feeds_no_copy(account: Account, retention: str) -> str:
+    async def work(js: JetStream) -> tuple[int, object]:
+        await make_stream(js, "O", subjects=["o"], retention=retention, max_consumers=1)
+        await make_consumer(js, "O", "A")
+        await publish(js, "o")
+        await make_stream(js, "M", mirror={"name": "O"})
+        return await _fed(js, "M")
+
+    held, why = talk(account, work)
+    assert (held, why) == ((1, None) if account.minor == "2.15" else (0, 10026))
+    refused = f", and the server refuses to feed it (err_code {why})" if why else ""
+    return f"max_consumers: 1 and one consumer at an origin of {retention} retention: a mirror holds {held} of 1 message{refused}."
 
 
 async def _fed(js: JetStream, name: str, already: int = 0) -> tuple[int, object]:
@@ -571,7 +590,7 @@ def test_members_process_again_what_a_recreated_static_group_starts_with(account
 
 
 @shows("ST546")
-@pytest.mark.parametrize("minor", ["2.11"])
+@pytest.mark.parametrize("minor", MINORS)
 def test_the_duplicate_window_of_a_mirror_is_forgotten_at_the_next_start(minor: str) -> str:
     async def make(js: JetStream) -> Any:
         return (await make_stream(js, "M", mirror={"name": "O"}, duplicate_window=60 * 10**9))["config"]
@@ -613,4 +632,43 @@ def test_copies_of_a_stream_that_is_made_again_skip_as_many_messages_as_they_had
     return (
         "5 messages copied, the stream deleted and made again, then 7 more: a mirror holds "
         f"{held['OM']}, a stream that sources it {held['OQ']}. With a first_seq after the old end: {held['PM']} and {held['PQ']}."
+    )
+
+
+FEEDS: dict[str, dict[str, Any]] = {"mirror": {"mirror": {"name": "B"}}, "source": {"sources": [{"name": "B"}]}}
+
+
+@shows("XX212")
+@pytest.mark.parametrize(("minor", "feed"), [(minor, feed) for minor in MINORS for feed in FEEDS])
+def test_a_restart_deletes_what_a_copy_took_and_consumers_have_yet_to_process(minor: str, feed: str) -> str:
+    has_own_consumer = minor in ("2.14", "2.15")
+
+    async def make(js: JetStream) -> int:
+        await make_stream(js, "B", subjects=["b.*"], retention="interest")
+        await make_consumer(js, "B", "Audit", filter_subject="b.1")
+        await make_consumer(js, "B", "mail")
+        await make_stream(js, "COPY", **FEEDS[feed])
+        await publish(js, *["b.1", "b.2"] * 4)
+        await reaches(8, js, "COPY")
+        if has_own_consumer:
+            (own,) = (
+                one for one in done(await js.read("CONSUMER.NAMES.B"))["consumers"] if one not in ("Audit", "mail")
+            )
+            assert "JS" < own < "Ja"
+            await until(js, lambda info: info["ack_floor"]["stream_seq"] == 8, f"CONSUMER.INFO.B.{own}")
+        return await count(js, "B")
+
+    async def look(js: JetStream) -> tuple[int, int]:
+        pending = done(await js.read("CONSUMER.INFO.B.mail"))["num_pending"]
+        return await count(js, "B"), int(pending)
+
+    with running(minor) as server:
+        held = talk(Alone(server), make)
+        server.restart()
+        found = talk(Alone(server), look)
+    left = 4 if has_own_consumer else 8
+    assert (held, found) == (8, (left, left))
+    return (
+        f"Of 8 messages that a {feed} had copied and consumer mail had not been given, {found[0]} are left after a restart; "
+        "a consumer named Audit wanted 4 of them."
     )

@@ -209,7 +209,8 @@ def test_consumers_come_before_a_copy_of_a_stream_that_deletes_what_is_copied(
     consumers = (
         ", consumers: {a: {ack_policy: explicit, filter_subject: q.a}, b: {ack_policy: explicit, filter_subject: q.b}}"
     )
-    wanted = f"streams: {{{queue % consumers}, A: {{sources: [{{name: Q, filter_subject: q.a}}]}}}}"
+    copy = "A: {sources: [{name: Q, filter_subject: q.a}], allow: [{code: XX212, reason: r}]}"
+    wanted = f"streams: {{{queue % consumers}, {copy}}}"
     plan = compare(wanted, f"streams: {{{queue % ''}}}", server=server).plan()
     assert "create consumer/Q/a" in before(plan, "create stream/A")
     assert "create consumer/Q/b" not in before(plan, "create stream/A")

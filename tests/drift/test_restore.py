@@ -25,7 +25,7 @@ from tests.drift.test_accept import DAY, TEXT, consumer
 from tests.drift.test_watch import fewer
 from tests.e2e.someone import Someone
 from tests.support.accounts import Account
-from tests.support.jetstream import talk
+from tests.support.jetstream import make_consumer, talk
 from tests.support.topologies import HEADER
 from tests.support.versions import on_every_version
 
@@ -109,7 +109,8 @@ def test_putting_back_what_would_drop_messages_needs_consent_like_everything_els
     assert (plan.exit_code, plan.steps) == (4, ())
 
 
-def test_a_consumer_that_is_gone_comes_back_where_the_file_says_since(someone: Someone, owner: Owner) -> None:
+@pytest.mark.parametrize("is_recreated", [False, True], ids=["gone", "recreated by hand"])
+def test_a_consumer_comes_back_where_the_file_says_since(someone: Someone, owner: Owner, is_recreated: bool) -> None:
     text = HEADER + "streams:\n  S: {subjects: [s.*], consumers: {c: {ack_policy: explicit}}}\n"
     file = someone.write(text)
     assert someone("apply", file, "--yes").code == 0
@@ -123,6 +124,9 @@ def test_a_consumer_that_is_gone_comes_back_where_the_file_says_since(someone: S
             await message.ack_sync()
         await nc.close()
 
+    async def recreate(js: JetStream) -> None:
+        await make_consumer(js, "S", "c")
+
     owner.meddle(("alice", some_are_read), ("alice", asking("CONSUMER.DELETE.S.c")))
     refused = someone("drift", file, "--restore", "--yes")
     assert refused.code == 4, refused
@@ -130,6 +134,15 @@ def test_a_consumer_that_is_gone_comes_back_where_the_file_says_since(someone: S
     assert next(line for line in refused.out.splitlines() if "After editing" in line).endswith("--restore")
     file = someone.write(text.replace("explicit", "explicit, deliver_policy: by_start_sequence, opt_start_seq: 4"))
     assert "\nFrom the files it takes only consents and where a consumer starts" in refused.out
+    if is_recreated:
+        owner.meddle(("alice", recreate))
+        file = someone.write(
+            text.replace(
+                "explicit",
+                "explicit, deliver_policy: by_start_sequence, opt_start_seq: 4, "
+                "allow: [{code: CO101, to: by_start_sequence, reason: known}]",
+            )
+        )
     restored = someone("drift", file, "--restore", "--yes")
     assert restored.code == 0, restored
     assert talk(owner.account, observe).consumers["S"]["c"]["num_pending"] == 2

@@ -237,3 +237,10 @@ def test_one_extra_in_a_thousand_is_not_100_percent(tmp_path: Path) -> None:
     streams = "streams:\n" + "".join(f"  S{n}: {{}}\n" for n in range(999))
     found = seen(scene(tmp_path, streams, streams, raw={"streams": {"X": {"config": {"name": "X"}, "state": {}}}}))
     assert found.coverage.percent == 99
+
+
+def test_the_window_that_servers_forget_is_nothing_of_a_mirror(tmp_path: Path) -> None:
+    text = "streams: {O: {subjects: [o]}, M: {mirror: {name: O}}}"
+    raw = {"streams": {"M": {"config": {"duplicate_window": 120_000_000_000}}}}
+    plan = scene(tmp_path, text, text, raw=raw).plan()
+    assert [change.fields for change in plan.changes] == []

@@ -127,6 +127,8 @@ def plain(config: Body) -> Body:
     """Without what says nothing: names, the server's own metadata, empty values; -7 says as much as -1."""
     said = {key: _plain(value) for key, value in config.items() if key not in ("name", "durable_name")}
     said = {key: value for key, value in said.items() if not str(value).startswith("0001-01-01")}  # no time at all
+    if said.get("mirror"):
+        said.pop("duplicate_window", None)  # servers forget it when they start
     said["metadata"] = {k: v for k, v in (config.get("metadata") or {}).items() if not k.startswith("_nats.")}
     return {key: value for key, value in said.items() if value not in (None, "", 0, False, [], {}, -1)}
 

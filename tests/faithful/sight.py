@@ -114,6 +114,8 @@ def _changed(before: Body, after: Body, on: On) -> Iterator[str]:
         was, is_ = before.get(key), after.get(key)
         if key == "placement":  # tags have no order
             was, is_ = ({**one, "tags": sorted(one.get("tags") or ())} if one else one for one in (was, is_))
+        if key == "duplicate_window" and after.get("mirror"):
+            continue  # servers forget it when they start
         if key == "metadata":
             was, is_ = was or {}, {name: text for name, text in (is_ or {}).items() if name in (was or {})}
         if was != is_:

@@ -24,7 +24,7 @@ from reconciler.kinds.static_group import STATIC_GROUP
 from reconciler.kinds.stream_config.stream_config import FIELDS
 from reconciler.model.pages import page
 from reconciler.model.resource import Terms
-from tests.support.topologies import scene
+from tests.support.topologies import facts, scene
 
 SHAPES = {shape.kind: shape for shape in (KV, OB)}
 ELSEWHERE = {
@@ -238,7 +238,7 @@ def test_what_does_not_hurt_now_is_a_note_with_the_code_of_its_page(tmp_path: Pa
             ("ST601", "once 50MB are stored, the server refuses every publish (ST601)"),
             (
                 "ST601",
-                "from then on the server refuses messages above 3KB; none that large was found among those stored (ST601)",
+                "from then on the server refuses messages above 3KB; none that large is stored (ST601)",
             ),
             ("ST601", "once 10 messages are stored, the server refuses every publish (ST601)"),
         ],
@@ -367,3 +367,21 @@ def test_a_change_that_is_refused_says_nothing_of_what_it_would_do(tmp_path: Pat
     ]
     told = [[(change.verdicts != (), len(change.consequences)) for change in plan.changes] for plan in plans]
     assert told == [[(True, 0)], [(False, 1)]]
+
+
+@pytest.mark.parametrize(
+    ("read", "said"),
+    [
+        (30, "none that large is stored"),
+        (12, "none of the last 12 is that large, and older ones were not read"),
+        (0, "none was read"),
+    ],
+)
+def test_a_smaller_message_limit_says_which_messages_were_looked_at(tmp_path: Path, read: int, said: str) -> None:
+    raw = {"streams": {"S": {"state": {"messages": 30, "bytes": 6_000}}}}
+    known = facts([{"stream": "S", "above": 100, "newest": 30, "answer": {"read": read, "larger": 0, "largest": 90}}])
+    live, desired = "streams: {S: {subjects: [s]}}", "streams: {S: {subjects: [s], max_msg_size: 100}}"
+    (change,) = scene(tmp_path, desired, live, raw=raw, facts=known).plan().changes
+    assert [one.message for one in change.consequences] == [
+        f"from then on the server refuses messages above 100 bytes; {said} (ST601)"
+    ]

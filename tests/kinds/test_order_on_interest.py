@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.support.topologies import scene
 
 TOGETHER = """
@@ -164,3 +166,36 @@ def test_copies_of_what_keeps_everything_or_takes_nothing_new_are_not_waited_for
     assert "gate" not in " ".join(steps(tmp_path / "a", COPIED_APART, COPIED, retention="limits"))
     again = COPIED.replace("{name: S}", "{name: S, filter_subject: o}")
     assert "gate" not in " ".join(steps(tmp_path / "b", again, COPIED))
+
+
+READ = (
+    "streams: {S: {subjects: [o, p], retention: interest, consumers: {c: {ack_policy: explicit, filter_subject: o}}}%s}"
+)
+LET_GO = "streams: {S: {subjects: [o, p], retention: interest%s}%s}\nremoved: [{address: consumer/S/c, reason: x}]"
+DIVIDED = ", groups: {g: {type: elastic, max_members: 2, members: [m], partitioning_filters: [{filter: '*', partitioning_wildcards: [1]}]}}"
+SUCCESSORS = {
+    "a mirror": ("", ", M: {mirror: {name: S}}", "M"),
+    "a source": ("", ", ALL: {subjects: [all], sources: [{name: S, filter_subject: o}]}", "ALL"),
+    "an elastic group": (DIVIDED, "", "S-g"),
+}
+
+
+@pytest.mark.parametrize(("within", "beside", "copy"), SUCCESSORS.values(), ids=SUCCESSORS)
+def test_a_consumer_is_let_go_when_the_copy_that_takes_over_from_it_listens(
+    tmp_path: Path, within: str, beside: str, copy: str
+) -> None:
+    found = steps(tmp_path, LET_GO % (within, beside), READ % "")
+    listens, gone = order(found, f"gate.copy_listens {copy}", "consumer.delete S c")
+    assert listens < gone, found
+
+
+def test_a_copy_is_let_go_when_the_one_that_takes_over_from_it_listens(tmp_path: Path) -> None:
+    live = "streams: {S: {subjects: [o, p], retention: interest}, M: {mirror: {name: S}}}"
+    text = "streams: {S: {subjects: [o, p], retention: interest}, O: {mirror: {name: S}}}\nremoved: [{address: stream/M, reason: x}]"
+    listens, gone = order(steps(tmp_path, text, live), "gate.copy_listens O", "stream.delete M")
+    assert listens < gone
+
+
+def test_nobody_waits_for_a_copy_of_other_subjects(tmp_path: Path) -> None:
+    other = ", ALL: {subjects: [all], sources: [{name: S, filter_subject: p}]}"
+    assert "gate" not in " ".join(steps(tmp_path, LET_GO % ("", other), READ % ""))

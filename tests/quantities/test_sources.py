@@ -366,13 +366,14 @@ def test_another_filter_of_the_only_source_from_a_stream_that_feeds_it_durably(
 
     async def work(js: JetStream) -> tuple[dict[str, Verdict], list[str], int]:
         await applied(js, tmp_path, f"streams: {{{origin}}}")
-        await applied(js, tmp_path, filtered(was))
+        await applied(js, tmp_path, filtered(was), "XX212")
         await publish(js, *["o.a", "o.b", "o.b"] * 4)
         before = await rests(js, 4 if was else 12)
         if Version.parse(account.version) >= (2, 14):
             (feeder,) = (await observe(js)).copiers["O"]
             await until(js, lambda info: info["num_ack_pending"] == 0, f"CONSUMER.INFO.O.{feeder}")
-        found = await plan(read(tmp_path, filtered(becomes)), js, RunOptions(allow=(("ST304", "*"), ("ST305", "*"))))
+        allowed = tuple((code, "*") for code in ("ST304", "ST305", "XX212"))
+        found = await plan(read(tmp_path, filtered(becomes)), js, RunOptions(allow=allowed))
         assert not found.plan.blocked, found.plan.blocked
         events = [event async for event in apply(found, js)]
         assert isinstance(events[-1], Finished) and events[-1].is_success, events[-1]

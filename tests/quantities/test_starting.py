@@ -100,6 +100,29 @@ def test_what_a_new_consumer_is_given_is_what_was_said(account: Account, tmp_pat
     assert talk(account, work) == SAID
 
 
+@on_every_version
+@pytest.mark.parametrize(("filter", "number"), [("", 0), (", filter_subject: s.>", 1)])
+def test_without_a_filter_the_last_message_is_that_with_the_last_sequence_even_if_it_was_deleted(
+    account: Account, tmp_path: Path, filter: str, number: int
+) -> None:
+    async def work(js: JetStream) -> tuple[str, dict[str, int], int]:
+        await applied(js, tmp_path, STREAM)
+        await publish(js, *MIXED, *MIXED)
+        done(await js.request("STREAM.MSG.DELETE.S", {"seq": 10}))
+        consumer = f", deliver_policy: last{filter}"
+        (line,) = (await of_consumer(js, tmp_path, text(consumer))).consequences
+        await applied(js, tmp_path, text(consumer))
+        return line.message.partition(". A consumer")[0], dict(line.quantities), await coming(js)
+
+    message, said, comes = talk(account, work)
+    assert comes == number == said.get("stored", 0)
+    assert message == (
+        "It starts at the last of 9 stored messages, and 8 stored messages are skipped"
+        if number
+        else "It starts at the end of 9 stored messages, since the last message was deleted, and 9 stored messages are skipped"
+    )
+
+
 TRIMMED = {
     ("max_msgs: 4", ""): ("It starts at the first of 4 stored messages", {"stored": 4}),
     ("max_msgs: 4", ", deliver_policy: new"): (

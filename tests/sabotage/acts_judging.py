@@ -43,7 +43,7 @@ RULES = (
     Act(
         name="a work queue is said to delete what its consumers want, because it is copied",
         file="reconciler/kinds/across/drained.py",
-        before="        most += behind(info) + gave_up(one.origin, info, view)\n",
+        before="        most += wants.most + gave_up(one.origin, info, view)\n",
         after="        continue\n",
         seen_by=(
             says("XX209"),
@@ -1683,8 +1683,8 @@ QUANTITIES = (
     Act(
         name="what a recreated consumer redelivers is left out of what it has yet to deliver",
         file="reconciler/kinds/consumer/effects.py",
-        before="    return Amount(pending + again.least, pending + again.most)",
-        after="    return exactly(pending)",
+        before="    return total((pending, again))",
+        after="    return pending",
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
@@ -1769,6 +1769,94 @@ QUANTITIES = (
         before="_by_hand(held, messages, copies) if messages or copies.words else None",
         after="None",
         seen_by=("tests/rules/test_rules.py",),
+    ),
+    Act(
+        name="what the server counts of a consumer that began with the last of each subject is taken for all that comes",
+        file="reconciler/kinds/effects/readers.py",
+        before="return Amount(number, max(number, min(later,",
+        after="return Amount(number, min(number, min(later,",
+        seen_by=(
+            "tests/quantities/test_consumers.py::"
+            "test_what_comes_to_a_consumer_that_began_with_the_last_of_each_subject_is_no_less_than_what_was_said",
+        ),
+    ),
+    Act(
+        name="what a restart deletes from a copied interest stream is not said",
+        file="reconciler/kinds/across/unread_at_restart.py",
+        before="if name > feed.name and meets(filters, feed.subjects):",
+        after="if name < feed.name and meets(filters, feed.subjects):",
+        seen_by=(says("XX212"),),
+    ),
+    Act(
+        name="whoever upgrades is not told that restarts delete from copied interest streams",
+        file="reconciler/journeys/upgrade/check.py",
+        before="        *_emptied(snapshot, after),\n",
+        after="",
+        seen_by=("tests/upgrades/test_upgrade_check.py::test_what_each_restart_deletes_from_then_on_is_said",),
+    ),
+    Act(
+        name="a consumer of an interest stream goes before the copy that takes over from it listens",
+        file="reconciler/kinds/order/reader_handovers.py",
+        before="    for address in taken_over(change, view):\n",
+        after="    for address in ():\n",
+        seen_by=(
+            "tests/kinds/test_order_on_interest.py::"
+            "test_a_consumer_is_let_go_when_the_copy_that_takes_over_from_it_listens",
+        ),
+    ),
+    Act(
+        name="a copy that others wait for is not waited for",
+        file="reconciler/kinds/stream_config/listening.py",
+        before="if _takes(one, view) or _givers(one, change, view)",
+        after="if _takes(one, view)",
+        seen_by=(
+            "tests/kinds/test_order_on_interest.py::test_a_copy_is_let_go_when_the_one_that_takes_over_from_it_listens",
+        ),
+    ),
+    Act(
+        name="a consumer starts at the last message although that was deleted",
+        file="reconciler/kinds/consumer_position/starting.py",
+        before='if policy == "last" and filters(config) == [">"] and has_gaps(state):',
+        after="if False:",
+        seen_by=(
+            "tests/quantities/test_starting.py::"
+            "test_without_a_filter_the_last_message_is_that_with_the_last_sequence_even_if_it_was_deleted",
+        ),
+    ),
+    Act(
+        name="an interest stream is not said to delete what the members of a static group wanted",
+        file="reconciler/kinds/group_records/group_rules.py",
+        before='        quantities["dropped"] = dropped\n',
+        after="",
+        seen_by=(says("SG310"),),
+    ),
+    Act(
+        name="older messages than those that were read count as small",
+        file="reconciler/kinds/effects/publishers.py",
+        before="if read is None or read >= stored:",
+        after="if True:",
+        seen_by=("tests/kinds/test_effects.py::test_a_smaller_message_limit_says_which_messages_were_looked_at",),
+    ),
+    Act(
+        name="a stream that forgets all ids is not said to store messages twice",
+        file="reconciler/kinds/stream_config/stream_fields.py",
+        before='frozenset({Way.LOWERED, Way.UNSET}),\n                    "The server stores a message twice',
+        after='frozenset({Way.LOWERED}),\n                    "The server stores a message twice',
+        seen_by=(says("ST604"),),
+    ),
+    Act(
+        name="the window that a server forgets is drift of a mirror",
+        file="reconciler/kinds/stream_config/stream_settle.py",
+        before='        config.pop("duplicate_window", None)\n',
+        after="        pass\n",
+        seen_by=("tests/drift/test_standing.py::test_the_window_that_servers_forget_is_nothing_of_a_mirror",),
+    ),
+    Act(
+        name="a consumer that somebody recreated is restored without the start that its file says",
+        file="reconciler/journeys/drift/restored.py",
+        before="    if change.made_anew:  # and",
+        after="    if False:  # and",
+        seen_by=("tests/drift/test_restore.py::test_a_consumer_comes_back_where_the_file_says_since",),
     ),
     Act(
         name="nobody is told that a publish gets no answer while more servers elect a leader",

@@ -309,9 +309,9 @@ DRIFT = (
     Act(
         name="a consumer is restored where it was applied to begin, whatever the file says since",
         file="reconciler/journeys/drift/restored.py",
-        before="return {**applied, **{name: said[name] for name in starts if name in said}}",
+        before="return _started(owned.applied, said, starts)",
         after="return dict(owned.applied)",
-        seen_by=("tests/drift/test_restore.py::test_a_consumer_that_is_gone_comes_back_where_the_file_says_since",),
+        seen_by=("tests/drift/test_restore.py::test_a_consumer_comes_back_where_the_file_says_since",),
     ),
     Act(
         name="drift is blind for one kind",

@@ -10,8 +10,10 @@ from reconciler.model.wire.version import Version
 from reconciler.server.wire.answers import Refusal
 from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.pipeline import NoAnswer
+from tests.groups.making import until
+from tests.quantities.losing import publish
 from tests.support.binaries import VERSIONS
-from tests.support.jetstream import talk
+from tests.support.jetstream import done, make_consumer, make_stream, talk
 from tests.support.servers import running
 from tests.upgrades.stores import LEFT, Place, filled, look, objects, rewritten
 
@@ -55,3 +57,29 @@ def test_what_is_not_said_to_be_refused_can_be_updated_there(before: str, after:
 
         unchangeable = talk(Place(server), refused)
     assert unchangeable == {one for one in addresses(found, Fate.REFUSED) if one.startswith("stream/")}
+
+
+@pytest.mark.parametrize(("before", "after"), [("2.12", "2.14"), ("2.12", "2.15"), ("2.15", "2.15"), ("2.11", "2.12")])
+def test_what_each_restart_deletes_from_then_on_is_said(before: str, after: str) -> None:
+    async def fill(js: JetStream) -> None:
+        await make_stream(js, "B", subjects=["b"], retention="interest")
+        await make_consumer(js, "B", "mail")
+        await make_stream(js, "COPY", mirror={"name": "B"})
+        await publish(js, *["b"] * 5)
+        await until(js, lambda info: info["state"]["messages"] == 5, "STREAM.INFO.COPY")
+
+    async def fed(js: JetStream) -> None:
+        """Until the server has heard by a consumer of its own, if it has one, that the copy has all of it."""
+        if after != "2.12":
+            await until(js, lambda found: found["total"] == 2, "CONSUMER.NAMES.B")
+            (own,) = {*done(await js.read("CONSUMER.NAMES.B"))["consumers"]} - {"mail"}
+            await until(js, lambda info: info["ack_floor"]["stream_seq"] == 5, f"CONSUMER.INFO.B.{own}")
+
+    with running(before) as server:
+        talk(Place(server), fill)
+        found = checked(look(server), Version.parse(VERSIONS[after]))
+        talk(Place(server.restart(after)), fed)
+        left = look(server.restart()).streams["B"]["state"]["messages"]
+    assert addresses(found, Fate.EMPTIED) == ({"stream/B"} if left < 5 else set())
+    assert left == (5 if after == "2.12" else 0)
+    assert [one.already for one in found.findings] == [before == "2.15"] * (left < 5)

@@ -62,8 +62,9 @@ class SavedRun:
             if self._manner.format is common.PlainFormat.TEXT:
                 say("\nEverything in this plan is done already; nothing was changed.\n")
             return self._manner.nothing_done(saved.plan, outlook.as_wanted)
-        if self._manner.format is common.PlainFormat.TEXT and outlook.as_wanted:
-            say(f"\nAlready done: {counted(len(outlook.as_wanted), 'change')} of this plan.\n")
+        done = [one for one in saved.plan.changes if one.action.writes and one.address in outlook.as_wanted]
+        if self._manner.format is common.PlainFormat.TEXT and done:
+            say(f"\nAlready done: {counted(len(done), 'change')} of this plan.\n")
         if self._manner.format is common.PlainFormat.TEXT and outlook.counted_again:
             say("\nCounted again:\n" + "".join(f"  {text}\n" for text in outlook.counted_again))
         if not self._manner.yes and not confirmed(outlook.plan):

@@ -111,6 +111,8 @@ def _back(change: Change, item: Item, registry: Registry) -> Change:
     for one in item.fields:
         if one.counts:
             _put(config, one, owned.applied if owned else change.desired.config)
+    if change.made_anew:  # and where it starts is what the file may correct
+        config = _started(config, change.desired.config, kind.starts)
     infos = kind.fields
     desired = replace(change.desired, config=config)
     fields = explained(differences(config, change.live.config, owned, infos), _as_filled(desired, change), change.live)
@@ -123,8 +125,14 @@ def _as_applied(said: Config, owned: Owned | None, starts: Iterable[str]) -> Con
     continues at the position of the old one."""
     if owned is None:
         return said
-    applied = {name: value for name, value in owned.applied.items() if name not in starts}
-    return {**applied, **{name: said[name] for name in starts if name in said}}
+    return _started(owned.applied, said, starts)
+
+
+def _started(config: Config, said: Config, starts: Iterable[str]) -> dict[str, Json]:
+    """The same with the start that the file says."""
+    names = tuple(starts)
+    rest = {name: value for name, value in config.items() if name not in names}
+    return {**rest, **{name: said[name] for name in names if name in said}}
 
 
 def _as_filled(desired: Resource, change: Change) -> Resource:

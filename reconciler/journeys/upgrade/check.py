@@ -18,6 +18,7 @@ from reconciler.journeys.plan.files import load, topology_of
 from reconciler.journeys.plan.validate import OFFLINE, nowhere
 from reconciler.journeys.upgrade.outcomes import Fate, UpgradeFinding, finding, marked, verdicts, worst_first
 from reconciler.kinds import REGISTRY
+from reconciler.kinds.across import unread_at_restart
 from reconciler.kinds.consumer_config import consumer_config
 from reconciler.kinds.effects import doomed
 from reconciler.kinds.fields.words import in_words
@@ -68,7 +69,12 @@ def checked(snapshot: Snapshot, after: Version, registry: Registry = REGISTRY) -
     lost = [*_known(marked(there, here)), *_offline(live, after)]
     gone = {one.address for one in lost if one.fate in GONE}
     rewritten = [one for one in _rewritten(snapshot, after) if one.address not in gone]
-    found = [*(_with_quantities(one, live) for one in lost), *_capped(snapshot, after), *rewritten]
+    found = [
+        *(_with_quantities(one, live) for one in lost),
+        *_emptied(snapshot, after),
+        *_capped(snapshot, after),
+        *rewritten,
+    ]
     named = _names(snapshot, registry)
     return Checked(
         before=before,
@@ -131,6 +137,21 @@ def _with_quantities(one: UpgradeFinding, live: Mapping[Address, Resource]) -> U
     quantities = {name: held[name] for name in ("messages", "bytes", "consumer_count", "pending") if held.get(name)}
     fix = doomed.COPY if one.fate is Fate.LOST and one.path in doomed.FOR_LIFE else one.fix
     return replace(one, quantities=quantities, fix=fix)
+
+
+def _emptied(snapshot: Snapshot, after: Version) -> Iterator[UpgradeFinding]:
+    """Interest streams from which each restart deletes what consumers have yet to process."""
+    rule, losses = unread_at_restart.unread_gone_at_restart, dict[str, list[unread_at_restart.Loss]]()
+    for one in (
+        unread_at_restart.at_restart(snapshot) if after >= rule.since and not snapshot.target.is_clustered else ()
+    ):
+        losses.setdefault(one.origin, []).append(one)
+    for origin, theirs in losses.items():
+        yield UpgradeFinding(
+            fate=Fate.EMPTIED, address=str(Address.of("stream", origin)), code=rule.code, name=rule.name,
+            message=unread_at_restart.words(origin, theirs), fix=unread_at_restart.FIX,
+            already=snapshot.target.version >= rule.since,
+        )  # fmt: skip
 
 
 def _known(findings: Iterable[UpgradeFinding]) -> Iterator[UpgradeFinding]:

@@ -29,6 +29,8 @@ class Fate(StrEnum):
     LOST = "lost"
     OFFLINE = "offline"
     """Kept on disk, but not served by that version."""
+    EMPTIED = "emptied"
+    """Kept, but a restart deletes messages that its consumers have yet to process."""
     REFUSED = "refused"
     """Kept, but no update is accepted before this is repaired; for a file, refused there."""
     CAPPED = "capped"
@@ -36,8 +38,8 @@ class Fate(StrEnum):
 
     @property
     def hurts(self) -> bool:
-        """Is something lost, not served, or closed to changes? Then the command exits as for a refusal."""
-        return self in (Fate.LOST, Fate.OFFLINE, Fate.REFUSED)
+        """Is something lost, not served, emptied, or closed to changes? Then the command exits as for a refusal."""
+        return self in (Fate.LOST, Fate.OFFLINE, Fate.EMPTIED, Fate.REFUSED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

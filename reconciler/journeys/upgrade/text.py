@@ -18,12 +18,15 @@ from reconciler.report.words.visible import inert, visible
 TITLES = {
     Fate.LOST: "gone when nats-server {version} starts",
     Fate.OFFLINE: "kept on disk, but not served by nats-server {version}",
+    Fate.EMPTIED: "loses messages at each restart of nats-server {version}",
     Fate.REFUSED: "cannot be changed there before this is repaired",
     Fate.CAPPED: "cannot grow there",
     Fate.REWRITTEN: "silently rewritten there",
 }
 OF_FILES = "refused by nats-server {version}"
-_ROLES: dict[Fate, Role] = {Fate.LOST: "refused", Fate.OFFLINE: "refused", Fate.REFUSED: "consent"}
+_ROLES: dict[Fate, Role] = {
+    Fate.LOST: "refused", Fate.OFFLINE: "refused", Fate.EMPTIED: "refused", Fate.REFUSED: "consent",
+}  # fmt: skip
 NOUNS = {"messages": "message", "consumer_count": "consumer", "pending": "pending message"}
 MANY = 5
 """How many objects with the same trouble are named; -v names all."""

@@ -16,6 +16,7 @@ from reconciler.kinds.across.ownership import RULES as OWNERSHIP
 from reconciler.kinds.across.renaming import RULES as RENAMING
 from reconciler.kinds.across.replicas import RULES as REPLICAS
 from reconciler.kinds.across.subjects import RULES as SUBJECTS
+from reconciler.kinds.across.unread_at_restart import RULES as UNREAD_AT_RESTART
 from reconciler.kinds.across.used_streams import RULES as USED_STREAMS
 
 RULES = (
@@ -26,6 +27,7 @@ RULES = (
     *SUBJECTS,
     *COPIES,
     *DRAINED,
+    *UNREAD_AT_RESTART,
     *DOOMED_COPIES,
     *LARGE_MESSAGES,
     *FEEDING,

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from reconciler.changes.change import Change
+from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.across.copies import AS_THE_COPY_SAYS, is_new
+from reconciler.kinds.afterwards.readers import consuming
 from reconciler.kinds.afterwards.streams import afterwards, config_of, copies
-from reconciler.kinds.fields.words import in_words
+from reconciler.kinds.fields.known import V2_15
+from reconciler.kinds.fields.words import in_words, listed, some
 from reconciler.kinds.stream_config.origins import FED_FOR, is_fed_durably
 from reconciler.model.resource import Config
 from reconciler.model.wire.version import Version
@@ -32,9 +34,23 @@ def copy_not_fed(change: Change, view: View) -> Iterator[Finding]:
     about copies at work. From 2.14 on, work queues and interest streams feed their copies in another way, and these
     limits do no harm.
 
+    Before 2.15 that consumer also counts for the origin's `max_consumers`: if all places are taken, the server copies nothing
+    (10026). A consumer that takes the last place beside a copy at work stops it at the next restart.
+
     Instead: write `max_ack_pending` into each consumer in place of `consumer_limits`, and an `inactive_threshold` of
-    10s or more.
+    10s or more; or leave a place for each copy in `max_consumers`.
     """
+    if (
+        change.address.kind == "consumer"
+        and change.action is Action.CREATE
+        and (full := _full(change.address.stream, view))
+    ):
+        copying = sorted({one.stream for one in afterwards(view).copiers[change.address.stream]})
+        yield Finding(
+            outcome=Outcome.WARNS,
+            message=f"{full}: after its next restart the server copies nothing more to {listed(copying)} (10026)",
+            fix=f"write a higher max_consumers on {change.address.stream}",
+        )
     if not is_new(change, *AS_THE_COPY_SAYS):
         return
     streams = afterwards(view).streams
@@ -47,6 +63,27 @@ def copy_not_fed(change: Change, view: View) -> Iterator[Finding]:
                 "consumer through which the server copies",
                 fix=WAYS_OUT[field],
             )
+        if full := _full(copy.origin, view):
+            yield Finding(
+                outcome=Outcome.WARNS,
+                path="" if change.address.kind == "elastic_group" else copy.path,
+                message=f"the server copies nothing of {copy.origin}: {full} (10026)",
+                fix=f"write a higher max_consumers on {copy.origin}",
+            )
+
+
+def _full(origin: str, view: View) -> str:
+    """Why there is no place for the consumer through which the server copies; empty: there is one for each copy."""
+    after = afterwards(view)
+    most = after.streams.get(origin, {}).get("max_consumers") or 0
+    copying = {one.stream for one in after.copiers.get(origin, ())}
+    if most <= 0 or not copying or view.target.version >= V2_15:
+        return ""
+    there = len(list(consuming(origin, view)))
+    if there + len(copying) <= most:
+        return ""
+    are = "consumer is" if there == 1 else "consumers are"
+    return f"{some(there)} {are} declared or live there beside {some(len(copying), 'copy')}, and max_consumers allows {some(most)}"
 
 
 def _forbidding(origin: Config, version: Version) -> Mapping[str, str]:

@@ -93,9 +93,10 @@ def _goes(one: Begun, subjects: Sequence[str], there: Consumers, retention: str,
         filters = filters_of(info["config"])
         if not meets(filters, subjects):
             continue
-        most += behind(info) + gave_up(one.origin, info, view)
+        wants = behind(one.origin, info, view)
+        most += wants.most + gave_up(one.origin, info, view)
         is_whole = one.start.at == 1 and all(any(is_subset(mine, theirs) for theirs in subjects) for mine in filters)
-        wanted.append(behind(info) if is_whole else 0)
+        wanted.append(wants.least if is_whole else 0)
     least = sum(wanted) if retention == "workqueue" else max(wanted, default=0)
     is_joined = len(there) < len(view.snapshot.consumers.get(one.origin, {})) or _comes(one.origin, view)
     return Amount(0 if is_joined else max(0, copied.least - most), max(0, copied.most - least))

@@ -13,7 +13,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.stream_config import calls
 from reconciler.kinds.stream_config.listening import then_listens
 from reconciler.kinds.stream_config.origins import origin_of_mirror
-from reconciler.kinds.stream_config.stream_config import FIELD_INFOS, FIELDS, Settled, canonical, settle
+from reconciler.kinds.stream_config.stream_config import FIELD_INFOS, FIELDS, Settled, lasting, settle
 from reconciler.model.dataclass import dataclass
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Address, Config, Declared, Json, Resource, Terms
@@ -83,7 +83,7 @@ def recognise(shape: BucketShape, snapshot: Snapshot) -> Iterable[Resource]:
     for name, info in snapshot.streams.items():
         if shape.is_named_so(name):
             bucket = shape.bucket(name)
-            config = own(shape, bucket, canonical(info["config"]))
+            config = own(shape, bucket, lasting(info["config"]))
             stock = _stock(shape, bucket, config)
             yield Resource(address=Address.of(shape.kind, bucket), config=config, stock=stock, state=info)
 

@@ -11,8 +11,9 @@ from reconciler.kinds.consumer import taking_over
 from reconciler.kinds.consumer.losses import Info, others_of
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.consumer_position.unwanted import unwanted
-from reconciler.kinds.effects.readers import behind, filters
+from reconciler.kinds.effects.readers import behind, filters, undelivered
 from reconciler.kinds.fields.words import amount, listed, some, verb
+from reconciler.kinds.stream_config.listening import copied_whole, successors
 from reconciler.kinds.subjects.filters import keeping
 from reconciler.kinds.subjects.passing import taken_at_deletions
 from reconciler.kinds.subjects.subjects import collide
@@ -32,15 +33,21 @@ def consumer_deletion(change: Change, view: View) -> Found:
     Instead: let it process what is pending first, or `forget:` it, which leaves it as it is.
     """
     info = change.live.state if change.live else {}
-    dropped, fate = _fate(change, info, view) if behind(info) else (exactly(0), "")
+    stream = change.address.stream
+    unread = behind(stream, info, view) if info else exactly(0)
+    dropped, fate = _fate(change, info, unread, view) if unread.most else (exactly(0), "")
     beside = unwanted(change, view)
-    said = [one for one in (f"{_reader(info)}{fate}", _with_it(beside), _clients(info)) if one]
+    loses = f"{_reader(undelivered(stream, info, view), info)}{fate}" if unread.most else ""
+    said = [one for one in (loses, _with_it(beside), _clients(info)) if one]
     if not said:
         return None
     dropped = Amount(dropped.least, dropped.most + beside)
     return Finding(
         outcome=Outcome.WARNS,
-        quantities={"undelivered": info.get("num_pending", 0), "unacknowledged": info.get("num_ack_pending", 0)}
+        quantities={
+            "undelivered": undelivered(stream, info, view) if info else 0,
+            "unacknowledged": info.get("num_ack_pending", 0),
+        }
         | ({"dropped": dropped} if dropped.most else {}),
         message="; ".join(said),
     )
@@ -50,34 +57,39 @@ def _with_it(unwanted: int) -> str:
     return f"with it, apply deletes up to {some(unwanted, 'stored message')} that no consumer wants" if unwanted else ""
 
 
-def _reader(info: Info) -> str:
+def _reader(pending: Amount, info: Info) -> str:
     """What loses its reader."""
-    pending, unacknowledged = info.get("num_pending", 0), info.get("num_ack_pending", 0)
-    parts = {f"{some(pending, 'message')} not yet delivered": pending,
+    unacknowledged = info.get("num_ack_pending", 0)
+    parts = {f"{amount(pending, 'message')} not yet delivered": pending.most,
              f"{some(unacknowledged, 'message')} not yet acknowledged": unacknowledged}  # fmt: skip
-    lose = "loses its" if pending + unacknowledged == 1 else "lose their"
-    return f"{listed([said for said, number in parts.items() if number])} {lose} reader" if behind(info) else ""
+    lose = "loses its" if pending.most + unacknowledged == 1 else "lose their"
+    return f"{listed([said for said, number in parts.items() if number])} {lose} reader"
 
 
-def _fate(change: Change, info: Info, view: View) -> tuple[Amount, str]:
+def _fate(change: Change, info: Info, unread: Amount, view: View) -> tuple[Amount, str]:
     """What happens to the messages that it still wanted: how many are deleted, and the words for it."""
     above = view.changes.get(Address.of("stream", change.address.stream))
     if above and above.action is Action.DELETE:
-        is_one = behind(info) == 1
+        is_one = unread.most == 1
         return exactly(0), f", and {'is' if is_one else 'are'} deleted with {'its' if is_one else 'their'} stream"
     retention = retention_of(change.address.stream, view)
     if retention == "workqueue":
         return exactly(0), f": {taking_over.fate(change, filters(info['config']), view)}"
-    return _dropped_by_interest(change, info, view) if retention == "interest" else (exactly(0), "")
+    return _dropped_by_interest(change, info, unread, view) if retention == "interest" else (exactly(0), "")
 
 
-def _dropped_by_interest(change: Change, info: Info, view: View) -> tuple[Amount, str]:
-    number, mine, taken = behind(info), filters(info["config"]), taken_at_deletions(change.address.stream, view)
+def _dropped_by_interest(change: Change, info: Info, unread: Amount, view: View) -> tuple[Amount, str]:
+    mine, taken = filters(info["config"]), taken_at_deletions(change.address.stream, view)
     others = [one for other in others_of(change, view) for one in keeping(filters(other), taken)]
-    if not any(collide(one, two) for one in others for two in mine):
-        return exactly(number), "; apply deletes them, since no other consumer wants them"
-    dropped = Amount(0, number)
-    return dropped, f"; apply deletes {amount(dropped)} of them: those that no other consumer wants"
+    if whole := copied_whole(change.address, view):
+        copied = "copies what it has not processed" if len(whole) == 1 else "copy what it has not processed"
+        return exactly(0), f"; {listed(whole)} {copied}"
+    copying = successors(change.address, view)
+    if not copying and not any(collide(one, two) for one in others for two in mine):
+        return unread, "; apply deletes them, since no other consumer wants them"
+    dropped = Amount(0, unread.most)
+    copied = f" and that {listed(copying)} {'does' if len(copying) == 1 else 'do'} not copy" if copying else ""
+    return dropped, f"; apply deletes {amount(dropped)} of them: those that no other consumer wants{copied}"
 
 
 def _clients(info: Info) -> str:

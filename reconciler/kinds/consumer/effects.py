@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from reconciler.changes.amount import Amount, exactly
+from reconciler.changes.amount import Amount, exactly, total
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.kinds.consumer.clients import who_is_pinned
 from reconciler.kinds.consumer.losses import filter_change
@@ -14,7 +14,7 @@ from reconciler.kinds.consumer_config.consumer_config import FIELDS
 from reconciler.kinds.consumer_config.consumer_settle import ACK_WAIT, PINNED_TIMEOUT
 from reconciler.kinds.consumer_position.position import is_recreated, redelivered
 from reconciler.kinds.effects.foretold import Effects, MovedField, foretold, note, notes_of
-from reconciler.kinds.effects.readers import behind, filters
+from reconciler.kinds.effects.readers import behind, filters, undelivered
 from reconciler.kinds.fields.felt import value_after
 from reconciler.kinds.fields.times import ZERO, between
 from reconciler.kinds.fields.words import amount, in_words, listed, some, verb
@@ -43,9 +43,9 @@ def _is_recreated(moved: MovedField) -> bool:
 
 def _pending(moved: MovedField) -> Amount:
     """Messages that it has yet to deliver. A consumer that the plan recreates delivers those in flight again as well."""
-    pending = _number(moved, "num_pending")
+    pending = undelivered(moved.change.address.stream, _info(moved), moved.view) if _info(moved) else exactly(0)
     again, _ = redelivered(moved.change, moved.view) if _is_recreated(moved) else (exactly(0), 0)
-    return Amount(pending + again.least, pending + again.most)
+    return total((pending, again))
 
 
 def _is_used(moved: MovedField) -> bool:
@@ -180,7 +180,8 @@ def vanishes_when_idle(moved: MovedField) -> Iterable[Finding]:
     idle = f"after {_after(moved)} without a client" + (
         f", or {show_duration(threshold + wait)} while messages are in flight" if wait else ""
     )
-    lose = _left_behind(behind(_info(moved)), stream_of(moved.change, moved.view) or {})
+    unread = behind(moved.change.address.stream, _info(moved), moved.view) if _info(moved) else exactly(0)
+    lose = _left_behind(unread, stream_of(moved.change, moved.view) or {})
     is_used = _is_used(moved)
     yield Finding(
         outcome=Outcome.WARNS if is_used else Outcome.NEEDS_CONSENT,
@@ -192,13 +193,14 @@ def vanishes_when_idle(moved: MovedField) -> Iterable[Finding]:
     )
 
 
-def _left_behind(unread: int, stream: Config) -> str:
+def _left_behind(unread: Amount, stream: Config) -> str:
     """What happens to messages when their consumer is deleted, as the end of a sentence."""
-    lose = f", and {some(unread, 'message')} {'loses its' if unread == 1 else 'lose their'} reader" if unread else ""
+    their = "loses its" if unread.most == 1 else "lose their"
+    lose = f", and {amount(unread, 'message')} {their} reader" if unread.most else ""
     if stream.get("retention") != "interest":
         return lose
     drops = "from this interest stream the messages that no other consumer wants"
-    return f"{lose}; it also deletes {drops}" if unread else f", and {drops} by then"
+    return f"{lose}; it also deletes {drops}" if unread.most else f", and {drops} by then"
 
 
 @foretold(605, "delivered-again")

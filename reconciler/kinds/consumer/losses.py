@@ -16,7 +16,7 @@ from reconciler.kinds.consumer_position import position
 from reconciler.kinds.consumer_position.counts import number_of
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.effects import shrinking
-from reconciler.kinds.effects.readers import filters
+from reconciler.kinds.effects.readers import filters, undelivered
 from reconciler.kinds.fields.words import amount, consent_to, listed, some
 from reconciler.kinds.subjects.filters import FILTERS, keeping
 from reconciler.kinds.subjects.passing import passed_on, taken_at_deletions
@@ -37,7 +37,7 @@ def questions(change: Change, view: View) -> Iterator[Question]:
             yield from (one for subjects in (move.before, move.after, move.both) for one in _begun(move, subjects))
         for subjects in (move.after, move.both):
             yield from (*_ahead(move, subjects), *_all(move, subjects))
-        if _looks_ahead(move, retention_of(move.stream, view)) and move.pending:
+        if _looks_ahead(move, retention_of(move.stream, view)) and move.pending.most:
             yield from _ahead(move, move.before)
             yield from _from_next(move, view)
         if not move.widens:
@@ -52,7 +52,7 @@ class _Move:
     before: Sequence[str]
     after: Sequence[str]
     position: int
-    pending: int
+    pending: Amount
     flying: int
     """Delivered, and not acknowledged yet."""
     is_listed: bool = False
@@ -88,7 +88,7 @@ def _move(change: Change, view: View) -> _Move:
         before=filters(change.live.config if change.live else {}),
         after=filters(change.desired.config if change.desired else {}),
         position=info.get("delivered", {}).get("stream_seq", 0),
-        pending=info.get("num_pending", 0),
+        pending=undelivered(change.address.names[0], info, view) if info else exactly(0),
         flying=info.get("num_ack_pending", 0),
         is_listed=(info.get("config") or {}).get("deliver_policy") == "last_per_subject",
         point=position.start(change, view).get("opt_start_seq", 1) if is_recreated else None,
@@ -107,7 +107,7 @@ def _looks_ahead(move: _Move, retention: str) -> bool:
 
 def _next(move: _Move, view: View) -> int | None:
     """The next message of the old filter, at which the server stops looking; None: there is none, or nobody knows."""
-    answers = [view.facts.get(one) for one in _ahead(move, move.before)] if move.pending else []
+    answers = [view.facts.get(one) for one in _ahead(move, move.before)] if move.pending.most else []
     known = [one for one in answers if isinstance(one, Mapping)]
     found = [one["first"] for one in known if one.get("first")]
     return min(found) if found and len(known) == len(answers) else None
@@ -177,7 +177,7 @@ def filter_change(change: Change, view: View) -> Found:
         return None
     move = _move(change, view)
     retention = retention_of(move.stream, view)
-    staying = move.pending if move.widens else number_of(_ahead(move, move.both), view)
+    staying = move.pending.most if move.widens else number_of(_ahead(move, move.both), view)
     deleted = _deleted_besides(move.stream, view)
     skipped = _less(_skipped(move, staying, view), deleted)
     never = exactly(0) if retention == "workqueue" else _never(move, staying, view)
@@ -230,8 +230,8 @@ def _less(amount: Amount, deleted: int) -> Amount:
 def _skipped(move: _Move, staying: int | None, view: View) -> Amount:
     """Pending messages that no longer match."""
     if staying is not None and (move.widens or not move.is_listed):
-        return exactly(max(0, move.pending - staying))
-    return Amount(0, min(move.pending, _outside(move, move.pending, view)))
+        return exactly(max(0, move.pending.most - staying))
+    return Amount(0, min(move.pending.most, _outside(move, move.pending.most, view)))
 
 
 def _outside(move: _Move, most: int, view: View) -> int:
@@ -303,7 +303,7 @@ def _let_go(move: _Move, view: View) -> Amount:
 def _passed(move: _Move, subjects: Sequence[str], view: View) -> int | None:
     """Messages stored up to its position, from where it continues if it is recreated; None: nobody counted."""
     stored = number_of(_begun(move, subjects), view)
-    ahead = move.pending if subjects is move.before else number_of(_ahead(move, subjects), view)
+    ahead = move.pending.least if subjects is move.before else number_of(_ahead(move, subjects), view)
     return None if stored is None or ahead is None else max(0, stored - ahead)
 
 
@@ -379,7 +379,7 @@ def _comes_again(flying: Amount, move: _Move) -> Iterator[str]:
 
 def _left_out(skipped: Amount, ending: Amount, move: _Move, fate: str, *, is_shared: bool) -> Iterator[str]:
     """`is_shared`: another consumer of an interest stream may want them, too."""
-    pending = f"{amount(skipped)} of {some(move.pending, 'pending message')}" if skipped.most else ""
+    pending = f"{amount(skipped)} of {amount(move.pending, 'pending message')}" if skipped.most else ""
     flying = f"{amount(ending)} of {some(move.flying, 'message')} in flight" if ending.most else ""
     comes_again = is_shared and move.point is None
     if never := " and ".join(filter(None, (pending, "" if comes_again else flying))):

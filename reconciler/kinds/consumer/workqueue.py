@@ -9,7 +9,14 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.consumer_checks.around import consumers_of, filters_of, first_but, is_work_queue, stream_of
+from reconciler.kinds.consumer_checks.around import (
+    changes_of,
+    consumers_of,
+    filters_of,
+    first_but,
+    is_work_queue,
+    stream_of,
+)
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
 from reconciler.kinds.fields.checks import ALL, WRITES, Check, codes, is_new, objections
 from reconciler.kinds.fields.known import V2_14
@@ -74,7 +81,8 @@ def work_queue_shared(change: Change, view: View) -> Found:
     if not is_work_queue(stream_of(change, view)) or change.desired is None:
         return None
     filters, around = filters_of(change.desired.config), consumers_of(change, view)
-    but = {change.address.name} | (set() if is_new(change, *FILTERS) else around.new)  # they are refused themselves
+    refused_themselves = set() if is_new(change, *FILTERS) else {*around.new, *_refused_updates(change, view)}
+    but = {change.address.name} | refused_themselves
     if not filters:
         other = first_but(but, around.names)
         return _collision(change, view, other, None, filters) if other else _unread(change, view)
@@ -111,6 +119,13 @@ def _is_refused(change: Change, view: View, filters: list[str]) -> bool:
     if change.action is Action.UPDATE:
         return (bool(filters) or change.touches(*FILTERS)) and not view.target.is_clustered
     return change.action is Action.CREATE
+
+
+def _refused_updates(change: Change, view: View) -> Iterator[str]:
+    """Consumers of the same stream with other filters, which a single server refuses if they collide."""
+    for one in () if view.target.is_clustered else changes_of(view).get(change.address.stream, ()):
+        if one.action in (Action.UPDATE, Action.REPLACE) and one.touches(*FILTERS):
+            yield one.address.name
 
 
 def _taken(view: View) -> str:

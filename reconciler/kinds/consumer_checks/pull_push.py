@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from reconciler.changes.amount import exactly
 from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_checks.around import stream_of
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
+from reconciler.kinds.effects.readers import undelivered
 from reconciler.kinds.fields.checks import STANDING, Check, codes, is_new, objections
-from reconciler.kinds.fields.words import some
+from reconciler.kinds.fields.words import amount
 from reconciler.kinds.subjects.subjects import is_literal, is_valid, matches
 from reconciler.model.resource import Config
 
@@ -136,13 +138,13 @@ def doomed_live(change: Change, view: View) -> Found:
     subject = change.was("deliver_subject")
     if not subject or not (why := _delivery_problem(subject, stream_of(change, view) or {}, change.address.stream)):
         return None
-    pending = change.live.state.get("num_pending", 0) if change.live else 0
+    pending = undelivered(change.address.stream, change.live.state, view) if change.live else exactly(0)
     return Finding(
         outcome=Outcome.WARNS,
         path="deliver_subject",
         quantities={"messages": pending},
         message=f"the server will lose this consumer and its position at its next restart: {why}; the consumer has yet to deliver "
-        f"{some(pending, 'message')}",
+        f"{amount(pending, 'message')}",
         fix="before any server restarts: deliver to another subject, or narrow the stream's subjects",
     )
 

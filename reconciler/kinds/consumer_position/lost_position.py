@@ -13,9 +13,18 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_position import former, recorded
 from reconciler.kinds.consumer_position.retention import retention_of
-from reconciler.kinds.consumer_position.starting import ASKED, Start, deliver_policy, start_of, staying, staying_from
+from reconciler.kinds.consumer_position.starting import (
+    ASKED,
+    Start,
+    deliver_policy,
+    has_gaps,
+    start_of,
+    staying,
+    staying_from,
+)
 from reconciler.kinds.effects import shrinking
 from reconciler.kinds.effects.made_again import is_filled_at_once, is_made_again, when_recorded
+from reconciler.kinds.effects.readers import filters
 from reconciler.kinds.fields.words import amount, consent_to, some, verb
 from reconciler.model.resource import Address, Json
 
@@ -106,7 +115,7 @@ def _lost(change: Change, view: View) -> Finding | None:
     )
     said = [
         *([f"redelivers up to {some(again)} of them, even if it had processed {_them(again)}"] if again else []),
-        *([f"skips those of {unseen}{_EXCEPT.get(policy, '')}"] if skipped else []),
+        *([f"skips those of {unseen}{_except(policy, change, state)}"] if skipped else []),
     ]
     found = {"redelivered": again, "skipped": skipped}
     return _consented(change, f"{was}it starts at {start.where} and {', and '.join(said)}", found, stood)
@@ -119,13 +128,24 @@ def _first_left(change: Change, state: Mapping[str, Json], view: View) -> int:
     return max(int(state.get("first_seq", 0)), kept.least if kept else 0)
 
 
-_EXCEPT = {"last": ", except the last one", "last_per_subject": ", except the last of each subject"}
+def _except(policy: str, change: Change, state: Mapping[str, Json]) -> str:
+    """What it still gets of them."""
+    if policy == "last":
+        return f", except the last one{' if it was not deleted' if _may_miss_the_last(change, state) else ''}"
+    return ", except the last of each subject" if policy == "last_per_subject" else ""
+
+
+def _may_miss_the_last(change: Change, state: Mapping[str, Json]) -> bool:
+    """Without a filter it starts at the last sequence, which may not be stored any more."""
+    return filters(change.desired.config if change.desired else {}) == [">"] and has_gaps(state)
 
 
 def _unseen(policy: str, among: Amount, change: Change, view: View) -> int:
     """How many of these messages a start near the end leaves out at most."""
     keeps_one = (recorded.stream_info(change, view).get("config") or {}).get("max_msgs_per_subject") == 1
     if policy == "new":
+        return among.most
+    if policy == "last" and _may_miss_the_last(change, recorded.stream_state(change, view)):
         return among.most
     return 0 if policy == "last_per_subject" and keeps_one else max(0, among.most - 1)
 

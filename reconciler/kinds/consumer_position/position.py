@@ -105,7 +105,7 @@ def _above_the_floor(change: Change, view: View) -> tuple[Amount, int]:
         return Amount(unacknowledged, max(unacknowledged, left_in_queue(change, view))), unacknowledged
     if point := by_record(change, view):
         end, reached = sys.maxsize, after_ack_floor(info) or point
-        known = recorded.between(point, reached, change, view) + recorded.still_to_come(change)
+        known = recorded.between(point, reached, change, view) + recorded.still_to_come(change, view)
         counted = number_of(counted_from(change, point), view)
         most = min(recorded.between(point, end, change, view), known)
         return Amount(0, most if counted is None else min(most, counted)), unacknowledged

@@ -11,7 +11,7 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.engine.bindings import after_ack_floor, first_asked
 from reconciler.kinds.consumer_position.counts import number_of
-from reconciler.kinds.effects.readers import filters
+from reconciler.kinds.effects.readers import filters, undelivered
 from reconciler.kinds.fields.times import before, moment
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.questions import MessagesFrom, MessagesSince
@@ -172,7 +172,7 @@ def _given_again(change: Change, view: View) -> int:
     start = after_ack_floor({"config": {}, **change.live.state}) or 1
     gone_by = _gone_by(change, view)
     later = number_of(asked, view) if (asked := _later(change, view)) else 0
-    to_come = max(0, still_to_come(change) - (later or 0))
+    to_come = max(0, still_to_come(change, view) - (later or 0))
     return min(between(start, sys.maxsize if gone_by is None else gone_by, change, view), to_come)
 
 
@@ -187,13 +187,14 @@ def _had_not_begun(change: Change, view: View) -> bool:
     return seen.get("at") == 0 and "next" not in seen and _is_its_stream(change, view)
 
 
-def still_to_come(change: Change) -> int:
+def still_to_come(change: Change, view: View) -> int:
     """How many stored messages after its ack floor the live consumer matches, at most; unbounded if its filter changes."""
     if change.live is None or change.touches("filter_subject", "filter_subjects"):
         return sys.maxsize
     info = change.live.state
     delivered, floor = info.get("delivered") or {}, info.get("ack_floor") or {}
-    return int(info.get("num_pending", 0) + delivered.get("consumer_seq", 0) - floor.get("consumer_seq", 0))
+    to_come = undelivered(change.address.stream, info, view).most
+    return int(to_come + delivered.get("consumer_seq", 0) - floor.get("consumer_seq", 0))
 
 
 def between(start: int, end: int, change: Change, view: View) -> int:

@@ -4,7 +4,7 @@ deletes what nobody wants with the next consumer that it loses."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
@@ -46,10 +46,14 @@ def unwanted(change: Change, view: View) -> int:
     stored = min(int(state.get("messages", 0)), int(state.get("last_seq", 0)) - _floor(change))
     later = 0
     if change.action is Action.DELETE:  # one that is recreated gets what comes after its floor
-        later = max(0, stored - together((filters(one["config"]), behind(one)) for one in (info, *others)))
+        later = max(0, stored - together(_wants(stream, one, view) for one in (info, *others)))
     before = _stored_up_to(_floor(change), change, view) if _gives_up(change) else 0
-    wanted = together((filters(one["config"]), behind(one)) for one in others)
+    wanted = together(_wants(stream, one, view) for one in others)
     return later + max(0, before - max(0, wanted - stored))
+
+
+def _wants(stream: str, info: Info, view: View) -> tuple[Sequence[str], int]:
+    return filters(info["config"]), behind(stream, info, view).least
 
 
 def _gives_up(change: Change) -> bool:

@@ -140,13 +140,13 @@ def _making_room(moved: MovedField) -> str:
     if _retention(moved) not in ("workqueue", "interest"):
         return ""
     stream = stream_of(moved.change)
-    there = {name: info for name, info in moved.view.snapshot.consumers.get(stream, {}).items() if readers.behind(info)}
-    late = sorted(there, key=lambda name: (-readers.behind(there[name]), name))
+    there = moved.view.snapshot.consumers.get(stream, {})
+    wants = {name: readers.behind(stream, info, moved.view) for name, info in there.items()}
+    late = sorted((name for name in wants if wants[name].most), key=lambda name: (-wants[name].most, name))
     if not late:
         return ""
     named = [
-        f"{readers.called(name, there[name])} ({some(readers.behind(there[name]))} to process)"
-        for name in late[: readers.NAMED]
+        f"{readers.called(name, there[name])} ({amount(wants[name])} to process)" for name in late[: readers.NAMED]
     ]
     more = [some(rest, "more consumer")] if (rest := len(late) - len(named)) else []
     everybody = [*named, *more]
@@ -179,9 +179,9 @@ def _too_large(moved: MovedField) -> Iterator[Finding]:
         return
     asked = next(iter(_largest(moved)), None)
     answer = moved.view.facts.get(asked) if asked else None
-    if asked is None or (isinstance(answer, Mapping) and not answer["larger"]):
+    if asked is None or (isinstance(answer, Mapping) and not answer["larger"] and _average(moved) <= most):
         yield note(
-            f"from then on the server refuses messages above {written_size(most)}; none that large was found among those stored"
+            f"from then on the server refuses messages above {written_size(most)}; {_none_so_large(moved, answer)}"
         )
         return
     fix = f"write a {moved.path} that holds what is published, or let publishers send less first"
@@ -193,16 +193,37 @@ def _too_large(moved: MovedField) -> Iterator[Finding]:
         )  # fmt: skip
         return
     larger, read = answer["larger"], answer["read"]
-    what = f"{some(larger)} of the last {some(read, 'message')}" if read > 1 else "the last message"
+    if larger:
+        what = f"{some(larger)} of the last {some(read, 'message')}" if read > 1 else "the last message"
+        are = f"{what} {verb(larger, 'are')} larger than {written_size(most)}, the largest {size(answer['largest'], most)}"
+    else:
+        are = f"messages above {written_size(most)} are stored, {size(_average(moved), most)} on average"
     yield Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path=moved.path,
         to=value_after(moved.change, moved.path),
-        message=f"{what} {verb(larger, 'are')} larger than {written_size(most)}, the largest {size(answer['largest'], most)}: "
-        "the server refuses publishes like these (10054)",
-        quantities={"larger": larger},
+        message=f"{are}: the server refuses publishes like these (10054)",
+        quantities={"larger": larger} if larger else {},
         fix=fix,
     )
+
+
+LONG = 300
+"""What a server counts for a message beside its payload, even if its subject is long."""
+
+
+def _average(moved: MovedField) -> int:
+    """How large a stored message is on average, at least."""
+    state = state_of(moved.change)
+    return int(max(0, state.get("bytes", 0) // max(1, state.get("messages", 0)) - LONG))
+
+
+def _none_so_large(moved: MovedField, answer: Json) -> str:
+    """All that are stored, or only those that were read: the newest."""
+    stored, read = state_of(moved.change).get("messages", 0), answer["read"] if isinstance(answer, Mapping) else None
+    if read is None or read >= stored:
+        return "none that large is stored"
+    return f"none of the last {some(read)} is that large, and older ones were not read" if read else "none was read"
 
 
 def _largest(moved: MovedField) -> Iterator[Largest]:
@@ -328,7 +349,7 @@ def _without(state: surplus.State, messages: int, limit: str) -> int:
 @foretold(604, "deduplication-shortened")
 def deduplication_shortened(moved: MovedField) -> Iterable[Finding]:
     """`duplicate_window` is lowered: if a publisher repeats a message id after the new window, the server stores the
-    message twice.
+    message twice. From 2.14 on a stream with sources has none unless the file says one.
 
     The rule is silent if nothing was stored within the old window. A server that checks its ids just before it takes
     over the new window checks them again only when the old one ends.
@@ -336,8 +357,13 @@ def deduplication_shortened(moved: MovedField) -> Iterable[Finding]:
     Instead: keep the window at least as long as publishers may repeat a message.
     """
     change, state = moved.change, state_of(moved.change)
-    before, after = (show_duration(value) for value in (change.was(moved.path), value_after(change, moved.path)))
-    words = f"a message id that is repeated between {after} and {before} later is stored twice"
+    before, after = change.was(moved.path), value_after(change, moved.path)
+    when = (
+        f"between {show_duration(after)} and {show_duration(before)} later"
+        if after
+        else f"within {show_duration(before)}"
+    )
+    words = f"a message id that is repeated {when} is stored twice"
     asked, last = change.live.state.get("ts") if change.live else None, state.get("last_ts")
     since = between(last, asked) if asked and last and last != ZERO else None
     if not state.get("messages") or since is None or since > change.was(moved.path):

@@ -5,18 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from reconciler.changes.amount import Amount
+from reconciler.changes.amount import Amount, exactly, total
 from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
+from reconciler.kinds.effects.readers import undelivered
 from reconciler.kinds.fields.known import V2_14
-from reconciler.kinds.fields.words import few, some
+from reconciler.kinds.fields.words import amount, few, some
 from reconciler.kinds.group_records.group_bucket import hindrance
 from reconciler.kinds.group_records.group_record import key
 from reconciler.kinds.group_records.membership_rules import refused
 from reconciler.kinds.subjects.subjects import collide, is_valid
-from reconciler.model.resource import Json
+from reconciler.model.resource import Config, Json
 
 
 def is_current(change: Change) -> bool:
@@ -111,23 +112,37 @@ def _deleting(stream: str, view: View) -> str:
     return "" if retention == "limits" else retention
 
 
-def _positions_go(change: Change, view: View) -> tuple[str, dict[str, int]] | None:
+def _positions_go(change: Change, view: View) -> tuple[str, dict[str, int | Amount]] | None:
     """The stream keeps the messages that a static group divides; only the members' durables know how far the members
     have come."""
     there = view.snapshot.consumers.get(change.address.stream, {})
-    durables = [there[name] for name in durables_of(change) if name in there]
-    left, unfinished = sum(int(one.get("num_pending", 0)) for one in durables), _in_flight(durables)
-    if not (left or unfinished):
+    names = {name for name in durables(change.address.name, _live(change)) if name in there}
+    theirs = [there[name] for name in names]
+    left = total(undelivered(change.address.stream, one, view) for one in theirs)
+    unfinished = _in_flight(theirs)
+    if not (left.most or unfinished):
         return None
-    which = f"{some(left, 'message')} not delivered yet, {some(unfinished)} not acknowledged"
+    which = f"{amount(left, 'message')} not delivered yet, {some(unfinished)} not acknowledged"
     said = f"this deletes its members' consumers with their positions: {which}"
-    return said, {"undelivered": left, "unacknowledged": unfinished}
+    quantities: dict[str, int | Amount] = {"undelivered": left, "unacknowledged": unfinished}
+    if _deleting(change.address.stream, view) == "interest":
+        is_shared = there.keys() > names or view.snapshot.copiers.get(change.address.stream)
+        wanted = total((left, exactly(unfinished)))
+        dropped = Amount(0, wanted.most) if is_shared else wanted
+        unless = ", those that no other consumer wants" if is_shared else ""
+        said += f"; {change.address.stream} deletes {amount(dropped)} of them (interest retention){unless}"
+        quantities["dropped"] = dropped
+    return said, quantities
 
 
-def durables_of(change: Change) -> Iterator[str]:
+def durables(group: str, config: Config) -> Iterator[str]:
     """The names of the consumers that members of a static group have on its stream."""
-    for member in change.was("members") or change.was("member_mappings") or ():
-        yield f"{change.address.name}-{member}"
+    for member in config.get("members") or config.get("member_mappings") or ():
+        yield f"{group}-{member}"
+
+
+def _live(change: Change) -> Config:
+    return change.live.config if change.live else {}
 
 
 def _in_flight(consumers: Iterable[Mapping[str, Json]]) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated
 
-from reconciler.changes.amount import Amount
+from reconciler.changes.amount import Amount, total
 from reconciler.changes.change import Action, Change, Consequence, FieldClass
 from reconciler.changes.kind import Bound, Context, FilePlace, Kind, Raw, declared_config
 from reconciler.changes.rule import Found, rule
@@ -20,7 +20,7 @@ from reconciler.kinds.effects.readers import behind
 from reconciler.kinds.fields.felt import fixed
 from reconciler.kinds.fields.known import Known, Update, field_infos
 from reconciler.kinds.fields.texts import Subject
-from reconciler.kinds.fields.words import amount, consent_to, few, some, verb
+from reconciler.kinds.fields.words import amount, consent_to, few, verb
 from reconciler.kinds.group_records import group_record, group_steps
 from reconciler.kinds.group_records import group_rules as shared
 from reconciler.kinds.group_records import membership_rules as membership
@@ -184,13 +184,14 @@ def _without_consumer(change: Change, view: View) -> list[str]:
 
 def _beginning(change: Change, view: View) -> Iterator[Consequence]:
     """Members whose consumers exist continue there."""
-    standing, lost = [info for info in _consumers(change, view).values() if info], _without_consumer(change, view)
+    consumers, lost = _consumers(change, view).values(), _without_consumer(change, view)
+    left = total(behind(change.address.stream, info, view) for info in consumers if info)
     if is_made_again(change) and lost and _retention(change, view) == "interest":
         when = f"When the consumer{'s' if len(lost) > 1 else ''} of {few(lost, 3)} {verb(len(lost), 'were')} deleted"
         yield Consequence(message=f"{when}, the interest stream deleted what no other consumer wanted")
-    if change.action is Action.CREATE and standing and not lost:
-        left = some(sum(map(behind, standing)), "message")
-        yield Consequence(message=f"Its members continue where their consumers stand: {left} left to process")
+    if change.action is Action.CREATE and any(consumers) and not lost:
+        to_process = f"{amount(left, 'message')} left to process"
+        yield Consequence(message=f"Its members continue where their consumers stand: {to_process}")
     else:
         yield from beginning(change, view, is_told=_starts_over(change, view))
 

@@ -18,7 +18,7 @@ from reconciler.kinds.effects.readers import (
 )
 from reconciler.kinds.effects.uncaptured import stored_elsewhere
 from reconciler.kinds.fields.words import few, size, some
-from reconciler.kinds.group_records.group_rules import durables_of
+from reconciler.kinds.group_records.group_rules import durables
 from reconciler.model.resource import Address
 from reconciler.model.written import quoted
 
@@ -96,7 +96,11 @@ def _let_go_first(change: Change, losing: Sequence[str], view: View) -> str:
 
 def _of_groups(stream: str, view: View) -> dict[str, Change]:
     """By the name of a consumer that a member of a static group has: what becomes of the group."""
-    return {name: one for one in view.children(stream, "static_group") for name in durables_of(one)}
+    return {
+        name: one
+        for one in view.children(stream, "static_group")
+        for name in durables(one.address.name, one.live.config if one.live else {})
+    }
 
 
 def _messages_lost(change: Change, view: View) -> Iterator[Finding]:

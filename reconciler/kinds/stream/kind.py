@@ -15,7 +15,7 @@ from reconciler.kinds.stream.rules import EFFECTS, RULES
 from reconciler.kinds.stream_config import advisories, calls
 from reconciler.kinds.stream_config.listening import then_listens
 from reconciler.kinds.stream_config.origins import names, origin_of_mirror, readings
-from reconciler.kinds.stream_config.stream_config import FIELD_INFOS, STOCK, StreamConfig, canonical, settle
+from reconciler.kinds.stream_config.stream_config import FIELD_INFOS, STOCK, StreamConfig, canonical, lasting, settle
 from reconciler.model.resource import Address, Config, Declared, Json, OtherOwner, Resource, Terms
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.model.wire.steps import Step
@@ -35,7 +35,7 @@ OURS = frozenset({*Terms.model_fields, "external"})
 
 def _recognise(snapshot: Snapshot) -> Iterable[Resource]:
     for name, info in snapshot.streams.items():
-        yield Resource(address=Address.of("stream", name), config=canonical(info["config"]), stock=STOCK, state=info)
+        yield Resource(address=Address.of("stream", name), config=lasting(info["config"]), stock=STOCK, state=info)
 
 
 def _settle(declared: Declared, context: Context) -> Resource:

@@ -139,8 +139,9 @@ def _takers(above: Change, messages: int, view: View) -> dict[str, _Taker]:
 
 
 def _taker(above: Change, info: Mapping[str, Json], messages: int, view: View) -> _Taker:
-    got = taking(above.address.name, info, messages, view) - behind(info)
-    return _Taker(behind(info), max(0, min(got, _up_to(_given(info), above))))
+    wants = behind(above.address.name, info, view)
+    got = taking(above.address.name, info, messages, view) - wants.least
+    return _Taker(wants.least, max(0, min(got, _up_to(_given(info), above))))
 
 
 def _up_to(sequence: int | None, above: Change) -> int:

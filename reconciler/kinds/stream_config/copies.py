@@ -33,8 +33,8 @@ def mirror_with_more(sent: Sent) -> Iterator[Finding]:
     """A mirror has something that a mirror cannot have: subjects, sources, a first sequence, delete markers, or options
     for publishing.
 
-    A mirror is an exact copy of one stream, sequence by sequence. Servers refuse what would make it differ. 2.11
-    accepts a duplicate window and forgets it at its next start.
+    A mirror is an exact copy of one stream, sequence by sequence. Servers refuse what would make it differ. They
+    accept a duplicate window, which means nothing there, and forget it at their next start.
 
     Instead: remove the field, or use `sources` instead of `mirror`.
     """
@@ -46,11 +46,11 @@ def mirror_with_more(sent: Sent) -> Iterator[Finding]:
                 f"{path} cannot be combined with mirror: {why}",
                 f"remove {path}, or use sources instead of mirror",
             )
-    if "mirror" in sent.config and "duplicate_window" in sent.config and sent.version < V2_12:
+    if "mirror" in sent.config and "duplicate_window" in sent.config:
         path = sent.own("duplicate_window")
         yield objection(
             path,
-            f"{path} means nothing for a mirror, and nats-server 2.11 forgets it when it starts: the difference would never end",
+            f"{path} means nothing for a mirror, and servers forget it when they start",
             f"remove {path}",
             reaction=Reaction.INERT,
         )

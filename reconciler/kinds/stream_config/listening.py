@@ -1,16 +1,17 @@
-"""Copies that begin to copy an interest stream in the very plan in which it takes subjects.
+"""Copies that begin to copy an interest stream in the very plan in which it takes subjects, or in which others give them up.
 
 An interest stream drops what nobody wants, and a copy wants nothing before its server has set it up. So apply lets the
-copy begin first, and the stream takes the subjects when the copy listens.
+copy begin first. When the copy listens, the stream takes the subjects, and then others give them up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import SubjectsRead, View
-from reconciler.kinds.subjects.subjects import collide
+from reconciler.kinds.subjects.subjects import collide, is_subset
 from reconciler.model.resource import Address
 from reconciler.model.wire.steps import Call, Step
 
@@ -19,10 +20,100 @@ LISTENS_WITHIN = 60_000_000_000
 
 
 def begun(change: Change, view: View) -> list[str]:
-    """Interest streams that this change begins to copy, and that take subjects which the copy wants in the same plan."""
+    """Interest streams that this change begins to copy, and in which somebody has to wait for the copy."""
+    return list(
+        dict.fromkeys(one.stream for one in _copying(change, view) if _takes(one, view) or _givers(one, change, view))
+    )
+
+
+def taken_over(change: Change, view: View) -> Iterator[Address]:
+    """Consumers and copies that give up what this change begins to copy."""
+    for one in _copying(change, view):
+        yield from _givers(one, change, view)
+
+
+def successors(address: Address, view: View) -> list[str]:
+    """Streams that begin to copy what this consumer or copy gives up."""
+    return sorted(_successors(view).get(address, ()))
+
+
+@lru_cache(maxsize=4)
+def _successors(view: View) -> Mapping[Address, set[str]]:
+    found: dict[Address, set[str]] = {}
+    for change in view.changes.values():
+        for address in taken_over(change, view):
+            found.setdefault(address, set()).add(view.stream_of(change.address) or "")
+    return found
+
+
+def copied_whole(address: Address, view: View) -> list[str]:
+    """Those of them that are created with this plan, and copy all of it from the first message on."""
+    return sorted(
+        view.stream_of(change.address) or ""
+        for change in view.changes.values()
+        if address in _successors(view) and change.action is Action.CREATE and _takes_whole(change, address, view)
+    )
+
+
+def _takes_whole(change: Change, address: Address, view: View) -> bool:
+    return any(
+        giver == address
+        and all(any(is_subset(mine, wider) for wider in one.subjects) for mine in subjects)
+        and _from_the_first(change, one.stream)
+        for one in _copying(change, view)
+        for giver, subjects in _given(view).get(one.stream, ())
+    )
+
+
+def _from_the_first(change: Change, stream: str) -> bool:
+    config = change.desired.config if change.desired else {}
+    copying = [one for one in (config.get("mirror"), *(config.get("sources") or ())) if one and one["name"] == stream]
+    return not any(one.get("opt_start_seq") or one.get("opt_start_time") for one in copying)
+
+
+def _copying(change: Change, view: View) -> list[SubjectsRead]:
+    """What it begins to copy of streams that keep only what somebody wants."""
     if not change.action.writes or view.stream_of(change.address) is None:
         return []
-    return list(dict.fromkeys(one.stream for one in fresh(change, view) if _takes(one, view)))
+    return [one for one in fresh(change, view) if _drops_unwanted(one.stream, view)]
+
+
+def _givers(one: SubjectsRead, taker: Change, view: View) -> list[Address]:
+    return [
+        address
+        for address, subjects in _given(view).get(one.stream, ())
+        if address != taker.address and any(collide(mine, theirs) for mine in one.subjects for theirs in subjects)
+    ]
+
+
+@lru_cache(maxsize=4)
+def _given(view: View) -> Mapping[str, Sequence[tuple[Address, Sequence[str]]]]:
+    """By stream: who reads less of it once this plan is applied, and the subjects."""
+    found: dict[str, list[tuple[Address, Sequence[str]]]] = {}
+    for change in view.changes.values():
+        if change.live and change.action.writes:
+            for one in _stopped(change, view):
+                found.setdefault(one.stream, []).append((change.address, one.subjects))
+    return found
+
+
+def _stopped(change: Change, view: View) -> Iterator[SubjectsRead]:
+    """What it reads now, and not all of it afterwards."""
+    reads = view.kinds[change.address.kind].reads
+    staying = reads(change.address, change.desired.config) if change.desired else ()
+    for one in reads(change.address, change.live.config) if change.live else ():
+        kept = [subject for other in staying if other.stream == one.stream for subject in other.subjects]
+        if less := tuple(mine for mine in one.subjects if not any(is_subset(mine, wider) for wider in kept)):
+            yield SubjectsRead(one.stream, less)
+
+
+def _drops_unwanted(stream: str, view: View) -> bool:
+    """Is it an interest stream, before this plan and afterwards?"""
+    live = view.snapshot.streams.get(stream, {}).get("config") or {}
+    change = view.changes.get(Address.of("stream", stream))
+    if change is None or change.desired is None or change.desired.external:
+        return live.get("retention") == "interest"
+    return change.becomes("retention") == "interest" and not (change.live and change.touches("retention"))
 
 
 def fresh(change: Change, view: View) -> list[SubjectsRead]:
@@ -52,11 +143,9 @@ def _gates(change: Change, view: View, after: tuple[str, ...]) -> Iterator[Step]
 
 
 def _takes(one: SubjectsRead, view: View) -> bool:
-    """Does the stream keep only what somebody wants, and take some of these subjects with this plan?"""
+    """Does the stream take some of these subjects with this plan?"""
     change = view.changes.get(Address.of("stream", one.stream))
     if change is None or change.action not in (Action.CREATE, Action.UPDATE):
-        return False
-    if change.becomes("retention") != "interest" or (change.live and change.touches("retention")):
         return False
     taken = set(change.becomes("subjects") or ()) - set(change.was("subjects") or ())
     return any(collide(mine, theirs) for mine in one.subjects for theirs in taken)

@@ -21,7 +21,7 @@ from reconciler.kinds.stream_config.stream_parts import (
     StreamSource,
     SubjectTransform,
 )
-from reconciler.kinds.stream_config.stream_settle import STOCK, canonical, settle
+from reconciler.kinds.stream_config.stream_settle import STOCK, canonical, lasting, settle
 from reconciler.model.resource import Config
 from reconciler.model.wire.version import Version
 
@@ -39,6 +39,7 @@ __all__ = [
     "StreamSource",
     "SubjectTransform",
     "canonical",
+    "lasting",
     "required_level",
     "settle",
     "unknown_fields",

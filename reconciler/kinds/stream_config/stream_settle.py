@@ -62,6 +62,15 @@ def canonical(config: Config) -> dict[str, Json]:
     return sparse
 
 
+def lasting(echo: Config) -> dict[str, Json]:
+    """The same of a live stream, without what servers forget when they start: the duplicate window of a mirror, which means
+    nothing, since nobody publishes to one."""
+    config = canonical(echo)
+    if "mirror" in config:
+        config.pop("duplicate_window", None)
+    return config
+
+
 def settle(body: Config, target: Target, *, name: str, origin: Config | None = None) -> Settled:
     """What this server would echo for `body`. `origin` is the canonical configuration of the mirror's origin, if that
     is in the same account and known. Fields that this version lacks stay as written: a rule refuses them."""

@@ -119,20 +119,29 @@ async def oldest(js: JetStream, question: Oldest) -> dict[str, Any] | Refusal | 
     return {"first": None}
 
 
+LOOKS_BACK = 4
+"""How many times as many sequences as messages are wanted are asked for, at most."""
+
+
 async def largest(js: JetStream, question: Largest) -> dict[str, Any] | Refusal | NoAnswer:
-    """Answer `Largest` from the newest messages; a size is that of headers and payload together."""
+    """Answer `Largest` from the newest messages; a size is that of headers and payload together. Where many were deleted or
+    replaced since, it looks further back, but not to the first message of a long stream."""
     info = await js.read(f"STREAM.INFO.{question.stream}")
     if isinstance(info, Refusal | NoAnswer):
         return info
     last, first = int(info["state"]["last_seq"]), int(info["state"]["first_seq"])
-    sequences = range(max(first, last - question.newest + 1), last + 1)
-    subject, sizes = f"STREAM.MSG.GET.{question.stream}", []
-    for said in await asyncio.gather(*(js.read(subject, {"seq": sequence}) for sequence in sequences)):
-        if isinstance(said, Refusal) and said.err_code == NO_MESSAGE:
-            continue
-        if isinstance(said, Refusal | NoAnswer):
-            return said
-        sizes.append(sum(len(b64decode(said["message"].get(part) or "")) for part in ("hdrs", "data")))
+    subject, sizes = f"STREAM.MSG.GET.{question.stream}", list[int]()
+    for end in range(last, max(first, last - LOOKS_BACK * question.newest + 1) - 1, -question.newest):
+        sequences = range(end, max(first, end - question.newest + 1) - 1, -1)
+        for said in await asyncio.gather(*(js.read(subject, {"seq": sequence}) for sequence in sequences)):
+            if isinstance(said, Refusal) and said.err_code == NO_MESSAGE:
+                continue
+            if isinstance(said, Refusal | NoAnswer):
+                return said
+            sizes.append(sum(len(b64decode(said["message"].get(part) or "")) for part in ("hdrs", "data")))
+        if len(sizes) >= question.newest:
+            break
+    sizes = sizes[: question.newest]
     return {"read": len(sizes), "larger": sum(one > question.above for one in sizes), "largest": max(sizes, default=0)}
 
 

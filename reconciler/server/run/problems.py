@@ -231,12 +231,11 @@ def still_behind(step: Step, how: str) -> Unsuccessful:
 
 
 def not_listening(step: Step, how: str) -> Unsuccessful:
-    """AP116: the copy did not begin in time, so the stream that it copies takes no subjects yet. `how` says what the
-    server tells of it."""
+    """AP116: the copy did not begin in time, so what waits for it is not done. `how` says what the server tells of it."""
     copy, origin, seconds = step.on[0], step.body["from"], step.body["timeout"] / 1e9
     message = (
-        f"Stream {copy} does not listen to {origin} after {seconds:g} s: {how}. {origin} takes no new subjects yet, because "
-        f"it would drop what only {copy} wants."
+        f"Stream {copy} does not listen to {origin} after {seconds:g} s: {how}. What waits for it is not done yet, because "
+        f"{origin} drops what only {copy} wants."
     )
     fix = f"See what `nats stream info {copy}` says of {origin}; then apply again: the apply does what is left."
     return Unsuccessful(_diagnostic(step, "AP116", "copy-silent", message, fix), nothing_done=True)
