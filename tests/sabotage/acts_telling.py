@@ -307,6 +307,16 @@ SECRETS = (
 
 DRIFT = (
     Act(
+        name="what a group counts is not said to be of the moment at which it was read",
+        file="reconciler/report/document/headline.py",
+        before='    r"|\\d\\S* of (those|them)\\b|\\d now\\)"\n',
+        after="",
+        seen_by=(
+            "tests/report/test_text.py::"
+            "test_numbers_of_what_clients_change_are_said_to_be_of_the_moment_at_which_they_were_read",
+        ),
+    ),
+    Act(
         name="a consumer is restored where it was applied to begin, whatever the file says since",
         file="reconciler/journeys/drift/restored.py",
         before="return _started(owned.applied, said, starts)",

@@ -273,7 +273,7 @@ def test_a_bound_in_the_consent_counts_instead(someone: Someone) -> None:
     filled(someone, "a", 2)
     said = outcome(someone)
     (failed,) = said["failed"]
-    assert (said["exit_code"], failed["reason"]["code"]) == (4, "AP203")
+    assert (said["exit_code"], failed["reason"]["code"]) == (4, "AP202")
 
 
 def test_a_wide_bound_in_the_consent_allows_more_than_twice(someone: Someone) -> None:

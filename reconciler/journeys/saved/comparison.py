@@ -228,9 +228,19 @@ def _compared(change: PlannedChange, found: PlannedChange, beside: _Beside) -> J
 def _blocked(change: PlannedChange, blocking: Verdict, beside: _Beside) -> Judged:
     if change.action is Action.DELETE and (what := _recreated(change, beside)):
         return _made_anew(change, what)
+    if more := next(_above_upto(blocking, beside.consents(change)), None):
+        return _stopped(change, "AP202", "more-than-consented", more)
     now = "this is refused" if blocking.outcome is Outcome.REFUSED else "this needs consent"
     why = f"as things are now, {now}: {_said(blocking)}"
     return _stopped(change, "AP203", "no-longer-allowed", why)
+
+
+def _above_upto(verdict: Verdict, consents: Iterable[Consent]) -> Iterator[str]:
+    """What is lost now beyond the bound of a consent to it."""
+    for allow in consents:
+        for name, most in allow.upto.items() if allow.code == verdict.code else ():
+            if (number := verdict.quantities.get(name, 0)) > most:
+                yield f"the consent to {allow.code} allows up to {most:_} {name}, and now it is {number:_}"
 
 
 def _recreated(change: PlannedChange, beside: _Beside) -> str | None:
