@@ -141,7 +141,7 @@ def _with_quantities(one: UpgradeFinding, live: Mapping[Address, Resource]) -> U
 
 def _emptied(snapshot: Snapshot, after: Version) -> Iterator[UpgradeFinding]:
     """Interest streams from which each restart deletes what consumers have yet to process."""
-    rule, losses = unread_at_restart.unread_gone_at_restart, dict[str, list[unread_at_restart.Loss]]()
+    rule, losses = unread_at_restart.unread_gone_at_restart, dict[str, list[unread_at_restart.AtRisk]]()
     for one in (
         unread_at_restart.at_restart(snapshot) if after >= rule.since and not snapshot.target.is_clustered else ()
     ):

@@ -31,7 +31,7 @@ FIX = (
 )
 
 
-class Loss(NamedTuple):
+class AtRisk(NamedTuple):
     """A consumer that loses at a restart what a stream has copied and it has not processed."""
 
     origin: str
@@ -76,7 +76,7 @@ def unread_gone_at_restart(change: Change, view: View) -> Iterator[Finding]:
         )
 
 
-def words(origin: str, losses: Sequence[Loss]) -> str:
+def words(origin: str, losses: Sequence[AtRisk]) -> str:
     """What goes at a restart, as a message says it."""
     copying, readers = (sorted(set(names)) for names in zip(*((one.copy, one.consumer) for one in losses), strict=True))
     return (
@@ -89,7 +89,7 @@ def _have(names: Sequence[str]) -> str:
     return "has" if len(names) == 1 else "have"
 
 
-def at_restart(snapshot: Snapshot) -> Iterator[Loss]:
+def at_restart(snapshot: Snapshot) -> Iterator[AtRisk]:
     """What consumers of an account lose at each restart of a single server from 2.14 on."""
     copying: dict[str, list[Copy]] = {}
     for name, info in snapshot.streams.items():
@@ -126,17 +126,19 @@ def _elsewhere(origin: str, view: View) -> Iterator[_Feed]:
             yield _Feed(copy, name, filters_of(info["config"]))
 
 
-def _of(origin: str, config: Config, feeds: Sequence[_Feed], consumers: Mapping[str, Sequence[str]]) -> Iterator[Loss]:
+def _of(
+    origin: str, config: Config, feeds: Sequence[_Feed], consumers: Mapping[str, Sequence[str]]
+) -> Iterator[AtRisk]:
     if config.get("retention") != "interest" or config.get("storage") == "memory":
         return
     for feed in feeds:
         for name, filters in consumers.items():
             if name > feed.name and meets(filters, feed.subjects):
-                yield Loss(origin, feed.copy, name)
+                yield AtRisk(origin, feed.copy, name)
 
 
 @lru_cache(maxsize=4)
-def _standing(view: View) -> frozenset[Loss]:
+def _standing(view: View) -> frozenset[AtRisk]:
     """What is lost as it is now."""
     elsewhere = (
         loss
@@ -162,9 +164,9 @@ def _afterwards(stream: str, view: View) -> dict[str, Sequence[str]]:
 
 
 @lru_cache(maxsize=4)
-def _losses(view: View) -> Mapping[Address, Mapping[str, Sequence[Loss]]]:
+def _losses(view: View) -> Mapping[Address, Mapping[str, Sequence[AtRisk]]]:
     """What is lost once this plan is applied, by the change that says so and by stream."""
-    after, found = afterwards(view), dict[Address, dict[str, list[Loss]]]()
+    after, found = afterwards(view), dict[Address, dict[str, list[AtRisk]]]()
     for origin, copying in after.copiers.items():
         consumers = _afterwards(origin, view)
         feeds = [*_feeds(copying), *_elsewhere(origin, view)]
@@ -174,7 +176,7 @@ def _losses(view: View) -> Mapping[Address, Mapping[str, Sequence[Loss]]]:
     return found
 
 
-def _teller(one: Loss, view: View) -> Address | None:
+def _teller(one: AtRisk, view: View) -> Address | None:
     """Whose change says it: what makes it so; or the stream, if it is so already."""
     made_by = afterwards(view).made_by
     stream, copy = made_by.get(one.origin), made_by.get(one.copy)
