@@ -189,6 +189,39 @@ def test_what_goes_from_an_origin_in_the_same_plan_is_not_copied(
     assert notes == [f"the server at once copies {amount(said, 'message')} that O stores (ST304)"]
 
 
+LOSING = {
+    "the oldest": ("max_msgs: 3", Amount(0, 0)),
+    "some of each subject": ("max_msgs_per_subject: 2", Amount(0, 4)),
+    "none": ("max_msgs: 100", Amount(4, 4)),
+}
+
+
+@on_every_version
+@pytest.mark.parametrize(("limit", "said"), LOSING.values(), ids=LOSING)
+def test_a_stream_that_loses_its_first_messages_in_the_same_change_copies_none_that_were_stored_before(
+    account: Account, tmp_path: Path, limit: str, said: Amount
+) -> None:
+    both = "streams: {O: {subjects: [o]}, ALL: {subjects: [p]%s}}"
+
+    async def work(js: JetStream) -> tuple[int, int]:
+        await applied(js, tmp_path, both % "")
+        await publish(js, *["o"] * 4, *["p"] * 5)
+        text = both % f", {limit}, sources: [{{name: O}}]"
+        found = await plan(read(tmp_path, text), js, RunOptions(allow=(("ST301", "*"), ("ST305", "*"), ("ST307", "*"))))
+        assert not found.plan.blocked, [one.code for change in found.plan.blocked for one in change.verdicts]
+        events = [event async for event in apply(found, js)]
+        assert isinstance(events[-1], Finished) and events[-1].is_success, events[-1]
+        (change,) = (one for one in found.plan.changes if one.address == "stream/ALL")
+        codes = {one.code: one for one in change.verdicts}
+        told = int(_said(codes["ST305"], "left_out").most) if "ST305" in codes else 0
+        await publish(js, "o")  # which comes in any case
+        return told, await rests(js, 5 + said.least + 1) - 5 - 1
+
+    left_out, came = talk(account, work)
+    assert said.least <= came <= said.most
+    assert left_out == (4 if "max_msgs: 3" in limit else 0)
+
+
 LATER = "2200-01-01T00:00:00Z"
 
 

@@ -1273,8 +1273,8 @@ QUANTITIES = (
     Act(
         name="a source is said to copy all of its origin although its stream has lost its first messages",
         file="reconciler/kinds/effects/sources_begun.py",
-        before='state.get("first_seq", 0) > 1 and',
-        after='state.get("first_seq", 0) > 1 << 62 and',
+        before='has_lost = (state.get("first_seq", 0) > 1',
+        after='has_lost = (state.get("first_seq", 0) > 1 << 62',
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
@@ -1778,6 +1778,23 @@ QUANTITIES = (
         seen_by=(
             "tests/quantities/test_consumers.py::"
             "test_what_comes_to_a_consumer_that_began_with_the_last_of_each_subject_is_no_less_than_what_was_said",
+        ),
+    ),
+    Act(
+        name="a mirror is promoted in the plan that removes its origin",
+        file="reconciler/kinds/effects/one_way.py",
+        before="            yield from _without_its_origin(change, view)\n",
+        after="",
+        seen_by=(says("ST206"),),
+    ),
+    Act(
+        name="a source is said to copy all although its stream loses its first messages in the same change",
+        file="reconciler/kinds/effects/sources_begun.py",
+        before='state.get("first_seq", 0) > 1 or self._loses_its_first',
+        after='state.get("first_seq", 0) > 1',
+        seen_by=(
+            "tests/quantities/test_sources.py::"
+            "test_a_stream_that_loses_its_first_messages_in_the_same_change_copies_none_that_were_stored_before",
         ),
     ),
     Act(

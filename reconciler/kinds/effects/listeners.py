@@ -182,7 +182,7 @@ def copied_at_once(moved: MovedField) -> Iterable[Finding]:
             hidden = (
                 ""
                 if one.start.is_known or one.goes_on_after is not None
-                else "; fewer if it was a source before, which could not be determined"
+                else f"; fewer if {one.unsure}, which could not be determined"
             )
             number = Amount(0, number.most) if _may_not_fit(moved, one) else number
             copied = f"the server at once copies {amount(number, 'message')} that {one.origin} stores{hidden}"

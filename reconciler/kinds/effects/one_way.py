@@ -13,7 +13,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.effects import dependants
 from reconciler.kinds.effects.surplus import state_of, stream_of
 from reconciler.kinds.fields.words import consent_to, listed, size, some, verb
-from reconciler.kinds.stream_config.origins import taken_subjects
+from reconciler.kinds.stream_config.origins import removed, taken_subjects
 from reconciler.kinds.stream_config.validity import Lower
 from reconciler.model.units import show_duration
 from reconciler.model.wire.info import copies
@@ -37,6 +37,7 @@ def one_way_change(family: str, lower: Lower) -> Rule:
                 dry = dependants.everybody(stream_of(change), view) if seals else ()
                 yield replace(_one_way(code, path, True, what), affects=dry)
         if change.was("mirror") and not change.becomes("mirror"):
+            yield from _without_its_origin(change, view)
             what, behind = _promotion(change, view)
             yield _one_way(code, "mirror", None, what + _under_its_name(change, view), behind)
 
@@ -77,6 +78,19 @@ def _promotion(change: Change, view: View) -> tuple[str, int | None]:
     lacks = "what it lacks" if behind is None else f"the {some(behind, 'message')} it lacks"
     waits = "" if behind == 0 else f"; apply waits until it has copied {lacks}"
     return f"{what}{waits}; it never gets what is published to {origin} afterwards", 0
+
+
+def _without_its_origin(change: Change, view: View) -> Iterator[Finding]:
+    """A removed origin gives its subjects up before the mirror takes them, so it would be gone while the mirror still copies."""
+    origin = (change.was("mirror") or {}).get("name", "")
+    if origin in removed(view) and change.live and copies(change.live.state):
+        yield Finding(
+            outcome=Outcome.REFUSED,
+            path="mirror",
+            reaction=Reaction.HARMS,
+            message=f"{origin} is removed in the same plan, and would be gone before this mirror has copied all of it",
+            fix=f"promote the mirror with this plan, and remove {origin} with the next one",
+        )
 
 
 def _under_its_name(change: Change, view: View) -> str:

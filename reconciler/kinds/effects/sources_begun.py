@@ -107,7 +107,7 @@ class Begun:
         if self.source.get("opt_start_seq"):
             return SourceStart(self.source["opt_start_seq"], is_known)
         times = [one for one in (self.source.get("opt_start_time"), self.earliest) if one]
-        return SourceStart(max(times, key=moment) if times else 1, is_known)
+        return SourceStart(max(times, key=moment) if times else 1, is_known and not self._may_lose_its_first)
 
     def _came_from_another(self, copied: Mapping[str, Json]) -> bool:
         """Was the origin created after this copy, which tells so? The server begins again with the new one."""
@@ -119,9 +119,25 @@ class Begun:
         """The time before which servers let it copy nothing, unless it starts at a sequence."""
         state = state_of(self.change)
         newest = state.get("last_ts")
-        has_lost = state.get("first_seq", 0) > 1 and newest != ZERO
+        has_lost = (state.get("first_seq", 0) > 1 or self._loses_its_first) and newest != ZERO
         is_late = bool(state.get("messages") and self.source.get("opt_start_time"))
         return str(newest) if newest and (has_lost or is_late) else None
+
+    @property
+    def _loses_its_first(self) -> bool:
+        """Does the same change delete the first messages of the stream that copies? It does so before the source begins."""
+        loss = going(stream_of(self.change), self.view)
+        return bool(loss and loss.is_prompt and loss.going and loss.going.before and loss.going.messages.least)
+
+    @property
+    def unsure(self) -> str:
+        """Why it may start elsewhere."""
+        loses = "this change deletes the first messages of the stream before it begins"
+        return loses if self._may_lose_its_first else "it was a source before"
+
+    @property
+    def _may_lose_its_first(self) -> bool:
+        return going(stream_of(self.change), self.view) is not None and self.earliest is None
 
     def questions(self) -> Iterator[Question]:
         """How far the source has copied before, and how many messages its origin stores from the start on."""
