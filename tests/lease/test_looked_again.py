@@ -148,7 +148,7 @@ def test_the_bound_of_a_consent_is_measured_again(account: Account, tmp_path: Pa
         await published(js, "a", 4)
         return codes(await finished(made, js)), done(await js.read("STREAM.INFO.A"))["state"]["messages"]
 
-    assert talk(account, work) == (["AP203"], 8)
+    assert talk(account, work) == (["AP202"], 8)
 
 
 @pytest.mark.parametrize(("since", "code"), [(remade, "AP201"), (lambda js: published(js, "a", 7), "AP202")])
