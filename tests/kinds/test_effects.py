@@ -374,7 +374,7 @@ def test_a_change_that_is_refused_says_nothing_of_what_it_would_do(tmp_path: Pat
     [
         (30, "none that large is stored"),
         (12, "none of the last 12 is that large, and older ones were not read"),
-        (0, "none was read"),
+        (0, "no stored message was looked at"),
     ],
 )
 def test_a_smaller_message_limit_says_which_messages_were_looked_at(tmp_path: Path, read: int, said: str) -> None:

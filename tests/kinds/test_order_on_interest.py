@@ -200,3 +200,9 @@ def test_a_copy_is_let_go_when_the_one_that_takes_over_from_it_listens(tmp_path:
 def test_nobody_waits_for_a_copy_of_other_subjects(tmp_path: Path) -> None:
     other = ", ALL: {subjects: [all], sources: [{name: S, filter_subject: p}]}"
     assert "gate" not in " ".join(steps(tmp_path, LET_GO % ("", other), READ % ""))
+
+
+def test_the_stream_itself_waits_for_no_copy_if_it_takes_no_subjects(tmp_path: Path) -> None:
+    text = LET_GO % (", max_age: 1h", ", M: {mirror: {name: S}}")
+    (update,) = (step for step in scene(tmp_path, text, READ % "").plan().steps if step.call is Call.STREAM_UPDATE)
+    assert update.after == ("delete consumer/S/c",)

@@ -1824,8 +1824,8 @@ QUANTITIES = (
     Act(
         name="a copy that others wait for is not waited for",
         file="reconciler/kinds/stream_config/listening.py",
-        before="if _takes(one, view) or _givers(one, change, view)",
-        after="if _takes(one, view)",
+        before="if _takes(one, view) or _givers(one, change, view)]",
+        after="if _takes(one, view)]",
         seen_by=(
             "tests/kinds/test_order_on_interest.py::test_a_copy_is_let_go_when_the_one_that_takes_over_from_it_listens",
         ),

@@ -76,14 +76,15 @@ def _full(origin: str, view: View) -> str:
     """Why there is no place for the consumer through which the server copies; empty: there is one for each copy."""
     after = afterwards(view)
     most = after.streams.get(origin, {}).get("max_consumers") or 0
-    copying = {one.stream for one in after.copiers.get(origin, ())}
+    copying = [one.stream for one in after.copiers.get(origin, ())]  # each has a consumer of its own
     if most <= 0 or not copying or view.target.version >= V2_15:
         return ""
     there = len(list(consuming(origin, view)))
     if there + len(copying) <= most:
         return ""
     are = "consumer is" if there == 1 else "consumers are"
-    return f"{some(there)} {are} declared or live there beside {some(len(copying), 'copy')}, and max_consumers allows {some(most)}"
+    beside = f"beside what feeds {listed(sorted(set(copying)))}"
+    return f"{some(there)} {are} declared or live there {beside}, and max_consumers allows {some(most)}"
 
 
 def _forbidding(origin: Config, version: Version) -> Mapping[str, str]:

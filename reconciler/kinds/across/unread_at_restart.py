@@ -11,7 +11,7 @@ from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.readers import static_groups
-from reconciler.kinds.afterwards.streams import GONE, Copy, afterwards, copies, live_streams
+from reconciler.kinds.afterwards.streams import GONE, Copy, afterwards, copies
 from reconciler.kinds.consumer_checks.around import changes_of
 from reconciler.kinds.effects import dependants
 from reconciler.kinds.fields.known import V2_14
@@ -98,6 +98,9 @@ def at_restart(snapshot: Snapshot) -> Iterator[AtRisk]:
     for origin, theirs in copying.items():
         config = snapshot.streams.get(origin, {}).get("config") or {}
         yield from _of(origin, config, [*_feeds(theirs)], _live(origin, snapshot))
+    for origin in snapshot.copiers:
+        config = snapshot.streams.get(origin, {}).get("config") or {}
+        yield from _of(origin, config, [*_elsewhere(origin, snapshot)], _live(origin, snapshot))
 
 
 def _live(stream: str, snapshot: Snapshot) -> dict[str, Sequence[str]]:
@@ -119,10 +122,10 @@ def _feeds(copying: Iterable[Copy]) -> Iterator[_Feed]:
         yield _Feed(one.stream, own or ("JS_MIRROR_" if one.is_mirror else "JS_SRC_"), one.filters or (">",))
 
 
-def _elsewhere(origin: str, view: View) -> Iterator[_Feed]:
+def _elsewhere(origin: str, snapshot: Snapshot) -> Iterator[_Feed]:
     """Those of copies in other accounts."""
-    for name, info in view.snapshot.copiers.get(origin, {}).items():
-        if (copy := fed_stream(info) or name) not in view.snapshot.streams:
+    for name, info in snapshot.copiers.get(origin, {}).items():
+        if (copy := fed_stream(info) or name) not in snapshot.streams:
             yield _Feed(copy, name, filters_of(info["config"]))
 
 
@@ -140,13 +143,7 @@ def _of(
 @lru_cache(maxsize=4)
 def _standing(view: View) -> frozenset[AtRisk]:
     """What is lost as it is now."""
-    elsewhere = (
-        loss
-        for origin, config in live_streams(view).items()
-        if origin in view.snapshot.copiers
-        for loss in _of(origin, config, [*_elsewhere(origin, view)], _live(origin, view.snapshot))
-    )
-    return frozenset((*at_restart(view.snapshot), *elsewhere))
+    return frozenset(at_restart(view.snapshot))
 
 
 def _afterwards(stream: str, view: View) -> dict[str, Sequence[str]]:
@@ -167,9 +164,9 @@ def _afterwards(stream: str, view: View) -> dict[str, Sequence[str]]:
 def _losses(view: View) -> Mapping[Address, Mapping[str, Sequence[AtRisk]]]:
     """What is lost once this plan is applied, by the change that says so and by stream."""
     after, found = afterwards(view), dict[Address, dict[str, list[AtRisk]]]()
-    for origin, copying in after.copiers.items():
+    for origin in dict.fromkeys((*after.copiers, *view.snapshot.copiers)):
         consumers = _afterwards(origin, view)
-        feeds = [*_feeds(copying), *_elsewhere(origin, view)]
+        feeds = [*_feeds(after.copiers.get(origin, ())), *_elsewhere(origin, view.snapshot)]
         for one in _of(origin, after.streams.get(origin, {}), feeds, consumers):
             if address := _teller(one, view):
                 found.setdefault(address, {}).setdefault(origin, []).append(one)

@@ -13,7 +13,7 @@ from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.consumer_position.unwanted import unwanted
 from reconciler.kinds.effects.readers import behind, filters, undelivered
 from reconciler.kinds.fields.words import amount, listed, some, verb
-from reconciler.kinds.stream_config.listening import copied_whole, successors
+from reconciler.kinds.stream_config.listening import successors
 from reconciler.kinds.subjects.filters import keeping
 from reconciler.kinds.subjects.passing import taken_at_deletions
 from reconciler.kinds.subjects.subjects import collide
@@ -81,10 +81,10 @@ def _fate(change: Change, info: Info, unread: Amount, view: View) -> tuple[Amoun
 def _dropped_by_interest(change: Change, info: Info, unread: Amount, view: View) -> tuple[Amount, str]:
     mine, taken = filters(info["config"]), taken_at_deletions(change.address.stream, view)
     others = [one for other in others_of(change, view) for one in keeping(filters(other), taken)]
-    if whole := copied_whole(change.address, view):
-        copied = "copies what it has not processed" if len(whole) == 1 else "copy what it has not processed"
-        return exactly(0), f"; {listed(whole)} {copied}"
-    copying = successors(change.address, view)
+    taking_over = successors(change.address, view)
+    if whole := [one.stream for one in taking_over if one.is_whole]:
+        return exactly(0), f"; {listed(whole)} {'copies' if len(whole) == 1 else 'copy'} what it has not processed"
+    copying = [one.stream for one in taking_over]
     if not copying and not any(collide(one, two) for one in others for two in mine):
         return unread, "; apply deletes them, since no other consumer wants them"
     dropped = Amount(0, unread.most)

@@ -11,10 +11,9 @@ from reconciler.kinds.effects.foretold import MovedField, note, notes_of
 from reconciler.kinds.effects.surplus import stream_of
 
 # Measured on three nodes, with 50 messages a second: 2 or 3 of them got no answer in each of 4 rises from one replica and of
-# 6 moves, on 2.11 and 2.15, and were not stored; none in 3 reductions. At 200 a second 236 publishes
-# got no answer in 24 moves, none of them stored; on a loaded machine one of them was stored, in 2 moves of about 20 (the old
-# leader had passed it on). Consumers of a moved stream were silent for up to 9 s, and two messages came again. Their positions
-# stayed.
+# 6 moves, on 2.11 and 2.15, and were not stored; none in 3 reductions. At 200 a second 236 publishes got no
+# answer in 24 moves, none of them stored; on a loaded machine one of them was stored, in 2 moves of about 20 (the old leader had
+# passed it on). Consumers of a moved stream were silent for up to 9 s, and two messages came again. Their positions stayed.
 PUBLISHES = (
     "a publish at that moment may get no answer, stored or not, so publishers have to retry with the same Nats-Msg-Id"
 )

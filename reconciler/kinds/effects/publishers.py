@@ -223,7 +223,11 @@ def _none_so_large(moved: MovedField, answer: Json) -> str:
     stored, read = state_of(moved.change).get("messages", 0), answer["read"] if isinstance(answer, Mapping) else None
     if read is None or read >= stored:
         return "none that large is stored"
-    return f"none of the last {some(read)} is that large, and older ones were not read" if read else "none was read"
+    return (
+        f"none of the last {some(read)} is that large, and older ones were not read"
+        if read
+        else "no stored message was looked at"
+    )
 
 
 def _largest(moved: MovedField) -> Iterator[Largest]:

@@ -55,8 +55,6 @@ def _copying(change: Change, givers: Mapping[Address, Iterable[Address]], view: 
         yield Tie(change.address, address, weak=BETTER)
     for name in begun(change, view):
         origin = Address.of("stream", name)
-        if origin not in view.changes:
-            continue
         is_new = view.changes[origin].action is Action.CREATE
         if is_new:
             yield Tie(origin, origin, gives=EXISTENCE)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import SubjectsRead, View
@@ -20,10 +21,8 @@ LISTENS_WITHIN = 60_000_000_000
 
 
 def begun(change: Change, view: View) -> list[str]:
-    """Interest streams that this change begins to copy, and in which somebody has to wait for the copy."""
-    return list(
-        dict.fromkeys(one.stream for one in _copying(change, view) if _takes(one, view) or _givers(one, change, view))
-    )
+    """Interest streams that this change begins to copy, and that take subjects which the copy wants in the same plan."""
+    return list(dict.fromkeys(one.stream for one in _copying(change, view) if _takes(one, view)))
 
 
 def taken_over(change: Change, view: View) -> Iterator[Address]:
@@ -32,40 +31,33 @@ def taken_over(change: Change, view: View) -> Iterator[Address]:
         yield from _givers(one, change, view)
 
 
-def successors(address: Address, view: View) -> list[str]:
-    """Streams that begin to copy what this consumer or copy gives up."""
+class Successor(NamedTuple):
+    """A stream that begins to copy what a consumer or copy gives up."""
+
+    stream: str
+    is_whole: bool
+    """It is created with this plan, and copies all of that from the first message on."""
+
+
+def successors(address: Address, view: View) -> list[Successor]:
+    """Who takes over from this consumer or copy."""
     return sorted(_successors(view).get(address, ()))
 
 
 @lru_cache(maxsize=4)
-def _successors(view: View) -> Mapping[Address, set[str]]:
-    found: dict[Address, set[str]] = {}
+def _successors(view: View) -> Mapping[Address, set[Successor]]:
+    found: dict[Address, set[Successor]] = {}
     for change in view.changes.values():
-        for address in taken_over(change, view):
-            found.setdefault(address, set()).add(view.stream_of(change.address) or "")
+        for one in _copying(change, view):
+            is_from_the_first = change.action is Action.CREATE and _is_from_the_first(change, one.stream)
+            for address, subjects in _givers(one, change, view).items():
+                takes_all = all(any(is_subset(mine, wider) for wider in one.subjects) for mine in subjects)
+                successor = Successor(view.stream_of(change.address) or "", is_from_the_first and takes_all)
+                found.setdefault(address, set()).add(successor)
     return found
 
 
-def copied_whole(address: Address, view: View) -> list[str]:
-    """Those of them that are created with this plan, and copy all of it from the first message on."""
-    return sorted(
-        view.stream_of(change.address) or ""
-        for change in view.changes.values()
-        if address in _successors(view) and change.action is Action.CREATE and _takes_whole(change, address, view)
-    )
-
-
-def _takes_whole(change: Change, address: Address, view: View) -> bool:
-    return any(
-        giver == address
-        and all(any(is_subset(mine, wider) for wider in one.subjects) for mine in subjects)
-        and _from_the_first(change, one.stream)
-        for one in _copying(change, view)
-        for giver, subjects in _given(view).get(one.stream, ())
-    )
-
-
-def _from_the_first(change: Change, stream: str) -> bool:
+def _is_from_the_first(change: Change, stream: str) -> bool:
     config = change.desired.config if change.desired else {}
     copying = [one for one in (config.get("mirror"), *(config.get("sources") or ())) if one and one["name"] == stream]
     return not any(one.get("opt_start_seq") or one.get("opt_start_time") for one in copying)
@@ -78,12 +70,13 @@ def _copying(change: Change, view: View) -> list[SubjectsRead]:
     return [one for one in fresh(change, view) if _drops_unwanted(one.stream, view)]
 
 
-def _givers(one: SubjectsRead, taker: Change, view: View) -> list[Address]:
-    return [
-        address
+def _givers(one: SubjectsRead, taker: Change, view: View) -> dict[Address, Sequence[str]]:
+    """Who gives up some of it, and the subjects."""
+    return {
+        address: subjects
         for address, subjects in _given(view).get(one.stream, ())
         if address != taker.address and any(collide(mine, theirs) for mine in one.subjects for theirs in subjects)
-    ]
+    }
 
 
 @lru_cache(maxsize=4)
@@ -130,7 +123,8 @@ def then_listens(steps: Sequence[Step], change: Change, view: View) -> Sequence[
 
 def _gates(change: Change, view: View, after: tuple[str, ...]) -> Iterator[Step]:
     name = view.stream_of(change.address) or ""
-    for origin in begun(change, view):
+    awaited = [one.stream for one in _copying(change, view) if _takes(one, view) or _givers(one, change, view)]
+    for origin in dict.fromkeys(awaited):
         yield Step(
             id=f"wait until stream/{name} listens to {origin}",
             call=Call.GATE_COPY_LISTENS,
