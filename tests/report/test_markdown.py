@@ -194,6 +194,7 @@ def test_what_is_unknown_is_said_with_what_stops_it() -> None:
         ("write priority_policy: pinned_client.", "write `priority_policy: pinned_client`."),
         ("ask @everyone, or see #12.", "ask `@everyone`, or see `#12`."),
         ("`orders.>` overlaps", "`orders.>` overlaps"),
+        ("what is queued (up to a_b, or see c_d) now", "what is queued (up to `a_b`, or see `c_d`) now"),
         ("1_200_000 messages (40 GiB) go, 12%", "1_200_000 messages (40 GiB) go, 12%"),
         ("a ` alone", "a ' alone"),
         ("GH-12 www.example.org", "`GH-12 www.example.org`"),

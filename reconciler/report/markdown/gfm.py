@@ -72,11 +72,15 @@ def _plain(word: str) -> str:
 
 
 def _names(pieces: list[str]) -> str:
-    """Split off the stop that ends the sentence, and keep the gap that follows."""
+    """Split off the brackets around them and the stop that ends the sentence, and keep the gap that follows."""
     text = "".join(pieces)
     body = text.strip()
-    end = body[len(body.rstrip(".,;:!?")) :]
-    return code(body[: len(body) - len(end)]) + end + text[len(text.rstrip()) :] if body else text
+    name = body.lstrip("(")
+    while name[-1:] in tuple(".,;:!?") or (name[-1:] == ")" and name.count(")") > name.count("(")):
+        name = name[:-1]
+    start = len(body) - len(body.lstrip("("))
+    end = body[start + len(name) :]
+    return body[:start] + code(name) + end + text[len(text.rstrip()) :] if name else text
 
 
 def page_link(code: str) -> str:
