@@ -291,6 +291,23 @@ def test_where_it_only_writes_a_record_it_says_so(someone: Someone, owner: Owner
     assert "Recorded: 1 record is updated, and no object was touched" in restored.out, restored
 
 
+def test_the_queue_that_no_apply_changes_is_not_said_to_be_put_back(someone: Someone, owner: Owner) -> None:
+    group = "{g: {type: elastic, max_members: 2, members: [a]}}"
+    file = someone.write(f"{HEADER}streams: {{S: {{subjects: [s.*], groups: {group}}}}}\n")
+    assert someone("apply", file, "--yes").code == 0
+    owner.meddle(("alice", updating("S", description="b")), ("alice", updating("S-g", description="b")))
+    stays = "queue_stream of elastic_group/S/g"
+    looked_at, restored = someone("drift", file), someone("drift", file, "--restore", "--yes")
+    assert "To put it back: " in looked_at.out
+    assert f"No apply puts back {stays}; to see what to do: reconciler plan " in looked_at.out.replace("\n", " ")
+    assert restored.code == 3
+    assert f"Everything that drifted here, but for {stays}, is put back." in restored.out.replace("\n", " ")
+    accepted = someone("drift", file, "--accept")
+    assert "Instead: leave it as found: unmanaged: [queue_stream]" in accepted.err, accepted
+    again = someone("drift", file, "--restore", "--yes")
+    assert (again.code, "To put it back" in again.out) == (3, False), again
+
+
 def test_what_someone_else_manages_is_not_for_us_to_put_back(someone: Someone, owner: Owner) -> None:
     file = someone.write(f"{HEADER}streams:\n  X: {{external: true, subjects: [x.*]}}\n  Z: {{external: true}}\n")
     owner.meddle(("alice", asking("STREAM.CREATE.X", {"name": "X", "subjects": ["x.>"]})))

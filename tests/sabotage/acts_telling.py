@@ -426,10 +426,17 @@ DRIFT = (
         seen_by=("tests/drift/test_recreated.py",),
     ),
     Act(
+        name="a restoration says that everything is put back, although no apply changes the queue of a group",
+        file="reconciler/journeys/drift/text.py",
+        before="if item.is_left])\n    what",
+        after="if not item.is_ours])\n    what",
+        seen_by=("tests/drift/test_restore.py::test_the_queue_that_no_apply_changes_is_not_said_to_be_put_back",),
+    ),
+    Act(
         name="what no record tells is said to be as it was applied",
         file="reconciler/journeys/drift/text.py",
-        before="    if any(item.owned is None for item in ours):\n        return",
-        after="    if not ours:\n        return",
+        before="    if any(item.owned is None for item in ours):\n        how",
+        after="    if not ours:\n        how",
         seen_by=("tests/drift/test_restore.py::test_without_a_record_nothing_is_said_to_be_as_it_was_applied",),
     ),
     Act(

@@ -19,6 +19,7 @@ from reconciler.journeys.drift.accept import accept
 from reconciler.journeys.drift.accepted import accepted_json, accepted_text
 from reconciler.journeys.drift.look import Looked, look
 from reconciler.journeys.drift.restore import restore
+from reconciler.journeys.drift.restored import restorable
 from reconciler.journeys.drift.text import closing, drift_text
 from reconciler.journeys.files_and_account import both
 from reconciler.model.run_options import RunOptions
@@ -65,8 +66,7 @@ async def _restored(
     async with both(paths, connecting, tree) as here:
         progress.clear()
         found = look(here.topology, here.snapshot, options)
-        theirs = [item for item in found.drift.drifted if not item.is_ours]
-        if found.drift.is_partial or len(theirs) == len(found.drift.drifted):
+        if found.drift.is_partial or not restorable(found.drift):
             _say_nothing_done(found, manner, arguments)
             return found.drift.exit_code
         planned = await restore(found, here.js)
@@ -75,7 +75,7 @@ async def _restored(
             commands=replace(commands, then=closing(planned.plan, found.drift)),
         )  # fmt: skip
         code = await ApplyRun(manner).offered(made, here.js)
-        return exits.DRIFT if code == exits.FINE and theirs else code
+        return exits.DRIFT if code == exits.FINE and any(item.is_left for item in found.drift.items) else code
 
 
 def _say_nothing_done(found: Looked, manner: Manner, arguments: str) -> None:

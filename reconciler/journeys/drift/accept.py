@@ -194,7 +194,8 @@ class _Acceptance:
 def _instead(item: Item, lost: NotExpressed) -> str:
     if not lost.left_out:
         return BY_HAND
-    back = "put the value back (--restore), or " if item.is_ours else ""
+    stays = any(one.stays for one in item.fields if one.change.top == lost.name)
+    back = "put the value back (--restore), or " if item.is_ours and not stays else ""
     return f"{back}leave it as found: unmanaged: [{lost.left_out}]"
 
 

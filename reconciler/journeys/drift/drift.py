@@ -100,6 +100,8 @@ class FieldDrift:
     span: Annotated[SourceSpan | None, UNWRITTEN] = None
     is_sayable: Annotated[bool, UNWRITTEN] = True
     """A file can express the field."""
+    stays: bool = False
+    """True: no apply puts it back. A plan says what to do about it."""
 
     @property
     def path(self) -> str:
@@ -111,6 +113,11 @@ class FieldDrift:
     def counts(self) -> bool:
         """True: it counts as drift. It was changed outside, and that is not ignored."""
         return self.drifted and not self.ignored
+
+    @property
+    def is_stuck(self) -> bool:
+        """Does it count as drift that nothing puts back, whatever consent there is?"""
+        return self.counts and (self.stays or any(verdict.is_final for verdict in self.verdicts))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,6 +183,20 @@ class Item:
         return (self.standing.is_whole and not self.ignored) or any(one.counts for one in self.fields)
 
     @property
+    def is_restorable(self) -> bool:
+        """May this topology put back the object, or some of its fields? A rule may still refuse it."""
+        return self.is_ours and self.is_drift and any((self.standing.is_whole, *self._reachable))
+
+    @property
+    def _reachable(self) -> list[bool]:
+        return [not one.stays for one in self.fields if one.counts]
+
+    @property
+    def is_left(self) -> bool:
+        """Does some of its drift stay after a restoration, because others own it or no apply changes it?"""
+        return self.is_drift and not (self.is_ours and all(self._reachable))
+
+    @property
     def refusals(self) -> list[str]:
         """Codes of the rules that refuse to put it back, whatever consent there is."""
         said = (*self.verdicts, *(verdict for one in self.fields if one.counts for verdict in one.verdicts))
@@ -184,7 +205,7 @@ class Item:
     @property
     def stuck(self) -> list[str]:
         """Drifted fields that nothing puts back, where the rest of the object can be."""
-        final = [one.path for one in self.fields if one.counts and any(verdict.is_final for verdict in one.verdicts)]
+        final = [one.path for one in self.fields if one.is_stuck]
         is_whole = any(verdict.is_final for verdict in self.verdicts)
         return [] if is_whole or len(final) == sum(one.counts for one in self.fields) else final
 

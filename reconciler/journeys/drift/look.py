@@ -173,7 +173,9 @@ class _Look:
 
     def _compared(self, change: Change) -> Item | None:
         fields = tuple(_field(one, change.owned) for one in change.fields)
-        beside = tuple(FieldDrift(change=one) for one in self.view.kinds[change.address.kind].adrift(change, self.view))
+        beside = tuple(
+            FieldDrift(change=one, stays=True) for one in self.view.kinds[change.address.kind].adrift(change, self.view)
+        )
         if change.made_anew:
             self.strayed += change.action is Action.ADOPT
             return _item(change, Standing.RECREATED, fields, change.made_anew)
@@ -186,8 +188,7 @@ class _Look:
             return _item(change, Standing.CHANGED, (*fields, *beside), theirs)
         if beside:
             self.strayed += change.action in AT_REST
-            why = "no apply changes the queue; a plan says what to do about it"
-            return replace(_item(change, Standing.CHANGED, (*fields, *beside), why), is_ours=False)
+            return _item(change, Standing.CHANGED, (*fields, *beside))
         waits = f"{change.reason}; not applied yet" if change.origin else ""
         return _item(change, Standing.PENDING, fields, waits) if fields or waits else None
 

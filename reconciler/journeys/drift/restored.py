@@ -28,7 +28,7 @@ ABOUT_FILES = frozenset({"XX301", "XX302"})
 
 def restorable(drift: Drift) -> tuple[Item, ...]:
     """What drifted and may be put back from here."""
-    return tuple(item for item in drift.drifted if item.is_ours)
+    return tuple(item for item in drift.drifted if item.is_restorable)
 
 
 def missing_streams(address: Address, view: View, registry: Registry) -> tuple[Address, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from reconciler.changes.change import FieldClass
 from reconciler.changes.plan import Plan
 from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, Standing
+from reconciler.journeys.drift.restored import restorable
 from reconciler.kinds.fields.words import listed
 from reconciler.report.document.document import in_environment
 from reconciler.report.document.headline import read_in, where
@@ -190,7 +191,7 @@ def _words(one: FieldDrift) -> str:
         said += f" by {_who(one.by)}"
     if one.applied != one.change.desired:
         said += f"; the file now says {show_wanted(one.change)}"
-    return said
+    return f"{said}; no apply puts it back" if one.stays else said
 
 
 def _who(by: Attribution) -> str:
@@ -245,28 +246,30 @@ GONE = "Nothing brings back the messages and positions of what somebody deleted.
 
 def closing(restored: Plan, drift: Drift) -> str:
     """Return what is true once this restoration is done."""
-    ours = [item for item in drift.drifted if item.is_ours]
+    ours = restorable(drift)
     lost = any(item.owned and item.standing in (Standing.MISSING, Standing.RECREATED) for item in ours)
     lost |= any(verdict.is_about_the_gone for change in restored.changes for verdict in change.verdicts)
     gone = f" {GONE}" if lost else ""
     if not any(change.action.writes for change in restored.changes):
         return f"No configuration had to be put back.{gone}"
+    left = listed([_staying(item) for item in drift.drifted if item.is_left])
+    what = f"Everything that drifted here, but for {left}," if left else "Everything that drifted here"
     if any(item.owned is None for item in ours):
-        return f"{AS_DECLARED if not any(item.owned for item in ours) else AS_FAR_AS_RECORDED}{gone}"
-    return f"Everything that drifted here is configured as it was applied.{gone}" if lost else PUT_BACK
+        how = AS_FAR_AS_RECORDED if any(item.owned for item in ours) else AS_DECLARED
+    else:
+        how = AS_APPLIED if lost else PUT_BACK
+    return f"{what} {how}{gone}"
 
 
-AS_DECLARED = "Everything that drifted here is configured as the files say: no record tells what was applied."
-AS_FAR_AS_RECORDED = (
-    "Everything that drifted here is configured as it was applied, or as the files say where no record tells what was "
-    "applied."
-)
+AS_DECLARED = "is configured as the files say: no record tells what was applied."
+AS_FAR_AS_RECORDED = "is configured as it was applied, or as the files say where no record tells what was applied."
+AS_APPLIED = "is configured as it was applied."
+PUT_BACK = "is put back."
 
 
 SHARED = {"--environment", "--value", "--values"}
 """Options that say that the files hold for other places too."""
 BY_HAND = "To keep it, edit the files by hand: they hold for other environments or values too."
-PUT_BACK = "Everything that drifted here is put back."
 
 
 def _next(drift: Drift, arguments: str, paper: Paper) -> list[str]:
@@ -277,11 +280,17 @@ def _of(item: Item) -> str:
     return f"{listed(item.stuck)} of {visible(item.address)}" if item.stuck else visible(item.address)
 
 
+def _staying(item: Item) -> str:
+    """Name what a restoration leaves: fields that no apply changes, or an object that is not this topology's."""
+    fields = [one.path for one in item.fields if one.counts and one.stays] if item.is_ours else []
+    return f"{listed(fields)} of {visible(item.address)}" if fields else visible(item.address)
+
+
 def _advice(drift: Drift, arguments: str) -> Iterator[str]:
     command = f"reconciler drift {arguments}".rstrip()
     if not drift.ledger_known:
         yield "Bucket `reconciler` could not be read, so everything was compared with the files alone."
-    ours = [item for item in drift.drifted if item.is_ours]
+    ours = restorable(drift)
     if drift.ledger_known and any(item.owned is None for item in ours):
         yield f"To see what an apply would adopt and change: reconciler plan {arguments}".rstrip()
     kept = [item for item in ours if item.refusals]
@@ -295,6 +304,8 @@ def _advice(drift: Drift, arguments: str) -> Iterator[str]:
         yield f"To record it as it is now: {command} --restore"
     if any(item.standing is Standing.MISSING and item.owned for item in ours):
         yield "If something that is missing is no longer wanted, move it in the files to `removed`."
+    if stay := [_staying(item) for item in drift.drifted if item.is_ours and item.is_left]:
+        yield f"No apply puts back {listed(stay)}; to see what to do: reconciler plan {arguments}".rstrip()
     if kept:
         codes = ", ".join(dict.fromkeys(code for item in kept for code in item.refusals))
         yield f"Nothing puts back {listed([_of(item) for item in kept])} ({codes})."
