@@ -47,7 +47,7 @@ def test_it_waits_where_another_takes_what_it_gives_up(
 
     told = (
         "Another consumer takes what it gives up, so apply waits until clients have acknowledged the 4 messages that are in "
-        "flight, at most its ack_wait of 45s; what a client holds longer is delivered to clients of both"
+        "flight, at most its ack_wait of 45s; what a client holds longer of that is delivered to clients of both"
     )
     assert talk(account, work) == (waits, [told] if waits else [])
 

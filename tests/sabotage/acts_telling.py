@@ -433,6 +433,36 @@ DRIFT = (
         seen_by=("tests/drift/test_restore.py::test_the_queue_that_no_apply_changes_is_not_said_to_be_put_back",),
     ),
     Act(
+        name="what nobody takes of a split consumer is said to go to the new half",
+        file="reconciler/kinds/consumer/taking_over.py",
+        before="kept is None or given != held - kept",
+        after="kept is None or given is None",
+        seen_by=("tests/quantities/test_splits.py::test_what_no_half_takes_still_needs_consent[another subject]",),
+    ),
+    Act(
+        name="a new half that starts with new messages is said to take what is stored",
+        file="reconciler/kinds/consumer/taking_over.py",
+        before="        return heir.origin is None\n",
+        after="        return heir.origin is None\n    return True\n",
+        seen_by=("tests/quantities/test_splits.py::test_what_no_half_takes_still_needs_consent[too late]",),
+    ),
+    Act(
+        name="nobody says that the new half of a consumer delivers what the old one has delivered",
+        file="reconciler/kinds/consumer_position/predecessors.py",
+        before="    if change.action is not Action.CREATE or change.origin",
+        after="    if change.action is Action.CREATE or change.origin",
+        seen_by=(
+            "tests/quantities/test_splits.py::test_what_the_first_half_has_delivered_the_other_delivers_too[2.11]",
+        ),
+    ),
+    Act(
+        name="messages in flight are said to be all that members are given again",
+        file="reconciler/kinds/elastic_group/recreation.py",
+        before="if self.has_holes else []",
+        after="if not self.has_holes else []",
+        seen_by=("tests/rules/test_rules.py",),
+    ),
+    Act(
         name="what no record tells is said to be as it was applied",
         file="reconciler/journeys/drift/text.py",
         before="    if any(item.owned is None for item in ours):\n        how",

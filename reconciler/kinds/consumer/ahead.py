@@ -20,14 +20,19 @@ FAR = 1 << 63
 
 
 def ahead(snapshot: Snapshot) -> Iterator[Diagnostic]:
-    """A warning for each consumer that has delivered beyond the end of its stream, unless it was active just now."""
+    """A warning for each consumer that continues beyond the end of its stream, unless it was active just now."""
     for stream, consumers in snapshot.consumers.items():
         info = snapshot.streams.get(stream) or {}
         last: int | None = (info.get("state") or {}).get("last_seq")
         for name, one in consumers.items():
             reached = (one.get("delivered") or {}).get("stream_seq", 0)
-            if last is not None and FAR > reached > last and _was_quiet(one, info):
+            if last is not None and FAR > reached > last and not _is_to_start(one, reached) and _was_quiet(one, info):
                 yield _ahead(stream, name, reached, last)
+
+
+def _is_to_start(consumer: Mapping[str, Json], reached: int) -> bool:
+    """Has it delivered nothing since it was created to start at a sequence that the stream has yet to reach?"""
+    return reached < ((consumer.get("config") or {}).get("opt_start_seq") or 0)
 
 
 def _was_quiet(consumer: Mapping[str, Json], stream: Mapping[str, Json]) -> bool:
@@ -38,7 +43,7 @@ def _was_quiet(consumer: Mapping[str, Json], stream: Mapping[str, Json]) -> bool
 def _ahead(stream: str, name: str, reached: int, last: int) -> Diagnostic:
     return Diagnostic(
         severity=Severity.WARNING, code="LE109", name="consumer-ahead", address=f"consumer/{stream}/{name}",
-        message=f"it has delivered up to sequence {reached}, but {stream} ends at {last}: the stream has lost its last messages, "
+        message=f"it continues after sequence {reached}, but {stream} ends at {last}: the stream has lost its last messages, "
         f"as after a power cut, and this consumer may skip the next {some(reached - last, 'message')}",
         fix=f"before more is published, delete it (nats consumer rm {stream} {name}), and recreate it with deliver_policy: "
         f"by_start_sequence and opt_start_seq: {last + 1}",

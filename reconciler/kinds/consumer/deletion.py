@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
@@ -18,6 +20,13 @@ from reconciler.kinds.subjects.filters import keeping
 from reconciler.kinds.subjects.passing import taken_at_deletions
 from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.resource import Address
+from reconciler.model.wire.questions import Question
+
+
+def questions(change: Change, view: View) -> Iterator[Question]:
+    """How much of what the consumer leaves goes to others that the same plan creates."""
+    if change.action is Action.DELETE and change.live:
+        yield from taking_over.questions(change, filters(change.live.config), (), view)
 
 
 @rule("CO310", "consumer-deletion", on=(Action.DELETE,), needs=("live", "facts"), reaction=Reaction.HARMS)
@@ -74,17 +83,20 @@ def _fate(change: Change, info: Info, unread: Amount, view: View) -> tuple[Amoun
         return exactly(0), f", and {'is' if is_one else 'are'} deleted with {'its' if is_one else 'their'} stream"
     retention = retention_of(change.address.stream, view)
     if retention == "workqueue":
-        return exactly(0), f": {taking_over.fate(change, filters(info['config']), view)}"
+        left = filters(info["config"])
+        return exactly(0), f": {taking_over.heirs(change, left, (), view) or taking_over.fate(change, left, view)}"
     return _dropped_by_interest(change, info, unread, view) if retention == "interest" else (exactly(0), "")
 
 
 def _dropped_by_interest(change: Change, info: Info, unread: Amount, view: View) -> tuple[Amount, str]:
     mine, taken = filters(info["config"]), taken_at_deletions(change.address.stream, view)
     others = [one for other in others_of(change, view) for one in keeping(filters(other), taken)]
-    taking_over = successors(change.address, view)
-    if whole := [one.stream for one in taking_over if one.is_whole]:
+    copies = successors(change.address, view)
+    if whole := [one.stream for one in copies if one.is_whole]:
         return exactly(0), f"; {listed(whole)} {'copies' if len(whole) == 1 else 'copy'} what it has not processed"
-    copying = [one.stream for one in taking_over]
+    if heirs := taking_over.heirs(change, mine, (), view):
+        return exactly(0), f"; {heirs}"
+    copying = [one.stream for one in copies]
     if not copying and not any(collide(one, two) for one in others for two in mine):
         return unread, "; apply deletes them, since no other consumer wants them"
     dropped = Amount(0, unread.most)

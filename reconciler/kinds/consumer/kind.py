@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from reconciler.changes.kind import Bound, Context, FilePlace, Kind, Raw, declared_config
 from reconciler.changes.view import SubjectsRead
-from reconciler.kinds.consumer import losses, replacement
+from reconciler.kinds.consumer import deletion, losses, replacement
 from reconciler.kinds.consumer.another_stream import recipe
 from reconciler.kinds.consumer.effects import EFFECTS
 from reconciler.kinds.consumer.rules import RULES
@@ -75,6 +75,7 @@ CONSUMER = Kind(
     inherits=("consumer_limits", "retention"),
     questions=lambda change, view: (
         *losses.questions(change, view),
+        *deletion.questions(change, view),
         *starting.questions(change, view),
         *former.questions(change, view),
         *position.questions(change, view),

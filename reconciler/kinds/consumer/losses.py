@@ -42,6 +42,7 @@ def questions(change: Change, view: View) -> Iterator[Question]:
             yield from _from_next(move, view)
         if not move.widens:
             yield from _all(move, move.before)
+            yield from taking_over.questions(change, move.before, move.after, view)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +171,9 @@ def filter_change(change: Change, view: View) -> Found:
     create it. A consumer whose new filter takes more starts over, so it misses nothing. Messages that it then has in
     flight wait with the rest if the new filter leaves them out and clients do not acknowledge them within `ack_wait`.
 
+    Where the same plan creates consumers that take every stored message that the new filter leaves out, it says so, and
+    nothing is deleted.
+
     Instead: declare a second consumer with the new filter, which starts where you say; or let this one process what is
     pending first.
     """
@@ -196,10 +200,13 @@ def filter_change(change: Change, view: View) -> Found:
     ):
         return None
     going = Amount(skipped.least + ending.least, skipped.most + ending.most)
-    drops = retention == "interest" and going.most > 0
-    loses = drops or (move.point is not None and retention == "limits" and ending.most > 0)
-    fate, is_shared = _fates(change, move, retention, view), retention == "interest" and any(others_of(change, view))
-    left_out = [*_left_out(skipped, ending, move, fate, is_shared=is_shared), *_left_behind(missed, move)]
+    heirs = taking_over.heirs(change, move.before, move.after, view) if going.most else ""
+    drops = retention == "interest" and going.most > 0 and not heirs
+    loses = drops or (move.point is not None and retention == "limits" and ending.most > 0 and not heirs)
+    fate = f": {heirs}" if heirs else _fates(change, move, retention, view)
+    others = heirs or ("apply deletes the others" if any(others_of(change, view)) else "")
+    left_out = [*_left_out(skipped, ending, move, fate, others if retention == "interest" else "")]
+    left_out += _left_behind(missed, move)
     left_out += [*_already_past(passed, move), *([] if ending.most else _comes_again(flying, move))]
     lost = exactly(0) if drops else going if loses else skipped
     return Finding(
@@ -210,7 +217,9 @@ def filter_change(change: Change, view: View) -> Found:
         quantities=({"messages": _dropped(going, change, view)} if drops else {})
         | ({"skipped": Amount(lost.least, lost.most + passed)} if passed or not drops else {})
         | ({} if missed is None else {"missed": missed}),
-        fix="declare a second consumer with the new filter, or let this one process what is pending first"
+        fix=None
+        if heirs and not (missed is None or missed.most or passed)
+        else "declare a second consumer with the new filter, or let this one process what is pending first"
         + (f", or consent here: {consent_to('CO301', change.becomes(path))}" if loses else ""),
     )
 
@@ -377,17 +386,18 @@ def _comes_again(flying: Amount, move: _Move) -> Iterator[str]:
         yield f"The server still redelivers {amount(flying)} of {some(move.flying, 'message')} in flight until acknowledged{which}"
 
 
-def _left_out(skipped: Amount, ending: Amount, move: _Move, fate: str, *, is_shared: bool) -> Iterator[str]:
-    """`is_shared`: another consumer of an interest stream may want them, too."""
+def _left_out(skipped: Amount, ending: Amount, move: _Move, fate: str, others: str) -> Iterator[str]:
+    """`others`: another consumer of an interest stream may want them, too, and this becomes of those in flight that it
+    does not want."""
     pending = f"{amount(skipped)} of {amount(move.pending, 'pending message')}" if skipped.most else ""
     flying = f"{amount(ending)} of {some(move.flying, 'message')} in flight" if ending.most else ""
-    comes_again = is_shared and move.point is None
+    comes_again = bool(others) and move.point is None
     if never := " and ".join(filter(None, (pending, "" if comes_again else flying))):
         yield f"The new filter leaves out {never}, which the server does not deliver any more{fate}"
     if flying and comes_again:
         yield (
             f"{'It also' if pending else 'The new filter'} leaves out {flying}: the server redelivers those that another "
-            "consumer wants until they are acknowledged, and apply deletes the others"
+            f"consumer wants until they are acknowledged, and {others}"
         )
 
 

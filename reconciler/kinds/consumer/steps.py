@@ -76,8 +76,8 @@ def waits(change: Change, view: View) -> Iterator[Consequence]:
         )
     elif in_flight(change) and lost(change) and somebody_takes(change, view):
         yield Consequence(
-            message=f"Another consumer takes what it gives up, so apply {waiting(change)}; what a client holds longer is delivered to "
-            "clients of both",
+            message=f"Another consumer takes what it gives up, so apply {waiting(change)}; what a client holds longer of that is "
+            "delivered to clients of both",
             quantities={"unacknowledged": in_flight(change)},
         )
 

@@ -1,16 +1,22 @@
-"""What happens to messages on a work queue that one consumer no longer takes: another one may, in the same plan."""
+"""What happens to messages that one consumer no longer takes: another one may, in the same plan."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from reconciler.changes.change import Change
+from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
-from reconciler.kinds.consumer_checks.around import afterwards
+from reconciler.kinds.consumer_checks.around import afterwards, changes_of
+from reconciler.kinds.consumer_position.counts import number_of
+from reconciler.kinds.consumer_position.predecessors import unacknowledged_from
+from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.effects.readers import filters
 from reconciler.kinds.fields.words import few, listed
 from reconciler.kinds.stream_config.origins import copying_on
-from reconciler.kinds.subjects.subjects import collide, is_subset
+from reconciler.kinds.subjects.filters import wanted
+from reconciler.kinds.subjects.subjects import collide, is_subset, meets
+from reconciler.model.wire.questions import MessagesFrom
 
 NAMED = 3
 
@@ -30,11 +36,62 @@ def fate(change: Change, left: Sequence[str], view: View) -> str:
     }
     if not met:
         return "they stay until another consumer takes them"
-    who = few([*met], NAMED) if len(met) > NAMED else listed([*met])
-    gets = f"{who} {'takes' if len(met) == 1 else 'take'}"
+    gets = f"{_names(met)} {'takes' if len(met) == 1 else 'take'}"
     if is_taken(change, left, view):
         return f"{gets} them"
     return f"{gets} some of them, and the others stay until another consumer does"
+
+
+def questions(change: Change, before: Sequence[str], after: Sequence[str], view: View) -> Iterator[MessagesFrom]:
+    """How many messages are stored on the subjects that a consumer leaves, and of these on each that an heir takes."""
+    stream = change.address.stream
+    if taken := _taken(_heirs(change, before, view), before, after):
+        yield from (*_stored(stream, before), *_stored(stream, meets(before, after)), *_stored(stream, taken))
+
+
+def heirs(change: Change, before: Sequence[str], after: Sequence[str], view: View) -> str:
+    """`a and b take those stored now`: who gets every stored message that the consumer leaves. Empty: nobody gets all of
+    them, or some were not counted."""
+    stream, found = change.address.stream, _heirs(change, before, view)
+    taken = _taken(found, before, after)
+    asked = (before, meets(before, after), taken)
+    held, kept, given = (number_of(_stored(stream, subjects), view) for subjects in asked)
+    if not taken or held is None or kept is None or given != held - kept:
+        return ""
+    return f"{_names(found)} {'takes' if len(found) == 1 else 'take'} those stored now"
+
+
+def _heirs(change: Change, before: Sequence[str], view: View) -> dict[str, Sequence[str]]:
+    """Who gets what is stored on these subjects: any other consumer of a work queue, and of other streams those that the
+    plan creates to start no later than with what this one has yet to process."""
+    stream = change.address.stream
+    if retention_of(stream, view) == "workqueue":
+        found = _takers(change, view)
+    else:
+        created = (one for one in changes_of(view).get(stream, ()) if one.action is Action.CREATE and one.desired)
+        found = ((one.address.name, wanted(one)) for one in created if _starts_in_time(one, change))
+    return {name: theirs for name, theirs in found if meets(theirs, before)}
+
+
+def _starts_in_time(heir: Change, change: Change) -> bool:
+    config = heir.desired.config if heir.desired else {}
+    if heir.origin is not None or (policy := config.get("deliver_policy") or "all") == "all":
+        return heir.origin is None
+    return policy == "by_start_sequence" and config.get("opt_start_seq", sys.maxsize) <= unacknowledged_from(change)
+
+
+def _taken(found: Mapping[str, Sequence[str]], before: Sequence[str], after: Sequence[str]) -> list[str]:
+    """What the heirs take of these subjects; nothing if the consumer keeps some of it, since it cannot be counted then."""
+    taken = meets((one for theirs in found.values() for one in theirs), before)
+    return [] if any(collide(one, other) for one in taken for other in after) else taken
+
+
+def _stored(stream: str, subjects: Sequence[str]) -> list[MessagesFrom]:
+    return [MessagesFrom(stream=stream, start=1, filter=one) for one in subjects]
+
+
+def _names(found: Collection[str]) -> str:
+    return few([*found], NAMED) if len(found) > NAMED else listed([*found])
 
 
 def _takers(change: Change, view: View) -> Iterator[tuple[str, Sequence[str]]]:

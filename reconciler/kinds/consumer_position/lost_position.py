@@ -11,7 +11,7 @@ from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.consumer_position import former, recorded
+from reconciler.kinds.consumer_position import former, predecessors, recorded
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.consumer_position.starting import (
     ASKED,
@@ -41,8 +41,9 @@ def consequences(change: Change, view: View) -> Iterator[Consequence]:
     if change.action is Action.CREATE and change.origin is None and change.desired and not _lost(change, view):
         start = start_of(change, view)
         if start and (start.quantities or start.stored is None):
-            known = start.quantities
-            said = f"It starts at {start.words}{_again(change, start, view)}"
+            before = predecessors.delivered_before(change, view)
+            known = start.quantities | ({"delivered_before": before} if before.most else {})
+            said = f"It starts at {start.words}{_again(change, start, view)}{predecessors.words(change, view)}"
             yield Consequence(message=said, quantities=mosts(known), bounds=inexact(known))
         elif start is None and (until := _known_until(change, view)) and _is_filled(change, view):
             stream = change.address.stream

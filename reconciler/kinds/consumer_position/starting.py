@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
-from reconciler.kinds.consumer_position import recorded
+from reconciler.kinds.consumer_position import predecessors, recorded
 from reconciler.kinds.consumer_position.counts import counted_from, number_of
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.effects import shrinking
@@ -54,6 +54,7 @@ def questions(change: Change, view: View) -> Iterator[Question]:
         yield from recorded.questions(change, view)
     if change.action is not Action.CREATE or change.desired is None:
         return
+    yield from predecessors.questions(change, view)
     config = change.desired.config
     if filters(config) != [">"]:
         yield from counted_from(change, 1)

@@ -140,7 +140,7 @@ def unread(
         for name, info in consumers.items()
     }
     late = sorted((name for name in behind if behind[name].most), key=lambda name: (-behind[name].most, name))
-    words = _in_words(consumers, late, behind) + _why(stream, consumers, behind, going, view, arrived)
+    words = _in_words(consumers, late, behind, len(everybody)) + _why(stream, consumers, behind, going, view, arrived)
     if why := view.snapshot.unknown.get(Scope.consumers(stream)):
         words = f"its consumers could not be read ({why}), so who has not processed them is unknown"
     said = (f"; {words}" if words else "") + behind_in(stream, view)
@@ -154,11 +154,12 @@ def _since(behind: Amount, part: Going, arrived: int) -> Amount:
     return Amount(behind.least, min(behind.most + arrived, part.messages.most))
 
 
-def _in_words(consumers: Mapping[str, Info], late: list[str], behind: Mapping[str, Amount]) -> str:
+def _in_words(consumers: Mapping[str, Info], late: list[str], behind: Mapping[str, Amount], everybody: int) -> str:
+    """`consumers` want some of what is deleted; the stream has `everybody`."""
     if not late:
         choosy = any(not _takes_all(info) for info in consumers.values())
         what = f"what {'it wants' if len(consumers) == 1 else 'they want'} of them" if choosy else "them"
-        return f"{_all(consumers)} processed {what}" if consumers else ""
+        return f"{_all(consumers, everybody)} processed {what}" if consumers else ""
     first, *others = ((called(name, consumers[name]), amount(behind[name])) for name in late)
     said = [f"{name} {number}" for name, number in others[: NAMED - 1]]
     if rest := len(others) - len(said):
@@ -195,9 +196,11 @@ def _unknown(in_bounds: Sequence[Info], going: Going, *, given_up: bool) -> Iter
         yield "which of them a consumer has yet to receive was not counted"
 
 
-def _all(consumers: Mapping[str, Info]) -> str:
+def _all(consumers: Mapping[str, Info], everybody: int) -> str:
     if len(consumers) == 1:
         return f"its consumer {next(iter(consumers))} has"
+    if len(consumers) < everybody:
+        return f"its {len(consumers)} consumers that want some of them have"
     return "both its consumers have" if len(consumers) == 2 else f"all its {len(consumers)} consumers have"
 
 

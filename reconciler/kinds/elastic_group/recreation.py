@@ -100,6 +100,8 @@ class Costs:
     redelivered: Amount
     unmatched: Amount
     """How many of the queued messages the new filters leave out."""
+    has_holes: bool = False
+    """Members have processed queued messages out of order."""
     gone: int = 0
     """How many of the queued messages its source no longer stores, at most."""
     waiting: str = ""
@@ -117,11 +119,18 @@ class Costs:
         """One line for a message: which members must be restarted, where the new queue starts, and what is
         redelivered."""
         ended = f"running instances end ({some(self.instances)} now), and their owners must restart them"
-        delivered = (
-            f"{amount(self.redelivered)} of those delivered before {verb(self.redelivered.most, 'are')} redelivered"
-        )
-        again = delivered if self.redelivered.most else "nothing is redelivered"
-        return "; ".join([ended, *self._begins(), again])
+        return "; ".join([ended, *self._begins(), self._again()])
+
+    def _again(self) -> str:
+        at_work = "members process messages until they end" if self.instances else ""
+        if not self.redelivered.most:
+            return f"nothing is redelivered{f', unless {at_work}' if at_work else ''}"
+        also = [
+            *(["also what members acknowledged out of order"] if self.has_holes else []),
+            *([f"more if {at_work}"] if at_work else []),
+        ]
+        said = f"{amount(self.redelivered)} of those delivered before {verb(self.redelivered.most, 'are')} redelivered"
+        return ", ".join([said, " and ".join(also)]) if also else said
 
     def _begins(self) -> Iterator[str]:
         begins = f"the new queue starts with what is queued ({some(self.queued)} now)"
@@ -151,6 +160,7 @@ def costs(change: Change, view: View) -> Costs:
         instances=sum(_instances(info) for info in consumers),
         queued=state.get("messages", 0),
         redelivered=Amount(max(0, in_flight - left_out.most - gone), may_fly + state.get("num_deleted", 0)),
+        has_holes=bool(state.get("num_deleted")),
         unmatched=left_out,
         gone=gone,
         waiting=waits_outside(config, staying, _share(state, staying), stream),

@@ -1,0 +1,151 @@
+"""Consumers that leave subjects to a new one in the same plan, as where one is split, and what the new one delivers again
+of what they have delivered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+
+from reconciler.changes.amount import Amount, exactly, total
+from reconciler.changes.change import Action, Change
+from reconciler.changes.view import View
+from reconciler.kinds.consumer_checks.around import changes_of
+from reconciler.kinds.consumer_position.counts import number_of
+from reconciler.kinds.consumer_position.retention import retention_of
+from reconciler.kinds.effects.readers import undelivered
+from reconciler.kinds.fields.words import amount, listed
+from reconciler.kinds.subjects.filters import FILTERS, held, let_go, wanted
+from reconciler.kinds.subjects.subjects import meets
+from reconciler.model.dataclass import dataclass
+from reconciler.model.resource import Json
+from reconciler.model.wire.questions import MessagesFrom, Question
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Predecessor:
+    """A consumer that gives up subjects which the new one takes."""
+
+    name: str
+    stream: str
+    subjects: Sequence[str]
+    """The part of them that the new one takes."""
+    held: Sequence[str]
+    """All that it takes now."""
+    kept: Sequence[str]
+    """What it still takes of that afterwards."""
+    pending: Amount
+    """Messages that it has yet to deliver."""
+    reached: int
+    """The first sequence that it has not delivered."""
+    acknowledged: int
+    """The first sequence that may not be acknowledged."""
+
+    def count(self, subjects: Sequence[str], start: int = 1) -> list[MessagesFrom]:
+        """What counts the messages on these subjects from there on."""
+        return [MessagesFrom(stream=self.stream, start=start, filter=one) for one in subjects]
+
+
+def questions(change: Change, view: View) -> Iterator[Question]:
+    """How many messages that the new consumer gets are stored before and after the position of the others."""
+    for one in predecessors(change, view):
+        yield from (*one.count(one.subjects), *one.count(one.subjects, one.reached))
+        yield from (*one.count(one.held), *one.count(one.kept), *one.count(one.kept, one.reached))
+
+
+def predecessors(change: Change, view: View) -> list[Predecessor]:
+    """Those of a consumer that is created and gets whatever its stream stores. A work queue stores only what nobody has
+    processed."""
+    policy = change.desired.config.get("deliver_policy") if change.desired else None
+    if change.action is not Action.CREATE or change.origin or policy not in (None, "all"):
+        return []
+    stream = change.address.stream
+    givers = _givers(view).get(stream, ()) if retention_of(stream, view) != "workqueue" else ()
+    state = (view.snapshot.streams.get(stream) or {}).get("state") or {}
+    found = (_predecessor(one, meets(let_go(one), wanted(change)), view) for one in givers)
+    return [one for one in found if one and one.reached > int(state.get("first_seq", 0))]
+
+
+@lru_cache(maxsize=4)
+def _givers(view: View) -> dict[str, list[Change]]:
+    """Consumers that give up subjects, by stream, without those that only get another name."""
+    renamed = {change.origin for change in view.changes.values() if change.origin}
+    return {
+        stream: found
+        for stream, changes in changes_of(view).items()
+        if (found := [one for one in changes if _gives_up(one) and one.address not in renamed])
+    }
+
+
+def _gives_up(change: Change) -> bool:
+    return change.action is Action.DELETE or (change.action.writes and change.touches(*FILTERS))
+
+
+def _predecessor(change: Change, subjects: Sequence[str], view: View) -> Predecessor | None:
+    """None: it has delivered nothing on these subjects, or its position is no sequence."""
+    info = change.live.state if change.live else {}
+    delivered, is_listed = info.get("delivered") or {}, change.was("deliver_policy") == "last_per_subject"
+    if not subjects or is_listed or not delivered.get("consumer_seq"):
+        return None
+    stream = change.address.stream
+    return Predecessor(
+        name=change.address.name,
+        stream=stream,
+        subjects=subjects,
+        held=held(change),
+        kept=meets(held(change), wanted(change)),
+        pending=undelivered(stream, info, view),
+        reached=_undelivered_from(info),
+        acknowledged=unacknowledged_from(change),
+    )
+
+
+def _undelivered_from(info: Mapping[str, Json]) -> int:
+    return int((info.get("delivered") or {}).get("stream_seq", 0)) + 1
+
+
+def unacknowledged_from(change: Change) -> int:
+    """The first sequence that a live consumer may not have acknowledged."""
+    info = change.live.state if change.live else {}
+    if info.get("num_ack_pending"):
+        return int((info.get("ack_floor") or {}).get("stream_seq", 0)) + 1
+    return _undelivered_from(info)
+
+
+def delivered_before(change: Change, view: View) -> Amount:
+    """How many stored messages the new consumer delivers that a predecessor has delivered."""
+    return total([_delivered(one, view) for one in predecessors(change, view)])
+
+
+def _delivered(one: Predecessor, view: View) -> Amount:
+    stored, later = number_of(one.count(one.subjects), view), _later(one, view)
+    if stored is not None and later is not None:
+        return Amount(max(0, stored - later.most), max(0, stored - later.least))
+    state = view.snapshot.streams[one.stream].get("state") or {}
+    passed = max(0, min(int(state.get("messages", 0)), one.reached - int(state.get("first_seq", 1))))
+    return Amount(0, passed if stored is None else min(passed, stored))
+
+
+def _later(one: Predecessor, view: View) -> Amount | None:
+    """How many messages that the new one takes are stored after the position of the old one; None: nobody counted. Not every
+    server counts from the middle of a stream; if the new one takes all that the old one leaves, the server's own count of what
+    is pending tells it."""
+    if (counted := number_of(one.count(one.subjects, one.reached), view)) is not None:
+        return exactly(counted)
+    everything = (one.count(one.held), one.count(one.kept), one.count(one.subjects), one.count(one.kept, one.reached))
+    held, kept, taken, kept_later = (number_of(asked, view) for asked in everything)
+    if held is None or kept is None or kept_later is None or taken != held - kept:
+        return None
+    return Amount(max(0, one.pending.least - kept_later), max(0, one.pending.most - kept_later))
+
+
+def words(change: Change, view: View) -> str:
+    """What a reader has to know of it, as the end of a sentence; empty: nothing is redelivered."""
+    found = [one for one in predecessors(change, view) if _delivered(one, view).most]
+    if not found:
+        return ""
+    names, again = listed([one.name for one in found]), delivered_before(change, view)
+    verb = "has" if len(found) == 1 else "have"
+    return (
+        f". {names} {verb} delivered {amount(again)} of them, and this one delivers them too. To continue after them instead: "
+        f"deliver_policy: by_start_sequence, opt_start_seq: {min(one.acknowledged for one in found)}"
+    )

@@ -1,0 +1,133 @@
+"""A consumer is split in two by subject: what the plan says of either half, and what they really get."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reconciler.journeys.plan.plan import Planned, plan
+from reconciler.model.run_options import RunOptions
+from reconciler.server.wire.api import JetStream
+from tests.quantities.losing import applied, publish, take
+from tests.support.accounts import Account
+from tests.support.jetstream import done, talk
+from tests.support.topologies import read
+from tests.support.versions import on_every_version
+
+ON = "streams: {S: {subjects: [s.>], retention: %s, consumers: {%s}}}"
+WHOLE = "whole: {ack_policy: explicit, filter_subjects: [%s]}"
+FIRST = "whole: {ack_policy: explicit, filter_subject: s.a}"
+OTHER = "half: {ack_policy: explicit, filter_subject: %s}"
+START = ", deliver_policy: by_start_sequence, opt_start_seq: 9"
+
+
+def _halves(retention: str, start: str = "") -> str:
+    return ON % (retention, f"{FIRST}, {OTHER % f's.b{start}'}")
+
+
+async def _pending(js: JetStream, consumer: str) -> int:
+    return int(done(await js.request(f"CONSUMER.INFO.S.{consumer}"))["num_pending"])
+
+
+async def _filled(js: JetStream, folder: Path, retention: str, filters: str) -> None:
+    await applied(js, folder, ON % (retention, WHOLE % filters))
+    await publish(js, *["s.a", "s.b"] * 10)
+    await take(js, "S", "whole", 8)
+
+
+def _said(found: Planned) -> dict[str, str]:
+    return {change.address: " ".join(one.message for one in change.consequences) for change in found.plan.changes}
+
+
+@on_every_version
+@pytest.mark.parametrize("filters", ["s.>", "s.a, s.b"])
+@pytest.mark.parametrize("retention", ["limits", "interest", "workqueue"])
+def test_the_other_half_takes_what_the_first_leaves(
+    retention: str, filters: str, account: Account, tmp_path: Path
+) -> None:
+    """Eight of twenty are processed, so six of either subject are left. Nobody consents, and nothing is lost."""
+
+    async def work(js: JetStream) -> None:
+        await _filled(js, tmp_path, retention, filters)
+        found = await applied(js, tmp_path, _halves(retention))
+        assert found["CO301"].message.endswith("half takes those stored now")
+        assert (await _pending(js, "whole"), await _pending(js, "half")) == (6, 10 if retention == "limits" else 6)
+
+    talk(account, work)
+
+
+@on_every_version
+def test_what_the_first_half_has_delivered_the_other_delivers_too(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> None:
+        await _filled(js, tmp_path, "limits", "s.>")
+        found = await plan(read(tmp_path, _halves("limits")), js, RunOptions())
+        (said,) = [text for address, text in _said(found).items() if address == "consumer/S/half"]
+        assert "whole has delivered up to " in said
+        assert said.endswith("this one delivers them too. To continue after them instead:" + START.replace(",", "", 1))
+        (half,) = [one for one in found.plan.changes if one.address == "consumer/S/half"]
+        (bounds,) = [one.bounds["delivered_before"] for one in half.consequences if one.bounds]
+        assert bounds.least <= 4 <= bounds.most <= 8
+        again = await plan(read(tmp_path, _halves("limits", START)), js, RunOptions())
+        assert "whole" not in _said(again)["consumer/S/half"]
+        await applied(js, tmp_path, _halves("limits", START))
+        assert (await _pending(js, "whole"), await _pending(js, "half")) == (6, 6)
+
+    talk(account, work)
+
+
+@on_every_version
+def test_what_an_interest_stream_has_in_flight_stays_for_the_other_half(account: Account, tmp_path: Path) -> None:
+    """Two of either subject are in flight. The other half gets those of its own, and the first is given them again."""
+
+    async def work(js: JetStream) -> None:
+        await applied(js, tmp_path, ON % ("interest", WHOLE % "s.>"))
+        await publish(js, *["s.a", "s.b"] * 10)
+        await take(js, "S", "whole", 4, acknowledge=False)
+        found = await applied(js, tmp_path, _halves("interest"))
+        assert "half takes those stored now" in found["CO301"].message
+        assert await _pending(js, "half") == 10
+
+    talk(account, work)
+
+
+@pytest.mark.parametrize(
+    "heir",
+    ["s.b", "s.*.b", "s.c, deliver_policy: new"],
+    ids=["another subject", "part of them", "too late"],
+)
+def test_what_no_half_takes_still_needs_consent(heir: str, account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> None:
+        await applied(js, tmp_path, ON % ("interest", WHOLE % "s.>"))
+        await publish(js, *["s.a", "s.x.b", "s.c"] * 3)
+        text = ON % ("interest", f"{FIRST}, {OTHER % heir}")
+        found = await plan(read(tmp_path, text), js, RunOptions())
+        (verdict,) = [one for change in found.plan.changes for one in change.verdicts if one.code == "CO301"]
+        assert (verdict.blocks, "apply deletes them unless another consumer wants them" in verdict.message) == (
+            True,
+            True,
+        )
+
+    talk(account, work)
+
+
+@on_every_version
+@pytest.mark.parametrize(
+    ("taken", "goes"),
+    [
+        ("s.>", 0),
+        ("s.b", 6),
+    ],
+)
+def test_a_consumer_that_goes_leaves_to_a_new_one_what_that_takes(
+    taken: str, goes: int, account: Account, tmp_path: Path
+) -> None:
+    async def work(js: JetStream) -> None:
+        await _filled(js, tmp_path, "interest", "s.>")
+        gone = "\nremoved: [{address: consumer/S/whole, reason: split}]"
+        text = ON % ("interest", OTHER % taken) + gone
+        found = await applied(js, tmp_path, text)
+        assert ("half takes those stored now" in found["CO310"].message) == (not goes)
+        assert await _pending(js, "half") == (12 if not goes else 6)
+
+    talk(account, work)
