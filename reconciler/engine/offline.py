@@ -8,7 +8,7 @@ approval.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field, fields, replace
 from typing import Any, NoReturn
 
 from reconciler.changes.change import Change
@@ -17,7 +17,7 @@ from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.changes.view import View
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Address, Json, Resource
-from reconciler.model.wire.snapshot import Snapshot
+from reconciler.model.wire.snapshot import SOME_CLUSTER, Snapshot, Target
 
 VOLATILE = frozenset({"state", "created", "ts"})
 
@@ -110,4 +110,21 @@ def _snapshot(snapshot: Snapshot) -> Snapshot:
         stream: {name: PartlyKnown(info) for name, info in own.items()} for stream, own in snapshot.consumers.items()
     }
     target = replace(snapshot.target, limits=NOTHING, usage=NOTHING)
+    if target.cluster == SOME_CLUSTER and not any(map(_is_replicated, snapshot.streams.values())):
+        target = _Anywhere(**{one.name: getattr(target, one.name) for one in fields(target)})
     return replace(snapshot, target=target, streams=streams, consumers=consumers)
+
+
+def _is_replicated(info: Mapping[str, Json]) -> bool:
+    return (info["config"].get("num_replicas") or 1) > 1
+
+
+class _Anywhere(Target):
+    """Servers of which nothing tells whether they form a cluster."""
+
+    __slots__ = ()
+
+    @property
+    def is_clustered(self) -> NoReturn:
+        """Nobody asked them."""
+        raise Unseen("cluster")

@@ -10,7 +10,9 @@ import pytest
 from reconciler.engine.judging import Judged, judged_all
 from reconciler.engine.offline import PartlyKnown, Unseen, Watched, unseen
 from reconciler.kinds import REGISTRY
+from reconciler.model.wire.snapshot import SOME_CLUSTER
 from tests.rules.test_rules import FILES, cases, prepared
+from tests.support.topologies import scene
 
 HAPPENED = ("raw", "facts", "limits", "usage")
 """What a case says of its account beyond what was applied to it."""
@@ -67,3 +69,23 @@ def test_looking_at_something_unseen_is_noticed(looking: Any) -> None:
 
 def test_configurations_are_seen() -> None:
     assert PartlyKnown({"config": {"name": "S"}})["config"] == {"name": "S"}
+
+
+ONE = "streams: {S: {subjects: [s.*]}}"
+REPLICATED = "streams: {S: {subjects: [s.*]}, T: {subjects: [t.*], num_replicas: 3}}"
+
+
+@pytest.mark.parametrize(
+    ("live", "cluster", "is_named"),
+    [(ONE, SOME_CLUSTER, True), (ONE, "prod", False), (REPLICATED, SOME_CLUSTER, False)],
+    ids=["nothing tells", "the files name it", "something has replicas"],
+)
+def test_whether_servers_form_a_cluster_is_known_or_named(
+    live: str, cluster: str, is_named: bool, tmp_path: Path
+) -> None:
+    """A single server refuses three replicas, and a review asks no server."""
+    wanted = live.replace("S: {subjects: [s.*]}", "S: {subjects: [s.*], num_replicas: 3}")
+    view = scene(tmp_path, wanted, live, cluster=cluster).view()
+    watched = Watched(view)
+    judged_all(unseen(view), REGISTRY, judge=watched)
+    assert ("ST511" in watched.left) == is_named

@@ -433,6 +433,13 @@ DRIFT = (
         seen_by=("tests/drift/test_restore.py::test_the_queue_that_no_apply_changes_is_not_said_to_be_put_back",),
     ),
     Act(
+        name="a review takes it for known that the servers form a cluster",
+        file="reconciler/engine/offline.py",
+        before='        raise Unseen("cluster")',
+        after="        return True",
+        seen_by=("tests/review/test_watched.py::test_whether_servers_form_a_cluster_is_known_or_named[nothing tells]",),
+    ),
+    Act(
         name="what nobody takes of a split consumer is said to go to the new half",
         file="reconciler/kinds/consumer/taking_over.py",
         before="kept is None or given != held - kept",

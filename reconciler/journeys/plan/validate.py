@@ -26,7 +26,7 @@ from reconciler.model.diagnostic import Diagnostic, ordered
 from reconciler.model.policy import is_policy
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
-from reconciler.model.wire.snapshot import Scope, Snapshot, Target
+from reconciler.model.wire.snapshot import SOME_CLUSTER, Scope, Snapshot, Target
 from reconciler.model.wire.version import SUPPORTED, Version
 
 OFFLINE = frozenset({"spec", "neighbours"})
@@ -85,7 +85,7 @@ def nowhere(topology: Topology, version: Version) -> Target:
     """An imagined target with the names that the files expect. It is a cluster, so that no rule refuses for want of
     servers."""
     expect = topology.expect
-    cluster = expect.cluster or "(offline)"
+    cluster = expect.cluster or SOME_CLUSTER
     return Target(version=version, cluster=cluster, domain=expect.domain, account=expect.account, is_imagined=True)
 
 

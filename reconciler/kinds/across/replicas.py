@@ -66,9 +66,8 @@ def too_few_servers(change: Change, view: View) -> Found:
 
     Instead: fewer replicas, or more servers.
     """
-    if not view.target.is_clustered:
-        return None
-    for question in peers.questions(change):
+    asked = [*peers.questions(change)]
+    for question in asked if asked and view.target.is_clustered else ():
         wanted, found = question.least, view.facts.get(question)
         if found is None or isinstance(found, Unanswered):
             why = f" ({found.reason})" if found else ""

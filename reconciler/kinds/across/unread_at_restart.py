@@ -63,9 +63,8 @@ def unread_gone_at_restart(change: Change, view: View) -> Iterator[Finding]:
     Instead: let the consumers read a stream with limits retention, such as the copy; or give them names that sort before
     `JS_`.
     """
-    if view.target.is_clustered:
-        return
-    for origin, losses in _losses(view).get(change.address, {}).items():
+    found = _losses(view).get(change.address, {})
+    for origin, losses in () if not found or view.target.is_clustered else found.items():
         is_new = any(one not in _standing(view) for one in losses)
         yield Finding(
             outcome=Outcome.NEEDS_CONSENT if is_new and change.action in MAKES else Outcome.WARNS,

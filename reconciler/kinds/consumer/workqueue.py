@@ -123,8 +123,9 @@ def _is_refused(change: Change, view: View, filters: list[str]) -> bool:
 
 def _refused_updates(change: Change, view: View) -> Iterator[str]:
     """Consumers of the same stream with other filters, which a single server refuses if they collide."""
-    for one in () if view.target.is_clustered else changes_of(view).get(change.address.stream, ()):
-        if one.action in (Action.UPDATE, Action.REPLACE) and one.touches(*FILTERS):
+    for one in changes_of(view).get(change.address.stream, ()):
+        is_moved = one.action in (Action.UPDATE, Action.REPLACE) and one.touches(*FILTERS)
+        if is_moved and not view.target.is_clustered:
             yield one.address.name
 
 

@@ -48,7 +48,7 @@ def replicas_lowered(family: str, own: OwnName = as_named, counts: Counts = ever
         copy. Or let clients acknowledge what is in flight, and stop them. Or keep the replicas.
         """
         before, after = int(change.was(own(FIELD)) or 1), int(value_after(change, own(FIELD)) or 1)
-        if not view.target.is_clustered or after >= before:
+        if after >= before or not view.target.is_clustered:
             return None
         return _finding(change, view, family, own(FIELD), counts)
 

@@ -131,7 +131,7 @@ def replicas_on_single_server(sent: Sent) -> Iterator[Finding]:
     Instead: num_replicas: 1, or a cluster.
     """
     wanted = sent.get("num_replicas") or 1
-    if sent.target.is_clustered or wanted <= 1:
+    if wanted <= 1 or sent.target.is_clustered:
         return
     doomed = not sent.is_new and sent.version < REFUSES_REPLICAS
     yield objection(

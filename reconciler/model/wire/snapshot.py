@@ -14,6 +14,9 @@ from reconciler.model.resource import Json
 from reconciler.model.shape import ALWAYS, UNWRITTEN, Count, Position
 from reconciler.model.wire.version import Version
 
+SOME_CLUSTER = "(offline)"
+"""The cluster of an imagined target whose files name none."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
