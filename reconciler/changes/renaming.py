@@ -25,6 +25,8 @@ class Renaming:
     sourcing: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     has_consumers: bool = False
+    pushed: tuple[str, ...] = ()
+    """Push consumers of the old one: their clients subscribe to a subject, and cannot tell which stream it comes from."""
     retention: str = "limits"
     """Of the stream that it belongs to."""
     into: str = "limits"

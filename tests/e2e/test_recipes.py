@@ -435,3 +435,67 @@ def test_copies_of_a_bucket_follow_its_new_name_and_get_each_key_once_more(accou
         assert await line.copied("KV_ALL", 5) == 5
 
     talk(account, work)
+
+
+PUSH = "consumers: {p: {ack_policy: explicit, deliver_subject: push.p%s}}"
+GONE = "\nremoved: [{address: consumer/OLD/p, reason: moves}]"
+
+
+async def _pushed(line: Pipeline) -> list[str]:
+    """What the subscriber of push.p is given from now on, in that order."""
+    got = list[str]()
+
+    async def hear(message: Msg) -> None:
+        got.append(message.data.decode())
+        await message.respond(b"")
+
+    await line.nc.subscribe("push.p", cb=hear)
+    return got
+
+
+async def _until(line: Pipeline, stream: str) -> None:
+    async with asyncio.timeout(30):
+        while await line.unprocessed(stream, "p"):  # noqa: ASYNC110 - nothing announces that all is acknowledged
+            await asyncio.sleep(0.02)
+
+
+@on_every_version
+def test_subscribers_of_a_push_consumer_get_each_message_once_and_in_order(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> None:
+        line = Pipeline(js, tmp_path)
+        await line.applied(f"streams: {{OLD: {{subjects: [s.>], {PUSH % ''}}}}}")
+        await line.publish("s.a", 20)
+        await line.applied(f"streams: {{OLD: {{subjects: [s.>], {PUSH % ''}}}, NEW: {{sources: [{{name: OLD}}]}}}}")
+        await line.applied(f"streams: {{OLD: {{{PUSH % ''}}}, NEW: {{sources: [{{name: OLD}}]}}}}")
+        last = await line.copied("NEW", 20)
+        await line.applied(f"streams: {{OLD: {{{PUSH % ''}}}, NEW: {{subjects: [s.>]}}}}")
+        await line.publish("s.a", 10)
+        got = await _pushed(line)
+        await _until(line, "OLD")
+        await line.applied(f"streams: {{OLD: {{}}, NEW: {{subjects: [s.>], {PUSH % (START % (last + 1))}}}}}{GONE}")
+        await _until(line, "NEW")
+        assert got == line.published
+
+    talk(account, work)
+
+
+@on_every_version
+def test_a_mirror_under_another_name_pushes_each_message_once(account: Account, tmp_path: Path) -> None:
+    origin, mirror = "O: {subjects: [s.>]}", "%s: {mirror: {name: O}, %s}"
+
+    async def work(js: JetStream) -> None:
+        line = Pipeline(js, tmp_path)
+        await line.applied(f"streams: {{{origin}, {mirror % ('OLD', PUSH % '')}}}")
+        got = await _pushed(line)
+        await line.publish("s.a", 20)
+        await line.copied("OLD", 20)
+        await _until(line, "OLD")
+        floor = done(await js.request("CONSUMER.INFO.OLD.p"))["ack_floor"]["stream_seq"]
+        new = mirror % ("NEW", PUSH % (START % (floor + 1)))
+        await line.applied(f"streams: {{{origin}, OLD: {{mirror: {{name: O}}}}, {new}}}{GONE}")
+        await line.publish("s.a", 10)
+        await line.copied("NEW", 30)
+        await _until(line, "NEW")
+        assert got == line.published
+
+    talk(account, work)

@@ -56,8 +56,8 @@ HURTING = {
         says="30 messages are stored, and max_msgs is 30 messages: each publish deletes the oldest message"),
     "nobody gets them again": Hurts(
         code="CO603", stream=(QUEUE, QUEUE), consumer=("", ", max_deliver: 1"), quantities=(("messages", 20),),
-        says="20 of 20 messages in flight were already delivered once: unless clients acknowledge them in time, they are never "
-        "redelivered, and stay stored until somebody deletes them"),
+        says="20 of 20 messages in flight were already delivered once: unless clients acknowledge them in time, this "
+        "consumer never redelivers them, and they stay stored until another consumer takes them, or somebody deletes them"),
     "a durable that vanishes": Hurts(
         code="CO604", consumer=("", ", inactive_threshold: 5s"), says="the server deletes this consumer with its position after 5s "
         "without a client, or 35s while messages are in flight, and 30 messages lose their reader"),

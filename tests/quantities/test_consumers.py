@@ -535,7 +535,7 @@ def test_whoever_is_declared_beside_a_deleted_consumer_gets_what_that_leaves(acc
         return verdicts["CO310"].message, done(await js.request("CONSUMER.INFO.S.d"))["num_pending"]
 
     said, pending = talk(account, work)
-    assert said.endswith("apply deletes up to 10 of them: those that no other consumer wants")
+    assert said.endswith("lose their reader; d takes those stored now")
     assert pending == len(MIXED)
 
 

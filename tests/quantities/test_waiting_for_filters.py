@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from reconciler.model.wire.steps import Call
 from reconciler.server.wire.api import JetStream
 from tests.quantities.losing import applied, publish, take
 from tests.support.accounts import Account
-from tests.support.jetstream import talk
+from tests.support.jetstream import done, talk
 from tests.support.topologies import read
 from tests.support.versions import on_every_version
 
@@ -90,3 +91,49 @@ def test_it_waits_before_a_consumer_takes_more(account: Account, tmp_path: Path,
 
     *_, last = talk(account, work)
     assert last == f"it takes other subjects of a work queue, and delivers nothing until it has them: {told}"
+
+
+@on_every_version
+def test_it_also_waits_where_the_server_is_to_deliver_less_often(account: Account, tmp_path: Path) -> None:
+    """With the new values alone, the server would give up after a second what the client holds."""
+
+    def file(one: str, others: str = "") -> str:
+        both = f"one: {{ack_policy: explicit, {one}}}{others}"
+        return f"streams: {{S: {{subjects: [s.>], retention: workqueue, consumers: {{{both}}}}}}}"
+
+    async def work(js: JetStream) -> tuple[int, int]:
+        await applied(js, tmp_path, file("filter_subjects: [s.a, s.b], ack_wait: 45s, max_deliver: 5"))
+        await publish(js, *["s.a", "s.b"] * 2)
+        one = await js.pipeline.nc.jetstream().pull_subscribe_bind("one", stream="S")
+        held = await one.fetch(4, timeout=20)
+        split = file(
+            "filter_subject: s.a, ack_wait: 1s, max_deliver: 1", ", two: {ack_policy: explicit, filter_subject: s.b}"
+        )
+        applying = asyncio.create_task(applied(js, tmp_path, split, "CO603"))
+        await asyncio.wait([applying], timeout=3)
+        for message in held:
+            await message.ack_sync(timeout=20)
+        await applying
+        two = done(await js.request("CONSUMER.INFO.S.two"))
+        return two["num_pending"], done(await js.request("CONSUMER.INFO.S.one"))["config"]["max_deliver"]
+
+    assert talk(account, work) == (0, 1)
+
+
+@on_every_version
+@pytest.mark.parametrize("taken", ["s.a", "s.>"], ids=["the same subjects", "more subjects"])
+def test_what_is_delivered_anew_is_not_said_to_be_given_up(account: Account, tmp_path: Path, taken: str) -> None:
+    """A consumer that takes more starts over, also with what it would have given up."""
+
+    def file(filter_: str, deliveries: int) -> str:
+        one = f"one: {{ack_policy: explicit, ack_wait: 1s, filter_subject: '{filter_}', max_deliver: {deliveries}}}"
+        return f"streams: {{S: {{subjects: [s.>], retention: workqueue, consumers: {{{one}}}}}}}"
+
+    async def work(js: JetStream) -> tuple[bool, int]:
+        await applied(js, tmp_path, file("s.a", 5))
+        await publish(js, *["s.a"] * 4)
+        await take(js, "S", "one", 2, acknowledge=False)
+        found = await applied(js, tmp_path, file(taken, 1), "CO603", "XX311")
+        return "CO603" in found, len(await take(js, "S", "one", 2 if taken == "s.a" else 4))
+
+    assert talk(account, work) == ((True, 2) if taken == "s.a" else (False, 4))

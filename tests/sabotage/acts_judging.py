@@ -381,6 +381,38 @@ RULES = (
         seen_by=(says("KV607"),),
     ),
     Act(
+        name="a stream under another name pushes to the clients of the old one at the same time",
+        file="reconciler/kinds/across/renaming.py",
+        before="and pushes(live.config)",
+        after="and not pushes(live.config)",
+        seen_by=(says("XX110"),),
+    ),
+    Act(
+        name="whoever takes over from a consumer is not said to take what a client works on",
+        file="reconciler/kinds/consumer/deletion.py",
+        before='if info.get("num_ack_pending") and is_taken',
+        after="if not is_taken",
+        seen_by=(says("CO310"),),
+    ),
+    Act(
+        name="a server that is to deliver less often gives up what apply waits for",
+        file="reconciler/kinds/consumer/steps.py",
+        before='if drains and change.touches("max_deliver"):',
+        after='if not drains and change.touches("max_deliver"):',
+        seen_by=(
+            "tests/quantities/test_waiting_for_filters.py::test_it_also_waits_where_the_server_is_to_deliver_less_often",
+        ),
+    ),
+    Act(
+        name="a consumer that starts over is said to give up what it has in flight",
+        file="reconciler/kinds/consumer/effects.py",
+        before="if is_work_queue(stream) and gained(moved.change) else",
+        after="if not stream and gained(moved.change) else",
+        seen_by=(
+            "tests/quantities/test_waiting_for_filters.py::test_what_is_delivered_anew_is_not_said_to_be_given_up",
+        ),
+    ),
+    Act(
         name="streams that source what gets another name are not told what to do",
         file="reconciler/kinds/across/renaming.py",
         before="(copy.stream for copy in plain if not copy.is_mirror)",

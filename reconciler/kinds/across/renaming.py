@@ -11,6 +11,7 @@ from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.readers import elastic_groups, owner_of_stream, static_groups
 from reconciler.kinds.afterwards.streams import afterwards, copies, live_streams
+from reconciler.kinds.consumer_checks.pull_push import pushes
 from reconciler.kinds.effects.dependants import streams
 from reconciler.model.resource import Address
 
@@ -72,6 +73,11 @@ def _asked(old: Address, new: Address, view: View) -> Renaming:
         sourcing=_named((copy.stream for copy in plain if not copy.is_mirror), view),
         groups=tuple(_called(one.name, view.owner_of(one.kind, *one.names)) for one in divided),
         has_consumers=any(one.kind == "consumer" and one.stream == stream for one in view.live),
+        pushed=tuple(
+            one.name
+            for one, live in view.live.items()
+            if one.kind == "consumer" and one.stream == stream and pushes(live.config)
+        ),
         retention=_retention(old, view),
         into=str((afterwards(view).streams.get(new.stream) or {}).get("retention", "limits")),
         is_fed=any(copy.stream == new.stream for copy in afterwards(view).copiers.get(old.stream, ())),

@@ -84,7 +84,9 @@ def _fate(change: Change, info: Info, unread: Amount, view: View) -> tuple[Amoun
     retention = retention_of(change.address.stream, view)
     if retention == "workqueue":
         left = filters(info["config"])
-        return exactly(0), f": {taking_over.heirs(change, left, (), view) or taking_over.fate(change, left, view)}"
+        is_taken = taking_over.is_taken(change, left, view) or taking_over.heirs(change, left, (), view)
+        at_work = ", also those that a client is still at work on" if info.get("num_ack_pending") and is_taken else ""
+        return exactly(0), f": {taking_over.fate(change, left, (), view)}{at_work}"
     return _dropped_by_interest(change, info, unread, view) if retention == "interest" else (exactly(0), "")
 
 

@@ -18,6 +18,7 @@ from reconciler.kinds.effects.readers import behind, filters, undelivered
 from reconciler.kinds.fields.felt import value_after
 from reconciler.kinds.fields.times import ZERO, between
 from reconciler.kinds.fields.words import amount, in_words, listed, some, verb
+from reconciler.kinds.subjects.filters import gained
 from reconciler.model.resource import Config, Json
 from reconciler.model.units import show_duration
 
@@ -26,6 +27,7 @@ def _info(moved: MovedField) -> Mapping[str, Json]:
     return moved.change.live.state if moved.change.live else {}
 
 
+TRIMMING = ("max_msgs", "max_bytes", "max_msgs_per_subject")
 OF_DELIVERIES = ("num_ack_pending", "num_redelivered")
 
 
@@ -138,29 +140,45 @@ def never_delivered_again(moved: MovedField) -> Iterable[Finding]:
     """`max_deliver` is lowered to the number of times that messages in flight were already delivered. If clients do not
     acknowledge these messages in time, nobody ever gets them again.
 
-    On a work queue or an interest stream they stay stored until somebody deletes them.
+    On a work queue or an interest stream they stay stored until a limit or somebody deletes them; on a work queue, also
+    until another consumer takes them. A consumer that the same change starts over gets them all.
 
     Instead: let clients acknowledge what is in flight first, or consent with the value.
     """
     most, flying = value_after(moved.change, moved.path), _number(moved, "num_ack_pending")
     if not _acknowledges(moved) or not most or most < 1:
         return
-    spent = _delivered_so_often(moved, most)
+    stream = stream_of(moved.change, moved.view) or {}
+    spent = exactly(0) if is_work_queue(stream) and gained(moved.change) else _delivered_so_often(moved, most)
     if not spent.most:
         yield note(f"from then on a message is delivered at most {some(most, 'time')}")
         return
-    stream = stream_of(moved.change, moved.view) or {}
-    is_kept = is_work_queue(stream) or stream.get("retention") == "interest"
-    stays = ", and stay stored until somebody deletes them" if is_kept else ""
     yield Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path=moved.path,
         to=most,
         message=f"{amount(spent)} of {some(flying, 'message')} in flight {'was' if spent.most == 1 else 'were'} already delivered "
-        f"{_times(most)}: unless clients acknowledge them in time, they are never redelivered{stays}",
+        f"{_times(most)}: unless clients acknowledge them in time, this consumer never redelivers them{_kept_until(stream)}",
         quantities={"messages": spent},
         fix="let clients acknowledge what is in flight first",
     )
+
+
+def _kept_until(stream: Config) -> str:
+    """What becomes of messages that a consumer gave up, as the end of a sentence."""
+    if not (is_work_queue(stream) or stream.get("retention") == "interest"):
+        return ""
+    deleted = [
+        *(["another consumer takes them"] if is_work_queue(stream) else []),
+        *(["a limit deletes them"] if _is_trimmed(stream) else []),
+    ]
+    return f", and they stay stored until {', or '.join([*deleted, 'somebody deletes them'])}"
+
+
+def _is_trimmed(stream: Config) -> bool:
+    """Does it delete old messages, by their age or to make room?"""
+    makes_room = stream.get("discard") != "new" and any((stream.get(one) or -1) > 0 for one in TRIMMING)
+    return bool(stream.get("max_age")) or makes_room
 
 
 @foretold(604, "vanishes-when-idle")

@@ -71,6 +71,11 @@ class _Move:
         return all(any(is_subset(old, new) for new in self.after) for old in self.before)
 
     @property
+    def gained(self) -> Sequence[str]:
+        """Subjects that the old filter did not match, at least in part."""
+        return [one for one in self.after if not any(is_subset(one, other) for other in self.before)]
+
+    @property
     def left(self) -> Sequence[str]:
         """Subjects that the new filter no longer matches, at least in part."""
         return [one for one in self.before if not any(is_subset(one, other) for other in self.after)]
@@ -116,7 +121,7 @@ def _next(move: _Move, view: View) -> int | None:
 
 def _from_next(move: _Move, view: View) -> list[MessagesFrom]:
     start = _next(move, view)
-    subjects = move.after if start else ()
+    subjects = move.gained if start else ()
     return [MessagesFrom(stream=move.stream, start=start or 1, filter=one) for one in subjects]
 
 
@@ -126,9 +131,9 @@ def _moved_past(move: _Move, view: View) -> int:
     state = (view.snapshot.streams.get(move.stream) or {}).get("state") or {}
     end = _next(move, view)
     span = max(0, (end - 1 if end else int(state.get("last_seq", 0))) - move.position)
-    ahead, later = number_of(_ahead(move, move.after), view), number_of(_from_next(move, view), view) if end else 0
+    ahead, later = number_of(_ahead(move, move.gained), view), number_of(_from_next(move, view), view) if end else 0
     if ahead is None:
-        ahead = number_of(_all(move, move.after), view)
+        ahead = number_of(_all(move, move.gained), view)
         later = 0
     counted = span if ahead is None else max(0, ahead - (later or 0))
     return min(span, counted, int(state.get("messages", 0)))
@@ -203,11 +208,14 @@ def filter_change(change: Change, view: View) -> Found:
     heirs = taking_over.heirs(change, move.before, move.after, view) if going.most else ""
     drops = retention == "interest" and going.most > 0 and not heirs
     loses = drops or (move.point is not None and retention == "limits" and ending.most > 0 and not heirs)
-    fate = f": {heirs}" if heirs else _fates(change, move, retention, view)
+    fate = f": {heirs}" if heirs and retention != "workqueue" else _fates(change, move, retention, view)
     others = heirs or ("apply deletes the others" if any(others_of(change, view)) else "")
     left_out = [*_left_out(skipped, ending, move, fate, others if retention == "interest" else "")]
     left_out += _left_behind(missed, move)
-    left_out += [*_already_past(passed, move), *([] if ending.most else _comes_again(flying, move))]
+    left_out += [
+        *_already_past(passed, move),
+        *([] if ending.most else _comes_again(flying, move, change.becomes("max_deliver") or 0)),
+    ]
     lost = exactly(0) if drops else going if loses else skipped
     return Finding(
         outcome=Outcome.NEEDS_CONSENT if loses else Outcome.WARNS,
@@ -340,7 +348,7 @@ def _fates(change: Change, move: _Move, retention: str, view: View) -> str:
         beside = f", or stream {move.stream} passes their subjects on before" if is_passed else ""
         return f"; apply deletes them unless another consumer wants them{_kept_whole(change, view)}{beside}"
     if retention == "workqueue":
-        return f": {taking_over.fate(change, move.left, view)}"
+        return f": {taking_over.fate(change, move.before, move.after, view)}"
     return f", except, until it restarts, {LISTED}" if move.is_listed and move.point is None else ""
 
 
@@ -375,15 +383,16 @@ def _already_past(passed: int, move: _Move) -> Iterator[str]:
         )
 
 
-def _comes_again(flying: Amount, move: _Move) -> Iterator[str]:
+def _comes_again(flying: Amount, move: _Move, max_deliver: int) -> Iterator[str]:
     if flying.most:
+        limit = f", or delivered {some(max_deliver, 'time')}" if max_deliver > 0 else ""
         them = "it" if flying.most == 1 else "them"
         which = (
             f", although the new filter leaves {them} out"
             if flying.is_exact
             else ": those that the new filter leaves out"
         )
-        yield f"The server still redelivers {amount(flying)} of {some(move.flying, 'message')} in flight until acknowledged{which}"
+        yield f"The server still redelivers {amount(flying)} of {some(move.flying, 'message')} in flight until acknowledged{limit}{which}"
 
 
 def _left_out(skipped: Amount, ending: Amount, move: _Move, fate: str, others: str) -> Iterator[str]:

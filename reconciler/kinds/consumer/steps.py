@@ -14,7 +14,7 @@ from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.passing import HELD
 from reconciler.kinds.stream_config import calls
 from reconciler.kinds.subjects.draining import finishing, in_flight, longest, waiting
-from reconciler.kinds.subjects.filters import is_parked, is_work_queue, lost, parks, somebody_takes
+from reconciler.kinds.subjects.filters import FILTERS, is_parked, is_work_queue, lost, parks, somebody_takes
 from reconciler.model.wire.steps import Call, Step
 
 
@@ -60,9 +60,25 @@ def _written(change: Change, view: View, stream: str, name: str) -> Iterator[Ste
     if is_work_queue(stream, view) and is_parked(change) and not parks(change):
         yield from _start_over(change, view, stream, name)
     elif any(item.top != "pause_until" for item in change.fields):
+        drains = is_work_queue(stream, view) and lost(change) and (parks(change) or somebody_takes(change, view))
+        if drains and change.touches("max_deliver"):
+            yield from _narrowed_first(change, stream, name)
+            return
         yield calls.update_consumer(change, stream, name)
-        if is_work_queue(stream, view) and lost(change) and (parks(change) or somebody_takes(change, view)):
+        if drains:
             yield _drain(change, stream, name)
+
+
+def _narrowed_first(change: Change, stream: str, name: str) -> Iterator[Step]:
+    """With a lower `max_deliver`, a server gives up what is in flight, and nobody could wait for it any more. So the
+    filter changes alone, then apply waits, then the rest changes."""
+    of_filter, rest = (
+        [one for one in change.fields if (one.top in FILTERS) is is_filter] for is_filter in (True, False)
+    )
+    first = calls.update_consumer(replace(change, fields=tuple(of_filter)), stream, name)
+    yield replace(first, id=f"narrow consumer/{stream}/{name}")
+    yield _drain(change, stream, name)
+    yield calls.update_consumer(replace(change, fields=tuple(rest)), stream, name)
 
 
 def waits(change: Change, view: View) -> Iterator[Consequence]:

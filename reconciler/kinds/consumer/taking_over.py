@@ -27,8 +27,9 @@ def is_taken(change: Change, left: Sequence[str], view: View) -> bool:
     return all(any(is_subset(one, two) for theirs in others for two in theirs) for one in left)
 
 
-def fate(change: Change, left: Sequence[str], view: View) -> str:
-    """What happens to messages on the subjects that the consumer leaves, in words."""
+def fate(change: Change, before: Sequence[str], after: Sequence[str], view: View) -> str:
+    """What happens to messages of a work queue on the subjects that the consumer leaves, in words."""
+    left = [one for one in before if not any(is_subset(one, other) for other in after)]
     met = {
         name: theirs
         for name, theirs in _takers(change, view)
@@ -39,6 +40,8 @@ def fate(change: Change, left: Sequence[str], view: View) -> str:
     gets = f"{_names(met)} {'takes' if len(met) == 1 else 'take'}"
     if is_taken(change, left, view):
         return f"{gets} them"
+    if found := heirs(change, before, after, view):
+        return found
     return f"{gets} some of them, and the others stay until another consumer does"
 
 

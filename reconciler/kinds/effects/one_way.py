@@ -12,6 +12,7 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.effects import dependants
 from reconciler.kinds.effects.surplus import state_of, stream_of
+from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.fields.words import consent_to, listed, size, some, verb
 from reconciler.kinds.stream_config.origins import removed, taken_subjects
 from reconciler.kinds.stream_config.validity import Lower
@@ -36,7 +37,8 @@ def one_way_change(family: str, lower: Lower) -> Rule:
             if wanted.get(path) and not live.get(path):
                 dry = dependants.everybody(stream_of(change), view) if seals else ()
                 yield replace(_one_way(code, path, True, what), affects=dry)
-        if change.was("mirror") and not change.becomes("mirror"):
+        is_promoted = change.was("mirror") and not change.becomes("mirror")
+        if is_promoted and view.target.version >= V2_12:  # before, no server does it, and another rule refuses it
             yield from _without_its_origin(change, view)
             what, behind = _promotion(change, view)
             yield _one_way(code, "mirror", None, what + _under_its_name(change, view), behind)

@@ -34,14 +34,15 @@ def _stream(asked: Renaming) -> list[str]:
         f"Declare {new} with `sources: [{{name: {quoted(old)}}}]` and without {listed(['subjects', *later])}; apply, and wait "
         f"until `nats stream info {new}` shows no lag.{_anew(asked)}",
         f"{_left_out(asked)} Wait until {new} shows no lag, and note its last sequence: N.",
-        f"Give {new} {f'the {given} and ' if given else ''}{_sourcing(asked)}; declare its consumers with `deliver_policy: "
-        f"by_start_sequence` and `opt_start_seq:` N + 1; apply.{_publishers(asked)}",
+        f"Give {new} {f'the {given} and ' if given else ''}{_sourcing(asked)}; declare its consumers{_but_pushed(asked)} with "
+        f"`deliver_policy: by_start_sequence` and `opt_start_seq:` N + 1; apply.{_publishers(asked)}",
         *_sourced(asked, "Wait", " with `opt_start_seq:` N + 1, and apply. Nothing is copied twice"),
         *_mirrored(asked, f", with consumers that start at N + 1 as those of {new} do. {_EMPTIED}"),
         *_grouped(
             asked, f"It starts at the first message of {new}, so its members process again what they processed in {old}"
         ),
         _worked_off(asked),
+        *_pushed_last(asked),
     ]
 
 
@@ -54,7 +55,7 @@ def _queue(asked: Renaming) -> list[str]:
         f"Declare {new} with {_own(asked)}and with consumers like those of {old}{_readers(asked)}, and apply.{_publishers(asked)}",
         *_scheduled(asked),
         *_copied_out(asked),
-        _worked_off(asked),
+        f"{_worked_off(asked)}{_pushed_from_both(asked)}",
     ]
 
 
@@ -99,8 +100,8 @@ def _mirror(asked: Renaming) -> list[str]:
     return [
         f"Declare {new} with the same `mirror` as {old}, apply, and wait until `nats stream info {new}` shows "
         f"no lag. Messages that its origin no longer holds stay in {old} only.",
-        f"Stop the clients of each consumer of {old}, declare a consumer like it on {new} {_where_it_stood(old)}, apply, and "
-        f"start the clients on {new}. Messages that were acknowledged out of order are redelivered.",
+        f"Stop the clients of each consumer of {old}, declare a consumer like it on {new} {_where_it_stood(old)}{_pushed_once(asked)}, "
+        f"apply, and start the clients on {new}. Messages that were acknowledged out of order are redelivered.",
         *_sourced(
             asked,
             f"Note the last sequence S of {old}, wait",
@@ -173,6 +174,35 @@ def _worked_off(asked: Renaming) -> str:
         f"Let the clients of {old} process what is left in it, until `nats consumer report {old}` shows nothing "
         f"unprocessed; then let them use {asked.new.name}."
     )
+
+
+def _push_consumers(asked: Renaming) -> str:
+    return f"push consumer{'s' if len(asked.pushed) > 1 else ''} {listed([*asked.pushed])}"
+
+
+def _but_pushed(asked: Renaming) -> str:
+    return f", except {_push_consumers(asked)}," if asked.pushed else ""
+
+
+def _pushed_last(asked: Renaming) -> Iterator[str]:
+    """Two consumers that push to one subject mix the messages of both streams."""
+    if asked.pushed:
+        yield (
+            f"In one apply, declare {_push_consumers(asked)} on {asked.new.name} with `opt_start_seq:` N + 1, and write `removed` "
+            f"for {'it' if len(asked.pushed) == 1 else 'them'} on {asked.old.name}."
+        )
+
+
+def _pushed_once(asked: Renaming) -> str:
+    """Mirrors hold the same messages, so two consumers that push to one subject deliver each message twice."""
+    return f" (and write `removed` for {_push_consumers(asked)} of {asked.old.name})" if asked.pushed else ""
+
+
+def _pushed_from_both(asked: Renaming) -> str:
+    if not asked.pushed:
+        return ""
+    who, verb = _push_consumers(asked), "delivers" if len(asked.pushed) == 1 else "deliver"
+    return f" Meanwhile {who} {verb} from both, so clients get newer messages among older ones."
 
 
 def _sourced(asked: Renaming, first: str, closing: str) -> Iterator[str]:
