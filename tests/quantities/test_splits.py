@@ -94,14 +94,14 @@ def test_what_an_interest_stream_has_in_flight_stays_for_the_other_half(account:
 
 @pytest.mark.parametrize(
     "heir",
-    ["s.b", "s.*.b", "s.c, deliver_policy: new"],
+    ["[s.b]", "[s.*.b]", "[s.*.b, s.c], deliver_policy: new"],
     ids=["another subject", "part of them", "too late"],
 )
 def test_what_no_half_takes_still_needs_consent(heir: str, account: Account, tmp_path: Path) -> None:
     async def work(js: JetStream) -> None:
         await applied(js, tmp_path, ON % ("interest", WHOLE % "s.>"))
         await publish(js, *["s.a", "s.x.b", "s.c"] * 3)
-        text = ON % ("interest", f"{FIRST}, {OTHER % heir}")
+        text = ON % ("interest", f"{FIRST}, half: {{ack_policy: explicit, filter_subjects: {heir}}}")
         found = await plan(read(tmp_path, text), js, RunOptions())
         (verdict,) = [one for change in found.plan.changes for one in change.verdicts if one.code == "CO301"]
         assert (verdict.blocks, "apply deletes them unless another consumer wants them" in verdict.message) == (

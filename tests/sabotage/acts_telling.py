@@ -441,9 +441,9 @@ DRIFT = (
     ),
     Act(
         name="what nobody takes of a split consumer is said to go to the new half",
-        file="reconciler/kinds/consumer/taking_over.py",
-        before="kept is None or given != held - kept",
-        after="kept is None or given is None",
+        file="reconciler/kinds/consumer_position/counts.py",
+        before="and given == (stored or 0) - (staying or 0)",
+        after="and given is not None",
         seen_by=("tests/quantities/test_splits.py::test_what_no_half_takes_still_needs_consent[another subject]",),
     ),
     Act(

@@ -13,7 +13,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.consumer import taking_over
 from reconciler.kinds.consumer_checks.around import changes_of
 from reconciler.kinds.consumer_position import position
-from reconciler.kinds.consumer_position.counts import number_of
+from reconciler.kinds.consumer_position.counts import counting, number_of
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.effects import shrinking
 from reconciler.kinds.effects.readers import filters, undelivered
@@ -102,7 +102,7 @@ def _move(change: Change, view: View) -> _Move:
 
 
 def _ahead(move: _Move, subjects: Sequence[str]) -> list[MessagesFrom]:
-    return [MessagesFrom(stream=move.stream, start=move.position + 1, filter=one) for one in subjects]
+    return counting(move.stream, subjects, move.position + 1)
 
 
 def _looks_ahead(move: _Move, retention: str) -> bool:
@@ -122,7 +122,7 @@ def _next(move: _Move, view: View) -> int | None:
 def _from_next(move: _Move, view: View) -> list[MessagesFrom]:
     start = _next(move, view)
     subjects = move.gained if start else ()
-    return [MessagesFrom(stream=move.stream, start=start or 1, filter=one) for one in subjects]
+    return counting(move.stream, subjects, start or 1)
 
 
 def _moved_past(move: _Move, view: View) -> int:
@@ -140,12 +140,12 @@ def _moved_past(move: _Move, view: View) -> int:
 
 
 def _all(move: _Move, subjects: Sequence[str]) -> list[MessagesFrom]:
-    return [MessagesFrom(stream=move.stream, start=1, filter=one) for one in subjects]
+    return counting(move.stream, subjects)
 
 
 def _begun(move: _Move, subjects: Sequence[str]) -> list[MessagesFrom]:
     """All that it may have in flight, and all after them."""
-    return [MessagesFrom(stream=move.stream, start=move.point or 1, filter=one) for one in subjects]
+    return counting(move.stream, subjects, move.point or 1)
 
 
 @rule("CO301", "filter-change", on=(Action.UPDATE,), needs=("live", "facts"), reaction=Reaction.HARMS)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_checks.around import afterwards, changes_of
-from reconciler.kinds.consumer_position.counts import number_of
+from reconciler.kinds.consumer_position.counts import counting, takes_all
 from reconciler.kinds.consumer_position.predecessors import unacknowledged_from
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.effects.readers import filters
@@ -49,7 +49,8 @@ def questions(change: Change, before: Sequence[str], after: Sequence[str], view:
     """How many messages are stored on the subjects that a consumer leaves, and of these on each that an heir takes."""
     stream = change.address.stream
     if taken := _taken(_heirs(change, before, view), before, after):
-        yield from (*_stored(stream, before), *_stored(stream, meets(before, after)), *_stored(stream, taken))
+        for subjects in (before, meets(before, after), taken):
+            yield from counting(stream, subjects)
 
 
 def heirs(change: Change, before: Sequence[str], after: Sequence[str], view: View) -> str:
@@ -57,9 +58,7 @@ def heirs(change: Change, before: Sequence[str], after: Sequence[str], view: Vie
     them, or some were not counted."""
     stream, found = change.address.stream, _heirs(change, before, view)
     taken = _taken(found, before, after)
-    asked = (before, meets(before, after), taken)
-    held, kept, given = (number_of(_stored(stream, subjects), view) for subjects in asked)
-    if not taken or held is None or kept is None or given != held - kept:
+    if not taken or not takes_all(stream, taken, before, meets(before, after), view):
         return ""
     return f"{_names(found)} {'takes' if len(found) == 1 else 'take'} those stored now"
 
@@ -87,10 +86,6 @@ def _taken(found: Mapping[str, Sequence[str]], before: Sequence[str], after: Seq
     """What the heirs take of these subjects; nothing if the consumer keeps some of it, since it cannot be counted then."""
     taken = meets((one for theirs in found.values() for one in theirs), before)
     return [] if any(collide(one, other) for one in taken for other in after) else taken
-
-
-def _stored(stream: str, subjects: Sequence[str]) -> list[MessagesFrom]:
-    return [MessagesFrom(stream=stream, start=1, filter=one) for one in subjects]
 
 
 def _names(found: Collection[str]) -> str:

@@ -17,6 +17,18 @@ def number_of(asked: Sequence[MessagesFrom], view: View) -> int | None:
     return sum(known) if len(known) == len(answers) else None
 
 
+def counting(stream: str, subjects: Sequence[str], start: int = 1) -> list[MessagesFrom]:
+    """What counts the messages on these subjects from there on."""
+    return [MessagesFrom(stream=stream, start=start, filter=one) for one in subjects]
+
+
+def takes_all(stream: str, taken: Sequence[str], held: Sequence[str], kept: Sequence[str], view: View) -> bool:
+    """Is every stored message that `held` matches and `kept` does not on the subjects `taken`? False where nobody
+    counted."""
+    given, stored, staying = (number_of(counting(stream, subjects), view) for subjects in (taken, held, kept))
+    return None not in (given, stored, staying) and given == (stored or 0) - (staying or 0)
+
+
 def counted_from(change: Change, start: int | str) -> list[MessagesFrom]:
     """What counts the messages that the declared consumer matches from there on."""
     subjects = filters(change.desired.config if change.desired else {})

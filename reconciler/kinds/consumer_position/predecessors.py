@@ -10,7 +10,7 @@ from reconciler.changes.amount import Amount, exactly, total
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_checks.around import changes_of
-from reconciler.kinds.consumer_position.counts import number_of
+from reconciler.kinds.consumer_position.counts import counting, number_of, takes_all
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.effects.readers import undelivered
 from reconciler.kinds.fields.words import amount, listed
@@ -18,7 +18,7 @@ from reconciler.kinds.subjects.filters import FILTERS, held, let_go, wanted
 from reconciler.kinds.subjects.subjects import meets
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
-from reconciler.model.wire.questions import MessagesFrom, Question
+from reconciler.model.wire.questions import Question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,16 +40,12 @@ class Predecessor:
     acknowledged: int
     """The first sequence that may not be acknowledged."""
 
-    def count(self, subjects: Sequence[str], start: int = 1) -> list[MessagesFrom]:
-        """What counts the messages on these subjects from there on."""
-        return [MessagesFrom(stream=self.stream, start=start, filter=one) for one in subjects]
-
 
 def questions(change: Change, view: View) -> Iterator[Question]:
     """How many messages that the new consumer gets are stored before and after the position of the others."""
     for one in predecessors(change, view):
-        yield from (*one.count(one.subjects), *one.count(one.subjects, one.reached))
-        yield from (*one.count(one.held), *one.count(one.kept), *one.count(one.kept, one.reached))
+        for subjects in (one.subjects, one.held, one.kept):
+            yield from (*counting(one.stream, subjects), *counting(one.stream, subjects, one.reached))
 
 
 def predecessors(change: Change, view: View) -> list[Predecessor]:
@@ -117,7 +113,7 @@ def delivered_before(change: Change, view: View) -> Amount:
 
 
 def _delivered(one: Predecessor, view: View) -> Amount:
-    stored, later = number_of(one.count(one.subjects), view), _later(one, view)
+    stored, later = number_of(counting(one.stream, one.subjects), view), _later(one, view)
     if stored is not None and later is not None:
         return Amount(max(0, stored - later.most), max(0, stored - later.least))
     state = view.snapshot.streams[one.stream].get("state") or {}
@@ -129,13 +125,14 @@ def _later(one: Predecessor, view: View) -> Amount | None:
     """How many messages that the new one takes are stored after the position of the old one; None: nobody counted. Not every
     server counts from the middle of a stream; if the new one takes all that the old one leaves, the server's own count of what
     is pending tells it."""
-    if (counted := number_of(one.count(one.subjects, one.reached), view)) is not None:
+    counted, staying = (
+        number_of(counting(one.stream, subjects, one.reached), view) for subjects in (one.subjects, one.kept)
+    )
+    if counted is not None:
         return exactly(counted)
-    everything = (one.count(one.held), one.count(one.kept), one.count(one.subjects), one.count(one.kept, one.reached))
-    held, kept, taken, kept_later = (number_of(asked, view) for asked in everything)
-    if held is None or kept is None or kept_later is None or taken != held - kept:
+    if staying is None or not takes_all(one.stream, one.subjects, one.held, one.kept, view):
         return None
-    return Amount(max(0, one.pending.least - kept_later), max(0, one.pending.most - kept_later))
+    return Amount(max(0, one.pending.least - staying), max(0, one.pending.most - staying))
 
 
 def words(change: Change, view: View) -> str:
