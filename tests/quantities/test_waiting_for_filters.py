@@ -47,10 +47,27 @@ def test_it_waits_where_another_takes_what_it_gives_up(
         return bool(gates), [one for one in said_of_one(found) if "apply waits" in one]
 
     told = (
-        "Another consumer takes what it gives up, so apply waits until clients have acknowledged the 4 messages that are in "
-        "flight, at most its ack_wait of 45s; what a client holds longer of that is delivered to clients of both"
+        "Another consumer takes what it gives up, so apply waits until clients have acknowledged what is in flight of that (up to "
+        "4 messages), at most its ack_wait of 45s; what a client holds longer is delivered to clients of both"
     )
     assert talk(account, work) == (waits, [told] if waits else [])
+
+
+@on_every_version
+def test_it_does_not_wait_for_what_the_first_one_keeps(account: Account, tmp_path: Path) -> None:
+    """All four in flight stay with the first, and its client holds them all the time."""
+
+    async def work(js: JetStream) -> int:
+        await applied(js, tmp_path, queue("[s.a, s.b]", "[s.c]"))
+        await publish(js, *["s.b"] * 3)
+        await take(js, "S", "one", 3)
+        await publish(js, *["s.a"] * 4, "s.b")
+        await take(js, "S", "one", 4, acknowledge=False)
+        async with asyncio.timeout(20):
+            await applied(js, tmp_path, queue("[s.a]", "[s.b, s.c]"), "XX311")
+        return int(done(await js.request("CONSUMER.INFO.S.two"))["num_pending"])
+
+    assert talk(account, work) == 1
 
 
 @on_every_version

@@ -305,8 +305,8 @@ RULES = (
     Act(
         name="apply waits for messages in flight, and no plan says so",
         file="reconciler/kinds/consumer/steps.py",
-        before="    elif in_flight(change) and lost(change) and somebody_takes(change, view):",
-        after="    elif not in_flight(change) and lost(change) and somebody_takes(change, view):",
+        before="    elif in_flight(change) and handed_over(change, view):",
+        after="    elif not in_flight(change) and handed_over(change, view):",
         seen_by=("tests/quantities/test_waiting_for_filters.py",),
     ),
     Act(
@@ -397,10 +397,28 @@ RULES = (
     Act(
         name="a server that is to deliver less often gives up what apply waits for",
         file="reconciler/kinds/consumer/steps.py",
-        before='if drains and change.touches("max_deliver"):',
-        after='if not drains and change.touches("max_deliver"):',
+        before='if given and change.touches("max_deliver")',
+        after='if not given and change.touches("max_deliver")',
         seen_by=(
             "tests/quantities/test_waiting_for_filters.py::test_it_also_waits_where_the_server_is_to_deliver_less_often",
+        ),
+    ),
+    Act(
+        name="apply waits for what a split consumer keeps",
+        file="reconciler/server/run/gates.py",
+        before="    return bool(subjects)\n",
+        after="    return not subjects\n",
+        seen_by=(
+            "tests/quantities/test_waiting_for_filters.py::test_it_does_not_wait_for_what_the_first_one_keeps[2.15]",
+        ),
+    ),
+    Act(
+        name="what a split consumer gives up counts as acknowledged while a client holds it",
+        file="reconciler/server/run/gates.py",
+        before='said["message"]["seq"] > last)',
+        after='said["message"]["seq"] >= first)',
+        seen_by=(
+            "tests/quantities/test_waiting_for_filters.py::test_it_also_waits_where_the_server_is_to_deliver_less_often[2.15]",
         ),
     ),
     Act(

@@ -6,15 +6,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from reconciler.changes.amount import Amount
 from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.view import View
 from reconciler.kinds.consumer.clients import groups_gone
 from reconciler.kinds.consumer.everywhere import staying, taking
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.passing import HELD
+from reconciler.kinds.fields.words import few
 from reconciler.kinds.stream_config import calls
-from reconciler.kinds.subjects.draining import finishing, in_flight, longest, waiting
-from reconciler.kinds.subjects.filters import FILTERS, is_parked, is_work_queue, lost, parks, somebody_takes
+from reconciler.kinds.subjects.draining import finishing, in_flight, longest, waiting_for_part
+from reconciler.kinds.subjects.filters import FILTERS, handed_over, is_parked, is_work_queue, lost, parks
 from reconciler.model.wire.steps import Call, Step
 
 
@@ -60,16 +62,18 @@ def _written(change: Change, view: View, stream: str, name: str) -> Iterator[Ste
     if is_work_queue(stream, view) and is_parked(change) and not parks(change):
         yield from _start_over(change, view, stream, name)
     elif any(item.top != "pause_until" for item in change.fields):
-        drains = is_work_queue(stream, view) and lost(change) and (parks(change) or somebody_takes(change, view))
-        if drains and change.touches("max_deliver"):
-            yield from _narrowed_first(change, stream, name)
+        given = handed_over(change, view) if is_work_queue(stream, view) else []
+        if given and change.touches("max_deliver") and not parks(change):
+            yield from _narrowed_first(change, stream, name, given)
             return
         yield calls.update_consumer(change, stream, name)
-        if drains:
+        if is_work_queue(stream, view) and lost(change) and parks(change):
             yield _drain(change, stream, name)
+        elif given:
+            yield _drain(change, stream, name, given)
 
 
-def _narrowed_first(change: Change, stream: str, name: str) -> Iterator[Step]:
+def _narrowed_first(change: Change, stream: str, name: str, given: Sequence[str]) -> Iterator[Step]:
     """With a lower `max_deliver`, a server gives up what is in flight, and nobody could wait for it any more. So the
     filter changes alone, then apply waits, then the rest changes."""
     of_filter, rest = (
@@ -77,7 +81,7 @@ def _narrowed_first(change: Change, stream: str, name: str) -> Iterator[Step]:
     )
     first = calls.update_consumer(replace(change, fields=tuple(of_filter)), stream, name)
     yield replace(first, id=f"narrow consumer/{stream}/{name}")
-    yield _drain(change, stream, name)
+    yield _drain(change, stream, name, given)
     yield calls.update_consumer(replace(change, fields=tuple(rest)), stream, name)
 
 
@@ -90,11 +94,12 @@ def waits(change: Change, view: View) -> Iterator[Consequence]:
             message=f"An interrupted apply left it where it delivers nothing. This {finishing(change)}",
             quantities={"unacknowledged": in_flight(change)},
         )
-    elif in_flight(change) and lost(change) and somebody_takes(change, view):
+    elif in_flight(change) and handed_over(change, view):
         yield Consequence(
-            message=f"Another consumer takes what it gives up, so apply {waiting(change)}; what a client holds longer of that is "
+            message=f"Another consumer takes what it gives up, so apply {waiting_for_part(change)}; what a client holds longer is "
             "delivered to clients of both",
             quantities={"unacknowledged": in_flight(change)},
+            bounds={"unacknowledged": Amount(0, in_flight(change))},
         )
 
 
@@ -141,14 +146,16 @@ def can_reset(view: View) -> bool:
     return view.target.version >= V2_14
 
 
-def _drain(change: Change, stream: str, name: str) -> Step:
+def _drain(change: Change, stream: str, name: str, subjects: Sequence[str] = ()) -> Step:
+    """Wait for what is in flight on these subjects; without any, for everything."""
+    part = f" on {few(subjects, 3)}" if subjects else ""
     return Step(
         id=f"wait for consumer/{stream}/{name}",
         call=Call.GATE_IN_FLIGHT_DONE,
         on=(stream, name),
         address=str(change.address),
-        body={"timeout": longest(change)},
-        effect=f"wait until clients acknowledge what consumer {name} of {stream} has delivered, at most its ack_wait",
+        body={"timeout": longest(change), **({"subjects": [*subjects]} if subjects else {})},
+        effect=f"wait until clients acknowledge what consumer {name} of {stream} has delivered{part}, at most its ack_wait",
     )
 
 

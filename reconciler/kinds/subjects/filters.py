@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.kinds.subjects.parking import is_parking_subject
-from reconciler.kinds.subjects.subjects import collide, is_subset
+from reconciler.kinds.subjects.subjects import is_subset, meets
 from reconciler.model.resource import Config, Json
 
 EVERYTHING = (">",)
@@ -78,13 +78,13 @@ def let_go(change: Change) -> list[str]:
     return [one for one in held(change) if not any(is_subset(one, wider) for wider in wanted(change))]
 
 
-def somebody_takes(change: Change, view: View) -> bool:
-    """Does another consumer of the stream take some of what it gives up, in the same plan?"""
+def handed_over(change: Change, view: View) -> list[str]:
+    """What other consumers of the stream take of what it gives up, in the same plan."""
     stream, given = change.address.stream, lost(change)
-    return any(
-        collide(one, other)
-        for address, taker in view.changes.items()
+    taken = (
+        one
+        for address, taker in (view.changes.items() if given else ())
         if taker.action.writes and address != change.address and address.kind == "consumer" and address.stream == stream
         for one in gained(taker)
-        for other in given
     )
+    return meets(given, taken)

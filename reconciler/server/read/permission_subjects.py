@@ -48,7 +48,7 @@ STEPS: Mapping[Call, tuple[str, ...]] = {
     Call.GATE_QUEUE_CAUGHT_UP: ("STREAM.INFO.{on}", "STREAM.MSG.GET.{on}", "STREAM.MSG.GET.{source}"),
     Call.GATE_COPY_LISTENS: ("STREAM.INFO.{on}",),
     Call.GATE_MEMBERS_BACK: (),
-    Call.GATE_IN_FLIGHT_DONE: ("CONSUMER.INFO.{on}",),
+    Call.GATE_IN_FLIGHT_DONE: ("CONSUMER.INFO.{on}", "STREAM.MSG.GET.{stream}"),
 }
 ADVISORIES = "$JS.EVENT.ADVISORY.>"
 HEARD: Mapping[str, str] = {"static-consumer-groups": ">", "elastic-consumer-groups": ">", BUCKET: "owned.>"}

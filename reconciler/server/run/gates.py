@@ -146,8 +146,8 @@ def _how_far(seen: Answer) -> str:
 
 
 async def in_flight_done(run: RunContext, step: Step) -> Result:
-    """Wait until everything delivered so far is acknowledged. After ack_wait the server would redeliver it in any case,
-    so from then on waiting protects nobody."""
+    """Wait until everything delivered so far is acknowledged, or what of it lies on some subjects of a work queue. After
+    ack_wait the server would redeliver it in any case, so from then on waiting protects nobody."""
     delivered: int | None = None
 
     async def look() -> Result | _Shut:
@@ -157,13 +157,25 @@ async def in_flight_done(run: RunContext, step: Step) -> Result:
             return problems.gone(step) if is_missing(seen) else problems.unreadable(step, seen)
         delivered = seen["delivered"]["stream_seq"] if delivered is None else delivered
         pending = seen.get("num_ack_pending")
-        if not pending or seen["ack_floor"]["stream_seq"] >= delivered:
+        floor = seen["ack_floor"]["stream_seq"]
+        if not pending or floor >= delivered or await _none_is_stored(run, step, floor + 1, delivered):
             return Succeeded()
         return _Shut(
             f"until the messages in flight on {'/'.join(step.on)} are acknowledged ({pending} left)", Succeeded()
         )
 
     return await _opened(run, step, look)
+
+
+async def _none_is_stored(run: RunContext, step: Step, first: int, last: int) -> bool:
+    """A work queue stores what nobody has acknowledged. So is nothing of these subjects stored between the two? Where the
+    server does not say, some may be."""
+    for subject in (subjects := step.body.get("subjects", ())):
+        said = await run.js.read(f"STREAM.MSG.GET.{step.on[0]}", {"seq": first, "next_by_subj": subject})
+        is_none = isinstance(said, Refusal) and said.err_code == NO_MESSAGE
+        if not is_none and not (isinstance(said, Mapping) and said["message"]["seq"] > last):
+            return False
+    return bool(subjects)
 
 
 async def mirror_caught_up(run: RunContext, step: Step) -> Result:
