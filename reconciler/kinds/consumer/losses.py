@@ -225,7 +225,7 @@ def filter_change(change: Change, view: View) -> Found:
         quantities=({"messages": _dropped(going, change, view)} if drops else {})
         | ({"skipped": Amount(lost.least, lost.most + passed)} if passed or not drops else {})
         | ({} if missed is None else {"missed": missed}),
-        fix=None
+        fix="let this one process what is pending first, if its clients are to get it"
         if heirs and not (missed is None or missed.most or passed)
         else "declare a second consumer with the new filter, or let this one process what is pending first"
         + (f", or consent here: {consent_to('CO301', change.becomes(path))}" if loses else ""),
