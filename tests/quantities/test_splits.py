@@ -132,3 +132,27 @@ def test_a_consumer_that_goes_leaves_to_a_new_one_what_that_takes(
         assert await _pending(js, "half") == (12 if not goes else 6)
 
     talk(account, work)
+
+
+@on_every_version
+@pytest.mark.parametrize(("retention", "advised", "again"), [("limits", 9, 0), ("interest", 5, 2)])
+def test_what_is_in_flight_is_left_to_the_other_half_where_the_first_does_not_get_it_again(
+    retention: str, advised: int, again: int, account: Account, tmp_path: Path
+) -> None:
+    """Eight of twenty are delivered, and the first four of them acknowledged."""
+
+    async def work(js: JetStream) -> None:
+        await applied(js, tmp_path, ON % (retention, f"{WHOLE % 's.>'}, audit: {{ack_policy: explicit}}"))
+        await publish(js, *["s.a", "s.b"] * 10)
+        await take(js, "S", "whole", 4)
+        await take(js, "S", "whole", 4, acknowledge=False)
+        halves = f"{FIRST}, {OTHER % '%s'}, audit: {{ack_policy: explicit}}"
+        said = _said(await plan(read(tmp_path, ON % (retention, halves % "s.b")), js, RunOptions()))["consumer/S/half"]
+        assert said.endswith(f"opt_start_seq: {advised}")
+        start = f"s.b, deliver_policy: by_start_sequence, opt_start_seq: {advised}"
+        found = await plan(read(tmp_path, ON % (retention, halves % start)), js, RunOptions())
+        assert ("whole has delivered" in _said(found)["consumer/S/half"]) == bool(again)
+        await applied(js, tmp_path, ON % (retention, halves % start))
+        assert await _pending(js, "half") == 6 + again
+
+    talk(account, work)

@@ -463,6 +463,13 @@ DRIFT = (
         ),
     ),
     Act(
+        name="the new half of a consumer is to start with what the old one still has in flight",
+        file="reconciler/kinds/consumer_position/predecessors.py",
+        before='if info.get("num_ack_pending") and not keeps:',
+        after='if info.get("num_ack_pending") and keeps:',
+        seen_by=("tests/quantities/test_splits.py",),
+    ),
+    Act(
         name="messages in flight are said to be all that members are given again",
         file="reconciler/kinds/elastic_group/recreation.py",
         before="if self.has_holes else []",

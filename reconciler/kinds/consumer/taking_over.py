@@ -9,7 +9,7 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_checks.around import afterwards, changes_of
 from reconciler.kinds.consumer_position.counts import counting, takes_all
-from reconciler.kinds.consumer_position.predecessors import unacknowledged_from
+from reconciler.kinds.consumer_position.predecessors import left_from
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.effects.readers import filters
 from reconciler.kinds.fields.words import few, listed
@@ -71,15 +71,15 @@ def _heirs(change: Change, before: Sequence[str], view: View) -> dict[str, Seque
         found = _takers(change, view)
     else:
         created = (one for one in changes_of(view).get(stream, ()) if one.action is Action.CREATE and one.desired)
-        found = ((one.address.name, wanted(one)) for one in created if _starts_in_time(one, change))
+        found = ((one.address.name, wanted(one)) for one in created if _starts_in_time(one, change, view))
     return {name: theirs for name, theirs in found if meets(theirs, before)}
 
 
-def _starts_in_time(heir: Change, change: Change) -> bool:
+def _starts_in_time(heir: Change, change: Change, view: View) -> bool:
     config = heir.desired.config if heir.desired else {}
     if heir.origin is not None or (policy := config.get("deliver_policy") or "all") == "all":
         return heir.origin is None
-    return policy == "by_start_sequence" and config.get("opt_start_seq", sys.maxsize) <= unacknowledged_from(change)
+    return policy == "by_start_sequence" and config.get("opt_start_seq", sys.maxsize) <= left_from(change, view)
 
 
 def _taken(found: Mapping[str, Sequence[str]], before: Sequence[str], after: Sequence[str]) -> list[str]:

@@ -37,28 +37,37 @@ class Predecessor:
     """Messages that it has yet to deliver."""
     reached: int
     """The first sequence that it has not delivered."""
-    acknowledged: int
-    """The first sequence that may not be acknowledged."""
+    left: int
+    """The first sequence that is left to the new one."""
+    start: int
+    """The sequence that the new one starts at."""
 
 
 def questions(change: Change, view: View) -> Iterator[Question]:
     """How many messages that the new consumer gets are stored before and after the position of the others."""
     for one in predecessors(change, view):
+        yield from counting(one.stream, one.subjects, one.start)
         for subjects in (one.subjects, one.held, one.kept):
             yield from (*counting(one.stream, subjects), *counting(one.stream, subjects, one.reached))
 
 
 def predecessors(change: Change, view: View) -> list[Predecessor]:
-    """Those of a consumer that is created and gets whatever its stream stores. A work queue stores only what nobody has
+    """Those of a consumer that is created and gets what its stream stores. A work queue stores only what nobody has
     processed."""
-    policy = change.desired.config.get("deliver_policy") if change.desired else None
-    if change.action is not Action.CREATE or change.origin or policy not in (None, "all"):
+    if change.action is not Action.CREATE or change.origin or (start := _start(change)) is None:
         return []
     stream = change.address.stream
     givers = _givers(view).get(stream, ()) if retention_of(stream, view) != "workqueue" else ()
     state = (view.snapshot.streams.get(stream) or {}).get("state") or {}
-    found = (_predecessor(one, meets(let_go(one), wanted(change)), view) for one in givers)
-    return [one for one in found if one and one.reached > int(state.get("first_seq", 0))]
+    found = (_predecessor(one, meets(let_go(one), wanted(change)), start, view) for one in givers)
+    return [one for one in found if one and one.reached > max(start, int(state.get("first_seq", 0)))]
+
+
+def _start(change: Change) -> int | None:
+    """The sequence at which the file lets it start; None: it starts elsewhere."""
+    config = change.desired.config if change.desired else {}
+    starts = {"all": 1, "by_start_sequence": config.get("opt_start_seq")}
+    return starts.get(config.get("deliver_policy") or "all")
 
 
 @lru_cache(maxsize=4)
@@ -76,7 +85,7 @@ def _gives_up(change: Change) -> bool:
     return change.action is Action.DELETE or (change.action.writes and change.touches(*FILTERS))
 
 
-def _predecessor(change: Change, subjects: Sequence[str], view: View) -> Predecessor | None:
+def _predecessor(change: Change, subjects: Sequence[str], start: int, view: View) -> Predecessor | None:
     """None: it has delivered nothing on these subjects, or its position is no sequence."""
     info = change.live.state if change.live else {}
     delivered, is_listed = info.get("delivered") or {}, change.was("deliver_policy") == "last_per_subject"
@@ -91,7 +100,8 @@ def _predecessor(change: Change, subjects: Sequence[str], view: View) -> Predece
         kept=meets(held(change), wanted(change)),
         pending=undelivered(stream, info, view),
         reached=_undelivered_from(info),
-        acknowledged=unacknowledged_from(change),
+        left=left_from(change, view),
+        start=start,
     )
 
 
@@ -99,10 +109,12 @@ def _undelivered_from(info: Mapping[str, Json]) -> int:
     return int((info.get("delivered") or {}).get("stream_seq", 0)) + 1
 
 
-def unacknowledged_from(change: Change) -> int:
-    """The first sequence that a live consumer may not have acknowledged."""
+def left_from(change: Change, view: View) -> int:
+    """The first sequence of what a consumer leaves to others when it gives up subjects. On a limits stream it still
+    redelivers what it has in flight; an interest stream deletes that, and nobody does it when the consumer goes."""
     info = change.live.state if change.live else {}
-    if info.get("num_ack_pending"):
+    keeps = change.action is Action.UPDATE and retention_of(change.address.stream, view) == "limits"
+    if info.get("num_ack_pending") and not keeps:
         return int((info.get("ack_floor") or {}).get("stream_seq", 0)) + 1
     return _undelivered_from(info)
 
@@ -113,11 +125,11 @@ def delivered_before(change: Change, view: View) -> Amount:
 
 
 def _delivered(one: Predecessor, view: View) -> Amount:
-    stored, later = number_of(counting(one.stream, one.subjects), view), _later(one, view)
+    stored, later = number_of(counting(one.stream, one.subjects, one.start), view), _later(one, view)
     if stored is not None and later is not None:
         return Amount(max(0, stored - later.most), max(0, stored - later.least))
     state = view.snapshot.streams[one.stream].get("state") or {}
-    passed = max(0, min(int(state.get("messages", 0)), one.reached - int(state.get("first_seq", 1))))
+    passed = max(0, min(int(state.get("messages", 0)), one.reached - max(one.start, int(state.get("first_seq", 1)))))
     return Amount(0, passed if stored is None else min(passed, stored))
 
 
@@ -141,8 +153,9 @@ def words(change: Change, view: View) -> str:
     if not found:
         return ""
     names, again = listed([one.name for one in found]), delivered_before(change, view)
-    verb = "has" if len(found) == 1 else "have"
-    return (
-        f". {names} {verb} delivered {amount(again)} of them, and this one delivers them too. To continue after them instead: "
-        f"deliver_policy: by_start_sequence, opt_start_seq: {min(one.acknowledged for one in found)}"
-    )
+    verb, of = "has" if len(found) == 1 else "have", "them" if found[0].start == 1 else "the messages from there on"
+    said = f". {names} {verb} delivered {amount(again)} of {of}, and this one delivers them too"
+    left = min(one.left for one in found)
+    if left <= found[0].start:
+        return said
+    return f"{said}. To continue after them instead: deliver_policy: by_start_sequence, opt_start_seq: {left}"
