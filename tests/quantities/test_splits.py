@@ -156,3 +156,23 @@ def test_what_is_in_flight_is_left_to_the_other_half_where_the_first_does_not_ge
         assert await _pending(js, "half") == 6 + again
 
     talk(account, work)
+
+
+@on_every_version
+def test_a_filter_that_was_another_one_before_leaves_out_less_than_it_seems(account: Account, tmp_path: Path) -> None:
+    """Somebody narrowed it by hand when everything was processed: the narrow filter left out nothing."""
+
+    async def work(js: JetStream) -> None:
+        whole = ON % ("limits", WHOLE % "s.a, s.b")
+        await applied(js, tmp_path, whole.replace("subjects: [s.>]", "subjects: [s.>], allow_direct: true"))
+        await publish(js, *["s.a", "s.b"] * 10)
+        await take(js, "S", "whole", 20)
+        config = done(await js.request("CONSUMER.INFO.S.whole"))["config"]
+        narrow = {"stream_name": "S", "action": "update", "config": {**config, "filter_subjects": ["s.a"]}}
+        done(await js.request("CONSUMER.CREATE.S.whole", narrow))
+        found = await plan(read(tmp_path, whole), js, RunOptions())
+        (verdict,) = [one for change in found.plan.changes for one in change.verdicts if one.code == "CO301"]
+        assert (verdict.quantities["missed"], verdict.bounds["missed"].least) == (10, 0)
+        assert "up to 10 messages before its position that the old filter left out" in verdict.message
+
+    talk(account, work)

@@ -56,6 +56,10 @@ class _Move:
     pending: Amount
     flying: int
     """Delivered, and not acknowledged yet."""
+    given: int
+    """Deliveries since it was created."""
+    is_from_first: bool
+    """It started with the first message."""
     is_listed: bool = False
     """It started with the last message of each subject. The server has a list of these that it keeps until it restarts,
     whatever the filter is."""
@@ -96,6 +100,8 @@ def _move(change: Change, view: View) -> _Move:
         position=info.get("delivered", {}).get("stream_seq", 0),
         pending=undelivered(change.address.names[0], info, view) if info else exactly(0),
         flying=info.get("num_ack_pending", 0),
+        given=info.get("delivered", {}).get("consumer_seq", 0),
+        is_from_first=(info.get("config") or {}).get("deliver_policy") in (None, "all"),
         is_listed=(info.get("config") or {}).get("deliver_policy") == "last_per_subject",
         point=position.start(change, view).get("opt_start_seq", 1) if is_recreated else None,
     )
@@ -282,7 +288,17 @@ def _missed(move: _Move, staying: int | None, view: View) -> Amount | None:
     passed = min(passed_by, max(0, stored - ahead))
     if both is None or staying is None:
         return Amount(0, passed)
-    return exactly(max(0, passed - max(0, both - staying)))
+    missed = max(0, passed - max(0, both - staying))
+    return Amount(max(0, missed - _given_besides(move, view)), missed)
+
+
+def _given_besides(move: _Move, view: View) -> int:
+    """How many deliveries were, perhaps, of messages that the old filter does not match: the filter may have been another one
+    before."""
+    held = number_of(_all(move, move.both if move.widens else move.before), view)
+    if held is None or not move.is_from_first:
+        return move.given
+    return max(0, move.given - max(0, held - move.pending.most))
 
 
 def _passed_by(move: _Move, view: View) -> int:

@@ -72,6 +72,8 @@ def queue_differs(change: Change, view: View) -> Found:
     queue = derived.without_its_start(info["config"], legacy=live.state["legacy"])
     if not derived.deviations(queue, change.address.stream, live.config):
         return _another_window(name, info["config"], view)
+    if fixed(change) and change.desired and derived.fits(queue, change.address.stream, change.desired.config):
+        return None  # somebody edited the record, not the queue
     message, fix = _told(name, {**info, "config": queue}, change, view)
     return Finding(outcome=Outcome.WARNS, message=message, fix=fix)
 
