@@ -176,3 +176,22 @@ def test_a_filter_that_was_another_one_before_leaves_out_less_than_it_seems(acco
         assert "up to 10 messages before its position that the old filter left out" in verdict.message
 
     talk(account, work)
+
+
+@on_every_version
+@pytest.mark.parametrize("retention", ["interest", "workqueue"])
+def test_the_halves_become_one_again_and_nothing_is_deleted(retention: str, account: Account, tmp_path: Path) -> None:
+    """The first half takes what the other leaves, as far as its server has not moved past that, which nobody can tell."""
+
+    async def work(js: JetStream) -> None:
+        await applied(js, tmp_path, _halves(retention))
+        await publish(js, *["s.a", "s.b"] * 10)
+        await take(js, "S", "half", 4)
+        await take(js, "S", "whole", 2)
+        one = ON % (retention, WHOLE % "s.>") + "\nremoved: [{address: consumer/S/half, reason: split no more}]"
+        found = await applied(js, tmp_path, one, "XX311")
+        takes = "up to 6 of them: those that no other consumer wants" if retention == "interest" else "whole takes them"
+        assert takes in found["CO310"].message
+        assert await _pending(js, "whole") == 14
+
+    talk(account, work)

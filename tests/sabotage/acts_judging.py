@@ -422,6 +422,13 @@ RULES = (
         ),
     ),
     Act(
+        name="a consumer that takes more in the same plan is forgotten where another one goes",
+        file="reconciler/kinds/consumer/losses.py",
+        before="if one.desired and one.address.name not in own",
+        after="if one.desired and one.live is None",
+        seen_by=("tests/quantities/test_splits.py::test_the_halves_become_one_again_and_nothing_is_deleted",),
+    ),
+    Act(
         name="a consumer that starts over is said to give up what it has in flight",
         file="reconciler/kinds/consumer/effects.py",
         before="if is_work_queue(stream) and gained(moved.change) else",

@@ -348,13 +348,15 @@ def _dropped(going: Amount, change: Change, view: View) -> Amount:
 
 
 def others_of(change: Change, view: View) -> Iterator[Config]:
-    """Configurations of consumers that want messages of the same stream: declared ones, live ones, and those that feed
-    its copies."""
+    """Configurations of consumers that want messages of the same stream: declared ones, also as they will be, live ones, and
+    those that feed its copies."""
     stream = change.address.stream
     own = (change.address.name, change.origin.name if change.origin else "")
     for where in (view.snapshot.consumers, view.snapshot.copiers):
         yield from (other["config"] for key, other in where.get(stream, {}).items() if key not in own)
-    yield from (one.desired.config for one in changes_of(view).get(stream, ()) if one.desired and one.live is None)
+    yield from (
+        one.desired.config for one in changes_of(view).get(stream, ()) if one.desired and one.address.name not in own
+    )
 
 
 def _fates(change: Change, move: _Move, retention: str, view: View) -> str:
