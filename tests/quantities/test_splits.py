@@ -195,3 +195,15 @@ def test_the_halves_become_one_again_and_nothing_is_deleted(retention: str, acco
         assert await _pending(js, "whole") == 14
 
     talk(account, work)
+
+
+def test_a_message_that_two_take_does_not_stand_for_one_that_nobody_takes(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> None:
+        await applied(js, tmp_path, ON % ("interest", WHOLE % "s.>"))
+        await publish(js, "s.a", "s.b.c", "s.d.d")
+        thirds = f"{FIRST}, {OTHER % 's.*.c'}, third: {{ack_policy: explicit, filter_subject: s.b.*}}"
+        found = await plan(read(tmp_path, ON % ("interest", thirds)), js, RunOptions())
+        (verdict,) = [one for change in found.plan.changes for one in change.verdicts if one.code == "CO301"]
+        assert (verdict.blocks, "take those stored now" in verdict.message) == (True, False)
+
+    talk(account, work)

@@ -447,10 +447,19 @@ DRIFT = (
         seen_by=("tests/quantities/test_splits.py::test_what_no_half_takes_still_needs_consent[another subject]",),
     ),
     Act(
+        name="messages that two new consumers take count twice, and stand for one that nobody takes",
+        file="reconciler/kinds/consumer_position/counts.py",
+        before="    if any(collide(one, other) for one, other in combinations(taken, 2)):",
+        after="    if any(one == other for one, other in combinations(taken, 2)):",
+        seen_by=(
+            "tests/quantities/test_splits.py::test_a_message_that_two_take_does_not_stand_for_one_that_nobody_takes",
+        ),
+    ),
+    Act(
         name="a new half that starts with new messages is said to take what is stored",
         file="reconciler/kinds/consumer/taking_over.py",
-        before="        return heir.origin is None\n",
-        after="        return heir.origin is None\n    return True\n",
+        before="    return heir.origin is None and is_early",
+        after="    return heir.origin is None",
         seen_by=("tests/quantities/test_splits.py::test_what_no_half_takes_still_needs_consent[too late]",),
     ),
     Act(

@@ -77,9 +77,9 @@ def _heirs(change: Change, before: Sequence[str], view: View) -> dict[str, Seque
 
 def _starts_in_time(heir: Change, change: Change, view: View) -> bool:
     config = heir.desired.config if heir.desired else {}
-    if heir.origin is not None or (policy := config.get("deliver_policy") or "all") == "all":
-        return heir.origin is None
-    return policy == "by_start_sequence" and config.get("opt_start_seq", sys.maxsize) <= left_from(change, view)
+    policy, start = config.get("deliver_policy") or "all", config.get("opt_start_seq", sys.maxsize)
+    is_early = policy == "all" or (policy == "by_start_sequence" and start <= left_from(change, view))
+    return heir.origin is None and is_early
 
 
 def _taken(found: Mapping[str, Sequence[str]], before: Sequence[str], after: Sequence[str]) -> list[str]:

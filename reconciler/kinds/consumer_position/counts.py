@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 
 from reconciler.changes.change import Change
 from reconciler.changes.view import View
 from reconciler.kinds.effects.readers import filters
+from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.wire.questions import MessagesFrom
 
 
@@ -24,7 +26,9 @@ def counting(stream: str, subjects: Sequence[str], start: int = 1) -> list[Messa
 
 def takes_all(stream: str, taken: Sequence[str], held: Sequence[str], kept: Sequence[str], view: View) -> bool:
     """Is every stored message that `held` matches and `kept` does not on the subjects `taken`? False where nobody
-    counted."""
+    counted, or where two of these overlap and their messages would count twice."""
+    if any(collide(one, other) for one, other in combinations(taken, 2)):
+        return False
     given, stored, staying = (number_of(counting(stream, subjects), view) for subjects in (taken, held, kept))
     return None not in (given, stored, staying) and given == (stored or 0) - (staying or 0)
 
