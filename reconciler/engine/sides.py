@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
+from reconciler.changes.diff import rebase
 from reconciler.changes.kind import Context, Kind, Raw, Registry, as_found
-from reconciler.changes.rebase import rebase
 from reconciler.model.resource import Address, Resource
 from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Snapshot

@@ -11,9 +11,8 @@ from pathlib import Path
 import reconciler
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
-from reconciler.server.connect.connection import connection
+from reconciler.server.connect.connection import connection, session
 from reconciler.server.connect.options import ConnectOptions
-from reconciler.server.connect.session import session
 from reconciler.server.read.read_kv import subject_counts
 from reconciler.server.wire.api import JetStream
 

@@ -14,8 +14,8 @@ from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import about
 from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Snapshot
+from reconciler.server.connect.connection import session
 from reconciler.server.connect.options import ConnectOptions
-from reconciler.server.connect.session import session
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.pipeline import Window

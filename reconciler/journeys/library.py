@@ -19,8 +19,8 @@ from reconciler.journeys.saved.saved import Saved
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
+from reconciler.server.connect.connection import session
 from reconciler.server.connect.options import ConnectOptions
-from reconciler.server.connect.session import session
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 

@@ -1,12 +1,18 @@
 """The pages of codes that no rule gives: unreadable files, connections, steps of an apply, faults of a group.
 
-`reconciler explain` prints these beside the rules' own docstrings. `?` in a code stands for a kind's family (ST, CO,
-KV…) or XX.
-"""
+`reconciler explain` prints these beside the rules' own docstrings, and every format links to a page in the
+documentation. `?` in a code stands for a kind's family (ST, CO, KV…) or XX."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
+
+SITE = "https://example-org.github.io/reconciler"
+
+
+def rule_page(code: str) -> str:
+    """Return the address of the page that says what a code means."""
+    return f"{SITE}/reference/rules/{code}/"
 
 
 class Page(NamedTuple):

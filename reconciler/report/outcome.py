@@ -12,9 +12,8 @@ from reconciler.model.wire.steps import Call, Step
 from reconciler.report.words import diagnostics
 from reconciler.report.words.commands import CommandLines, of_plan
 from reconciler.report.words.names import named
-from reconciler.report.words.paper import Paper
+from reconciler.report.words.paper import Paper, table
 from reconciler.report.words.status import cut
-from reconciler.report.words.table import table
 from reconciler.report.words.values import counted, show_seconds, show_side
 from reconciler.report.words.visible import inert, visible
 

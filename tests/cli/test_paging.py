@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.shared.paging import LESS, pager
+from reconciler.cli.shared.reporting import LESS, pager
 from reconciler.report.document.document import Document
 from reconciler.report.formats import FORMATS
 from reconciler.report.text import plan_text

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.journeys.drift.ignore import Rules
+from reconciler.journeys.drift.look import Rules
 from reconciler.model.diagnostic import Severity, SourceSpan
 from reconciler.model.topology import IgnoreRule
 

@@ -11,8 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from reconciler.cli.help.schema import SCHEMAS
-from reconciler.documents.schema.descriptions import LEFT_OUT, SINCE, UPDATES, WRITE
-from reconciler.documents.schema.docstrings import Said, said
+from reconciler.documents.schema.descriptions import LEFT_OUT, SINCE, UPDATES, WRITE, Said, said
 from reconciler.documents.schema.topology import topology_schema
 from reconciler.fleet.accounts.fleet_file import fleet_file_schema
 from reconciler.kinds import REGISTRY

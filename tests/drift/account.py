@@ -18,8 +18,7 @@ from reconciler.model.topology import Topology
 from reconciler.server.connect.options import ConnectOptions
 from reconciler.server.wire.answers import answer
 from reconciler.server.wire.api import JetStream
-from reconciler.server.wire.attribution import Attribution
-from reconciler.server.wire.audit import SUBJECT
+from reconciler.server.wire.audit import SUBJECT, Attribution
 from tests.cli.running import EXAMPLES
 from tests.support.accounts import Account, connect
 from tests.support.jetstream import done

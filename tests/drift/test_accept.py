@@ -12,9 +12,9 @@ import pytest
 import reconciler
 from reconciler.changes.change import FieldClass
 from reconciler.journeys.drift.accept import Accepted, accept
-from reconciler.journeys.drift.accepted import accepted_json, accepted_text
 from reconciler.journeys.drift.drift import Standing
 from reconciler.journeys.drift.look import look
+from reconciler.journeys.drift.text import accepted_json, accepted_text
 from reconciler.model.run_options import RunOptions
 from reconciler.report.words.paper import Paper
 from reconciler.server.read.observe import observe

@@ -14,7 +14,7 @@ from reconciler.journeys.drift.drift import Drift, Standing
 from reconciler.journeys.drift.findings import drift_findings
 from reconciler.journeys.drift.text import drift_text
 from reconciler.report.words.paper import Paper
-from reconciler.server.wire.attribution import Actor, Attribution
+from reconciler.server.wire.audit import Actor, Attribution
 from tests.cli.running import Shell
 from tests.drift.account import updating
 from tests.drift.looking import APPLIED, look, seen

@@ -24,8 +24,7 @@ from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Entry
 from reconciler.server.read.observe import observe
 from reconciler.server.read.read_kv import entry
-from reconciler.server.remember import journal
-from reconciler.server.remember import leases_held as unlocking
+from reconciler.server.remember import journal, lease
 from reconciler.server.wire.answers import NO_STREAM, Refusal
 from reconciler.server.wire.api import JetStream
 from tests.faults.cluster import Throne, settled
@@ -377,9 +376,9 @@ class Playing:
 
     async def _again(self) -> None:
         """The lease of a killed one is removed as `unlock` does it; then whatever is left is done."""
-        held = await unlocking.look(self.js, "t")
+        held = await lease.look(self.js, "t")
         if isinstance(held, Held):
-            await unlocking.remove(self.js, held)
+            await lease.remove(self.js, held)
         planned = await plan(self.wanted, self.js, OPTIONS)
         if self.case.fault is Fault.EDITED:
             self._judge_the_edit(planned)

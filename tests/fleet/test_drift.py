@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from reconciler.fleet.accounts.rows import rows_of
-from reconciler.fleet.accounts.snapshots import snapshots
+from reconciler.fleet.accounts.source import snapshots
 from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.fleet.drift.desired import desired, wanted
 from reconciler.fleet.drift.drift import drift

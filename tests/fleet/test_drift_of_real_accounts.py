@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reconciler.fleet.accounts.fleet_file import load_fleet
-from reconciler.fleet.accounts.snapshots import snapshots
-from reconciler.fleet.accounts.source import live
+from reconciler.fleet.accounts.source import live, snapshots
 from reconciler.fleet.drift.desired import desired, wanted
 from reconciler.fleet.drift.drift import drift
 from reconciler.fleet.tables.frames import made

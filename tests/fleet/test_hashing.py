@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.fleet.skew.hashing import Subjects
+from reconciler.fleet.skew.counting import Subjects
 from reconciler.kinds.subjects.partitions import fnv1a, hash_key
 from reconciler.kinds.subjects.subjects import matches
 

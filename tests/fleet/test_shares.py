@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from reconciler.fleet.accounts.messages import shared
 from reconciler.fleet.accounts.pieces import StreamPiece
 from reconciler.fleet.accounts.reading import REQUESTS, TargetPart, dealt
-from reconciler.fleet.accounts.snapshots import heavy
-from reconciler.fleet.accounts.source import TargetsReader, split
+from reconciler.fleet.accounts.source import TargetsReader, heavy, split
 from reconciler.fleet.accounts.targets import HEAVY, FleetTarget
 from reconciler.fleet.tables.tables import CONFIGS, SUBJECTS
 from reconciler.server.connect.settings import Settings

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from reconciler.fleet.drift.history import drift_history
-from reconciler.fleet.drift.summary import cells
-from reconciler.fleet.drift.trends import repairs, trend
+from reconciler.fleet.drift.summary import cells, repairs, trend
 from reconciler.fleet.tables.tables import REPAIRS, TREND
 from tests.fleet.drift_rows import Row, field, frame, look, night, unreachable, unremembered, wanted, whole
 

@@ -10,12 +10,10 @@ from typing import Any
 import pytest
 
 from reconciler.kinds.elastic_group.derived import body
-from reconciler.kinds.groups.depth import depths
 from reconciler.kinds.groups.doctor import examine
 from reconciler.kinds.groups.finding import Evidence
-from reconciler.kinds.groups.model import Group, groups, pin
-from reconciler.kinds.groups.places import Pattern, locate
-from reconciler.kinds.groups.writer import of_queue, of_record
+from reconciler.kinds.groups.model import Group, groups, of_queue, of_record, pin
+from reconciler.kinds.groups.places import Pattern, depths, locate
 from reconciler.model.wire.snapshot import Entry, Snapshot, Target
 from reconciler.model.wire.version import Version
 

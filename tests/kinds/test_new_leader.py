@@ -13,7 +13,7 @@ from nats.aio.client import Client
 from nats.errors import Error
 from nats.js.errors import Error as RefusedByJetStream
 
-from reconciler.kinds.effects.new_leader import CONSUMERS, MOVES, RISES
+from reconciler.kinds.effects.listeners import CONSUMERS, MOVES, RISES
 from reconciler.server.wire.api import JetStream
 from tests.support.accounts import Account
 from tests.support.binaries import MINORS, NEWEST

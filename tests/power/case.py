@@ -21,7 +21,7 @@ from reconciler.memory.lease import Held
 from reconciler.model.run_options import RunOptions
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.server.read.observe import observe
-from reconciler.server.remember import leases_held as unlocking
+from reconciler.server.remember import lease
 from reconciler.server.wire.api import JetStream
 from tests.faults.traffic import LOOKING, of_others
 from tests.power.recording import (
@@ -192,9 +192,9 @@ class _Playing:
                 self.outcome.wrong.append("TOUCHED WHAT IS NOT OURS")
 
     async def _unlocked(self) -> None:
-        held = await unlocking.look(self.js, "t")
+        held = await lease.look(self.js, "t")
         if isinstance(held, Held):
-            await unlocking.remove(self.js, held)
+            await lease.remove(self.js, held)
 
     async def _planned(self, options: RunOptions) -> Planned:
         return await plan(self.case.recording.wanted, self.js, options)

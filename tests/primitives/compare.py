@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from hypothesis import HealthCheck, Phase, settings
 
-from reconciler.changes.rebase import rebase
+from reconciler.changes.diff import rebase
 from reconciler.kinds.fields.patch import update_body
 from reconciler.kinds.fields.sparse import Settled
 from reconciler.model.fields import FieldInfo

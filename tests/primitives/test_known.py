@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from reconciler.documents.schema.docstrings import described_fields
+from reconciler.documents.schema.descriptions import described_fields
 from reconciler.kinds.consumer_config import consumer_config
 from reconciler.kinds.consumer_config.consumer_config import ConsumerConfig
 from reconciler.kinds.fields.known import Known, Update

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from reconciler.server.remember.leases_held import leases, remove
+from reconciler.server.remember.lease import leases, remove
 from reconciler.server.wire.api import JetStream
 from tests.cli.running import environment
 from tests.support.accounts import Account

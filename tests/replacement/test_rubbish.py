@@ -17,8 +17,14 @@ from reconciler.journeys.apply.exclusive import others
 from reconciler.journeys.drift.codec import drift_json
 from reconciler.journeys.drift.look import look
 from reconciler.journeys.drift.text import drift_text
-from reconciler.journeys.history.diff import difference_json, difference_text
-from reconciler.journeys.history.text import history_json, history_text, run_json, run_text
+from reconciler.journeys.history.text import (
+    difference_json,
+    difference_text,
+    history_json,
+    history_text,
+    run_json,
+    run_text,
+)
 from reconciler.kinds import REGISTRY
 from reconciler.memory import journal, remembered
 from reconciler.memory import run_changes as changed

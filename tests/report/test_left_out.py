@@ -11,12 +11,12 @@ import pytest
 
 from reconciler.journeys.drift.restored import narrowed
 from reconciler.journeys.drift.text import drift_text
+from reconciler.journeys.saved.codec import plan_from_json
 from reconciler.kinds import REGISTRY
 from reconciler.model.resource import Address, Terms
 from reconciler.report.codec.json import plan_json
-from reconciler.report.codec.plan_reading import plan_from_json
+from reconciler.report.document.blocks import field_lines
 from reconciler.report.document.document import Document
-from reconciler.report.document.fields import field_lines
 from reconciler.report.formats import FORMATS
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.values import show_live, show_wanted

@@ -12,7 +12,7 @@ from markdown_it.token import Token
 
 from reconciler.changes.change import Action
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
-from reconciler.model.site import rule_page
+from reconciler.model.pages import rule_page
 from reconciler.report.document.document import Document
 from reconciler.report.formats import FORMATS
 from reconciler.report.markdown.gfm import code, prose

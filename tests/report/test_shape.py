@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from reconciler.cli.help.schema import SCHEMAS
-from reconciler.journeys.saved.codec import plan_schema
+from reconciler.journeys.saved.codec import plan_from_json, plan_schema
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.codec.json import plan_json
-from reconciler.report.codec.plan_reading import plan_from_json
 from tests.report.plans import everything
 
 CONTRACTS = sorted(set(SCHEMAS) - {"topology", "fleet"})

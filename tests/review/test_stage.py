@@ -16,7 +16,7 @@ import pytest
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.model.wire.version import Version
-from reconciler.server.connect.session import session
+from reconciler.server.connect.connection import session
 from reconciler.server.read.observe import observe
 from reconciler.testbed.programs import installed
 from reconciler.testbed.stage import Cast, Stage, stage

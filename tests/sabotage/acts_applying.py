@@ -81,7 +81,7 @@ STEPS = (
     ),
     Act(
         name="readers with a filter are not named when their stream takes more subjects",
-        file="reconciler/kinds/effects/captured.py",
+        file="reconciler/kinds/effects/listeners.py",
         before="tuple(_outside(meets(added, wanted), held))",
         after="tuple(added if wanted == ['>'] else ())",
         seen_by=("tests/quantities/test_who_gets.py",),
@@ -409,7 +409,7 @@ REMEMBERING = (
     ),
     Act(
         name="what is left as found is changed",
-        file="reconciler/changes/rebase.py",
+        file="reconciler/changes/diff.py",
         before="    for path in desired.terms.unmanaged:",
         after="    for path in desired.terms.unmanaged[:0]:",
         seen_by=("tests/core/test_diff.py",),
@@ -417,7 +417,7 @@ REMEMBERING = (
     ),
     Act(
         name="what a field made of another stays when the file drops it",
-        file="reconciler/changes/rebase.py",
+        file="reconciler/changes/diff.py",
         before="and value not in (filled.value, applied.expected.get(name))",
         after="and value != filled.value",
         seen_by=("tests/core/test_diff.py", "tests/e2e/test_left_out_again.py"),
@@ -432,7 +432,7 @@ REMEMBERING = (
     ),
     Act(
         name="metadata that others wrote is removed",
-        file="reconciler/changes/rebase.py",
+        file="reconciler/changes/diff.py",
         before="foreign = {key: value for key, value in found.items() if key not in ours}",
         after="foreign = {key: value for key, value in found.items() if key in ours}",
         seen_by=("tests/core/test_diff.py",),

@@ -95,7 +95,7 @@ ACTS = (
     ),
     Act(
         name="a saved plan forgets its entries about many",
-        file="reconciler/journeys/saved/declared.py",
+        file="reconciler/journeys/saved/saved.py",
         before="            bulk=topology.bulk,",
         after="            bulk=(),",
         seen_by=("tests/e2e/test_bulk_removal.py",),

@@ -51,7 +51,7 @@ ACTS = (
     ),
     Act(
         name="subjects are hashed to other partitions than servers put them in",
-        file="reconciler/fleet/skew/hashing.py",
+        file="reconciler/fleet/skew/counting.py",
         before="        value[:many] ^= byte[:many]\n        value[:many] *= np.uint32(FNV_PRIME)",
         after="        value[:many] *= np.uint32(FNV_PRIME)\n        value[:many] ^= byte[:many]",
         seen_by=("tests/fleet/test_hashing.py",),

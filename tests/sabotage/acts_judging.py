@@ -81,7 +81,7 @@ RULES = (
     ),
     Act(
         name="copies of a source are taken for those of another one",
-        file="reconciler/server/read/copied.py",
+        file="reconciler/server/read/queues.py",
         before="    return _source(message)[:1] == [source[0]] and _copied(message, source) is None",
         after="    return _source(message)[:1] == [source[0]]",
         seen_by=(
@@ -134,7 +134,7 @@ RULES = (
     ),
     Act(
         name="each of several lowered limits counts only what it deletes by itself",
-        file="reconciler/kinds/effects/altogether.py",
+        file="reconciler/kinds/effects/shrinking.py",
         before="    most = min(oldest.most + of_subjects.most, stored - staying)",
         after="    most = max(oldest.most, of_subjects.most)",
         seen_by=("tests/quantities/test_limits.py::test_several_limits_together_delete_no_more_than_the_plan_said",),
@@ -255,7 +255,7 @@ RULES = (
     ),
     Act(
         name="the plan keeps quiet about the messages in flight that apply waits for",
-        file="reconciler/kinds/subjects/draining.py",
+        file="reconciler/kinds/subjects/filters.py",
         before="    if not in_flight(change):\n",
         after="    if in_flight(change):\n",
         seen_by=("tests/quantities/test_waiting_for_filters.py",),
@@ -325,9 +325,9 @@ RULES = (
     ),
     Act(
         name="a verdict is turned: what a server fixes at creation is a warning",
-        file="reconciler/kinds/stream_config/updatability.py",
-        before="outcome=Outcome.REFUSED,",
-        after="outcome=Outcome.WARNS,",
+        file="reconciler/kinds/stream_config/fixed_fields.py",
+        before="outcome=Outcome.REFUSED,\n            path=found.path,",
+        after="outcome=Outcome.WARNS,\n            path=found.path,",
         seen_by=(says("CO104"),),
     ),
     Act(
@@ -495,7 +495,7 @@ RULES = (
     ),
     Act(
         name="a consumer that moves to a work queue is to start with new messages",
-        file="reconciler/kinds/consumer/another_stream.py",
+        file="reconciler/kinds/consumer/renaming.py",
         before='        if asked.into == "workqueue"',
         after='        if asked.into == "never"',
         seen_by=(says("XX110"),),
@@ -600,14 +600,14 @@ RULES = (
     ),
     Act(
         name="what a recreated mirror copies again is stored twice further on, and no plan says so",
-        file="reconciler/kinds/effects/copies_behind.py",
+        file="reconciler/kinds/effects/made_again.py",
         before="    again = twice if filled else []",
         after="    again = twice if not filled else []",
         seen_by=(says("ST312"),),
     ),
     Act(
         name="a copy of a recreated mirror is said to skip messages that it has",
-        file="reconciler/kinds/effects/copies_behind.py",
+        file="reconciler/kinds/effects/made_again.py",
         before='    if not mirror or not before or mirror["name"] != before["name"]:',
         after="    if mirror:",
         seen_by=(says("ST312"),),
@@ -969,7 +969,7 @@ RULES = (
     ),
     Act(
         name="a queue that is full by another limit than its record's is said to concern no member",
-        file="reconciler/kinds/elastic_group/edited.py",
+        file="reconciler/kinds/elastic_group/effects.py",
         before="    if reached := full(queue):",
         after="    if (reached := full(queue)) and False:",
         seen_by=(says("EG320"),),
@@ -1711,7 +1711,7 @@ QUANTITIES = (
     ),
     Act(
         name="a recreated consumer is said to have delivered nothing yet",
-        file="reconciler/kinds/consumer_position/start_fields.py",
+        file="reconciler/kinds/consumer_position/starting.py",
         before='    if change.made_anew:\n        return ", and somebody',
         after='    if not change.made_anew:\n        return ", and somebody',
         seen_by=("tests/quantities/test_starting.py::test_the_start_where_a_recreated_one_is_wanted_is_one_decision",),
@@ -1934,7 +1934,7 @@ QUANTITIES = (
     ),
     Act(
         name="nobody is told that a publish gets no answer while more servers elect a leader",
-        file="reconciler/kinds/effects/new_leader.py",
+        file="reconciler/kinds/effects/listeners.py",
         before="int(moved.change.was(moved.path) or 1) == 1",
         after="int(moved.change.was(moved.path) or 1) == 0",
         seen_by=("tests/kinds/test_new_leader.py::test_more_servers_than_one_elect_a_leader",),

@@ -228,7 +228,7 @@ FILES = (
     ),
     Act(
         name="a file from outside the topology's folder is included",
-        file="reconciler/documents/read/include.py",
+        file="reconciler/documents/read/files.py",
         before="        if Path(item.text).is_absolute() or not _is_below(path, root):",
         after="        if Path(item.text).is_absolute():",
         seen_by=("tests/documents/test_environments.py",),

@@ -79,7 +79,7 @@ ACTS = (
     ),
     Act(
         name="a cancelled read leaves questions behind",
-        file="reconciler/server/read/gathered.py",
+        file="reconciler/server/read/observe.py",
         before="        return await asyncio.gather(*map(counted, questions))",
         after="        made = [ask(one) for one in questions]\n\n        async def awaited(one: Awaitable[T]) -> T:\n"
         "            return await one\n\n        return await asyncio.gather(*map(awaited, made))",

@@ -85,7 +85,7 @@ ACTS = (
     ),
     Act(
         name="a change may harm more than was shown before the first stage",
-        file="reconciler/journeys/stages/agreed.py",
+        file="reconciler/journeys/stages/passing.py",
         before="(not is_new and _written(now)",
         after="(_written(now)",
         seen_by=("tests/stages/test_agreed.py",),
@@ -127,7 +127,7 @@ ACTS = (
     ),
     Act(
         name="environments are told in the order in which they were done",
-        file="reconciler/cli/shared/turns.py",
+        file="reconciler/cli/shared/screen.py",
         before="if held is None or held.is_its_turn:",
         after="if held is None or not held.is_done:",
         seen_by=(f"{AT_ONCE}::test_what_is_done_earlier_is_told_in_the_order_of_the_environments",),

@@ -35,14 +35,14 @@ FORMATS = (
     ),
     Act(
         name="a pipe waits for somebody to read in a pager",
-        file="reconciler/cli/shared/paging.py",
+        file="reconciler/cli/shared/reporting.py",
         before="    if not (sys.stdin.isatty() and sys.stdout.isatty()) or paper.rows([text]) < (paper.height or 0):",
         after="    if paper.rows([text]) < (paper.height or 0):",
         seen_by=("tests/cli/test_paging.py::test_a_pipe_gets_the_plan_as_it_is",),
     ),
     Act(
         name="CI waits for somebody to read in a pager",
-        file="reconciler/cli/shared/paging.py",
+        file="reconciler/cli/shared/reporting.py",
         before='if environ.get("TERM", "") in ("", "dumb") or environ.get("CI"):',
         after='if environ.get("TERM", "") in ("", "dumb"):',
         seen_by=("tests/cli/test_paging.py::test_the_pager_is_what_somebody_chose_else_less",),
@@ -70,7 +70,7 @@ FORMATS = (
     ),
     Act(
         name="the link of a code leads to no page",
-        file="reconciler/model/site.py",
+        file="reconciler/model/pages.py",
         before='return f"{SITE}/reference/rules/{code}/"',
         after='return f"{SITE}/rules/{code}/"',
         seen_by=("tests/cli/test_pages.py::test_explain_ends_with_the_address_of_the_page",),
@@ -277,7 +277,7 @@ SECRETS = (
     ),
     Act(
         name="a redaction is removed: a secret where its path belongs",
-        file="reconciler/server/connect/secrets.py",
+        file="reconciler/server/connect/settings.py",
         before='return _TEXT.search(re.sub(r"(?i)^(env|file)://", "", value)) is not None',
         after="return not value",
         seen_by=("tests/server/test_connect.py::test_a_secret_in_place_of_a_path_is_not_repeated",),
@@ -355,14 +355,14 @@ DRIFT = (
     ),
     Act(
         name="`until` of `ignore_drift` is ignored",
-        file="reconciler/journeys/drift/ignore.py",
+        file="reconciler/journeys/drift/look.py",
         before="if rule.until and today > rule.until}",
         after="if rule.until and today > date.max}",
         seen_by=("tests/drift/test_ignoring.py",),
     ),
     Act(
         name="ignoring one field ignores the others",
-        file="reconciler/journeys/drift/ignore.py",
+        file="reconciler/journeys/drift/look.py",
         before='return path == wanted or path.startswith((f"{wanted}.", f"{wanted}[")) or fnmatchcase(path, wanted)',
         after="return bool(path)",
         seen_by=("tests/drift/test_ignoring.py",),

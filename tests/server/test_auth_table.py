@@ -15,9 +15,8 @@ from typing import Any
 import pytest
 
 from reconciler.model.diagnostic import CannotContinue
-from reconciler.server.connect.connection import connection
+from reconciler.server.connect.connection import connection, session
 from reconciler.server.connect.options import ConnectOptions, resolve
-from reconciler.server.connect.session import session
 from reconciler.server.connect.settings import Settings
 from reconciler.server.read.observe import observe
 from reconciler.server.read.target import user_of

@@ -21,7 +21,7 @@ from reconciler.server.connect.connection import connect, connection
 from reconciler.server.connect.options import ConnectOptions, resolve
 from reconciler.server.connect.settings import Settings
 from reconciler.server.connect.unreachable import Attempt, DialProgress, explained
-from reconciler.testbed.ports import ReservedPort
+from reconciler.testbed.node import ReservedPort
 from tests.support.accounts import Account
 from tests.support.certificates import Authority
 from tests.support.jwt import Key, Operator, decorated

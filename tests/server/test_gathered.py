@@ -6,7 +6,7 @@ import asyncio
 import gc
 import warnings
 
-from reconciler.server.read.gathered import gathered
+from reconciler.server.read.observe import gathered
 
 
 async def _after_some_turns(question: int) -> int:

@@ -14,8 +14,8 @@ from reconciler.changes.events import Finished
 from reconciler.cli.account.applying import followed
 from reconciler.cli.account.planning import Made, Selection, making
 from reconciler.cli.shared import common, exits
+from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection, connection
-from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.screen import is_agreed, paper, say, tell
 from reconciler.cli.shared.value_option import Values, values
 from reconciler.journeys.adopt import Adoption, adoption

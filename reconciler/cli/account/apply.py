@@ -16,8 +16,8 @@ from reconciler.cli.account.backups import Backup
 from reconciler.cli.account.planning import Selection, selection
 from reconciler.cli.account.together import Applied, Together, code_of, is_failure, outcome_of
 from reconciler.cli.shared import common, exits
+from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection, connection
-from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.reporting import Reports, reports
 from reconciler.cli.shared.screen import paper
 from reconciler.cli.shared.several import (

@@ -16,7 +16,7 @@ from reconciler.journeys.saved.saved import Saved
 from reconciler.model.diagnostic import about
 from reconciler.report.document.document import Document
 from reconciler.report.words.values import counted
-from reconciler.server.connect.session import session
+from reconciler.server.connect.connection import session
 from reconciler.server.wire.api import JetStream
 
 

@@ -23,7 +23,7 @@ from reconciler.cli.shared.several import stopped
 from reconciler.journeys.apply.apply import apply as run_plan
 from reconciler.journeys.plan.plan import Planned
 from reconciler.journeys.saved.plans import SavedReview
-from reconciler.journeys.stages.agreed import as_shown
+from reconciler.journeys.stages.passing import as_shown
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.codec.outcome_json import outcome_json

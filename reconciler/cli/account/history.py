@@ -10,12 +10,12 @@ from typing import Annotated
 import typer
 
 from reconciler.cli.shared import common, exits
+from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection, connection
-from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.screen import paper, say
 from reconciler.journeys.history import history as asking
 from reconciler.journeys.history import text as report
-from reconciler.journeys.history.diff import difference_json, difference_text
+from reconciler.journeys.history.text import difference_json, difference_text
 from reconciler.report.words.paper import Paper
 
 app = common.app()

@@ -13,8 +13,8 @@ import typer
 from reconciler.changes.plan import Plan
 from reconciler.cli.account.planning import Made, Selection, making, selection
 from reconciler.cli.shared import common, exits
+from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection, connection
-from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, reports
 from reconciler.cli.shared.screen import paper
 from reconciler.cli.shared.several import (

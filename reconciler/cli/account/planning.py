@@ -15,8 +15,8 @@ from reconciler.changes import consent
 from reconciler.changes.change import Action
 from reconciler.changes.plan import Plan
 from reconciler.cli.shared import common, exits
+from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection
-from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.reporting import document
 from reconciler.cli.shared.screen import Progress
 from reconciler.cli.shared.several import Only

@@ -16,8 +16,8 @@ import typer
 from reconciler.changes.rehearsal import Rehearsal
 from reconciler.cli.account.planning import Selection, selection, with_files
 from reconciler.cli.shared import common, exits
+from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection, connection
-from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, carried_out, document, reports
 from reconciler.cli.shared.screen import Progress, paper
 from reconciler.documents.find.git_tree import GitTree
@@ -31,8 +31,8 @@ from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.model.wire.version import Version
+from reconciler.server.connect.connection import session
 from reconciler.server.connect.options import ConnectOptions
-from reconciler.server.connect.session import session
 from reconciler.server.read.observe import observe
 from reconciler.testbed import programs
 

@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from reconciler.cli.shared import common, exits
+from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection, connection
-from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.screen import is_agreed, say, tell
 from reconciler.cli.shared.value_option import Values, values
 from reconciler.journeys.history import history as asking

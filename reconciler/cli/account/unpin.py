@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from reconciler.cli.shared import common, exits
+from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection, connection
-from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.screen import say
 from reconciler.journeys.unpin import Unpinned
 from reconciler.journeys.unpin import unpin as ask

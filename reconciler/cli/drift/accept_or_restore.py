@@ -16,11 +16,10 @@ from reconciler.cli.shared.common import PlainFormat
 from reconciler.cli.shared.screen import Progress, paper, say, tell
 from reconciler.documents.read.files import Tree
 from reconciler.journeys.drift.accept import accept
-from reconciler.journeys.drift.accepted import accepted_json, accepted_text
 from reconciler.journeys.drift.look import Looked, look
 from reconciler.journeys.drift.restore import restore
 from reconciler.journeys.drift.restored import restorable
-from reconciler.journeys.drift.text import closing, drift_text
+from reconciler.journeys.drift.text import accepted_json, accepted_text, closing, drift_text
 from reconciler.journeys.files_and_account import both
 from reconciler.model.run_options import RunOptions
 from reconciler.report.codec.outcome_json import outcome_json

@@ -18,8 +18,8 @@ from reconciler.cli.drift.accept_or_restore import accepting, restoring
 from reconciler.cli.drift.metrics_page import address, write_file
 from reconciler.cli.drift.watch import Outlets, Teller, through
 from reconciler.cli.shared import common, exits
+from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection, connection
-from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, document, reports
 from reconciler.cli.shared.screen import Progress, paper
 from reconciler.cli.shared.several import (

@@ -12,8 +12,8 @@ from typing import Annotated
 import typer
 
 from reconciler.cli.shared import common, exits
+from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection, connection
-from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.screen import doing, emit, paper, tell
 from reconciler.cli.shared.writing import Overwrite, write
 from reconciler.documents.write.new_files import strangers
@@ -21,8 +21,8 @@ from reconciler.journeys.export.export import Exported, ExportedFolder, Layout, 
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.report.words.diagnostics import report
 from reconciler.report.words.values import counted
+from reconciler.server.connect.connection import session
 from reconciler.server.connect.options import ConnectOptions
-from reconciler.server.connect.session import session
 from reconciler.server.wire.api import JetStream
 
 app = common.app()

@@ -14,8 +14,8 @@ from typing import Annotated
 import typer
 
 from reconciler.cli.shared import common, exits
+from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection, connection
-from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.screen import Progress, paper, say, tell
 from reconciler.cli.shared.writing import exists, write
 from reconciler.documents.find.discover import discover
@@ -30,8 +30,8 @@ from reconciler.report.words.diagnostics import report
 from reconciler.report.words.names import kind_noun
 from reconciler.report.words.values import counted
 from reconciler.report.words.visible import visible
+from reconciler.server.connect.connection import session
 from reconciler.server.connect.options import ConnectOptions
-from reconciler.server.connect.session import session
 
 app = common.app()
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from reconciler.cli.shared import common, exits
-from reconciler.cli.shared.option_groups import takes
+from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, document, reports
 from reconciler.cli.shared.screen import doing, paper, say
 from reconciler.journeys.policies import Tested, names, tested

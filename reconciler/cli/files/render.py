@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from reconciler.cli.shared import common, exits
-from reconciler.cli.shared.option_groups import takes
+from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.screen import doing, emit, tell
 from reconciler.cli.shared.value_option import Values, values
 from reconciler.documents.read.load import Loaded

@@ -15,8 +15,8 @@ import typer
 
 from reconciler.changes.change import Action
 from reconciler.cli.shared import common, exits
+from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection, connection
-from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, document, reports
 from reconciler.cli.shared.screen import doing, paper
 from reconciler.cli.shared.value_option import Values, values

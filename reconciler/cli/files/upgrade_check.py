@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 
 from reconciler.cli.shared import common, exits
+from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection, connection
-from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.screen import doing, paper, say, tell
 from reconciler.cli.shared.value_option import Values, values
 from reconciler.journeys.upgrade.check import Checked, check_account, check_files
@@ -20,7 +20,7 @@ from reconciler.journeys.upgrade.text import head, upgrade_json, upgrade_text
 from reconciler.model.wire.version import Version
 from reconciler.report.words import diagnostics
 from reconciler.report.words.paper import Paper
-from reconciler.server.connect.session import session
+from reconciler.server.connect.connection import session
 
 app = common.app()
 NEWEST_PATCH = 999

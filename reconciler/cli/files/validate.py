@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from reconciler.cli.shared import common, exits
-from reconciler.cli.shared.option_groups import takes
+from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, document, reports
 from reconciler.cli.shared.screen import doing, paper
 from reconciler.cli.shared.value_option import Values, values

@@ -18,7 +18,7 @@ from reconciler.cli.account.staged import Plans, Reached, Staged
 from reconciler.cli.fleet.options import Which, which
 from reconciler.cli.fleet.plan import arguments_of
 from reconciler.cli.shared import common, exits
-from reconciler.cli.shared.option_groups import takes
+from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.reporting import Reports, reports
 from reconciler.cli.shared.screen import paper
 from reconciler.cli.shared.several import AT_ONCE, Unit

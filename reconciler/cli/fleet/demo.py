@@ -17,7 +17,7 @@ from reconciler.fleet.accounts.fleet_file import load_fleet
 from reconciler.fleet.accounts.targets import Fleet
 from reconciler.journeys.demo import example
 from reconciler.report.words.values import counted
-from reconciler.testbed import binary
+from reconciler.testbed import programs
 from reconciler.testbed.node import Node
 
 SKEW = (
@@ -68,7 +68,7 @@ def _nightly(number: int) -> int:
 @contextmanager
 def _shops() -> Iterator[tuple[Mapping[str, Node], Fleet]]:
     """Start servers, and work in a folder that holds the topology and a fleet.yaml that names them."""
-    home, program = Path.cwd(), binary.find(os.environ)
+    home, program = Path.cwd(), programs.find(os.environ)
     with tempfile.TemporaryDirectory(prefix="reconciler-fleet-", ignore_cleanup_errors=True) as name:
         nodes = story.servers(program)
         os.environ[story.VARIABLE] = story.PASSWORD

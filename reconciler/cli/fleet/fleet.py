@@ -13,7 +13,7 @@ from reconciler.cli.fleet import questions as fleet_questions
 from reconciler.cli.fleet.options import As, FleetFormat, On, Which, on, which
 from reconciler.cli.fleet.running import Work, run
 from reconciler.cli.shared import common, exits
-from reconciler.cli.shared.option_groups import takes
+from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.reporting import Reports, reports
 from reconciler.cli.shared.screen import paper
 from reconciler.fleet.report.found import FleetFindings

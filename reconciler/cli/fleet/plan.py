@@ -14,7 +14,7 @@ import typer
 from reconciler.cli.fleet.options import As, FleetFormat, Saying, Which, which
 from reconciler.cli.fleet.running import check, document_of, say
 from reconciler.cli.shared import common, exits
-from reconciler.cli.shared.option_groups import takes
+from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.reporting import Reports, reports
 from reconciler.cli.shared.screen import paper
 from reconciler.fleet.report.json import plans_json

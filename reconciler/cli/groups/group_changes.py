@@ -13,24 +13,23 @@ from typing import Annotated
 import typer
 
 from reconciler.cli.shared import common, exits
+from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection, connection
-from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.screen import is_agreed, paper, say, tell
 from reconciler.cli.shared.value_option import Values, values
 from reconciler.documents.read.files import Tree
 from reconciler.journeys.files_and_account import both
 from reconciler.journeys.groups.json import GroupsMigrated, MembersPreview
 from reconciler.journeys.groups.members import Preview, preview, preview_offline, write
-from reconciler.journeys.groups.members_text import members_text
 from reconciler.journeys.groups.migrate import described, migrate, migrations
-from reconciler.journeys.groups.migration_text import migrations_text
+from reconciler.journeys.groups.text import members_text, migrations_text
 from reconciler.journeys.plan.files import read
 from reconciler.kinds.groups.membership import Wish
 from reconciler.report.codec.json import json_text
 from reconciler.report.codec.shape import data_of
 from reconciler.report.words.values import counted
+from reconciler.server.connect.connection import session
 from reconciler.server.connect.options import ConnectOptions
-from reconciler.server.connect.session import session
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 

@@ -12,8 +12,8 @@ import typer
 
 from reconciler.cli.groups import group_changes
 from reconciler.cli.shared import common, exits
+from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection, connection
-from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.screen import paper, say
 from reconciler.journeys.groups import groups as asking
 from reconciler.journeys.groups import json as documents

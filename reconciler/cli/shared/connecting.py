@@ -89,7 +89,7 @@ class Connection:
     @asynccontextmanager
     async def open(self) -> AsyncIterator[JetStream]:
         """Connect to JetStream of the account for the time of the `async with`."""
-        from reconciler.server.connect.session import session  # noqa: PLC0415
+        from reconciler.server.connect.connection import session  # noqa: PLC0415
 
         options = self.options()
         with doing("reading the account …"):

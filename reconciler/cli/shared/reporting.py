@@ -1,8 +1,16 @@
-"""`--format` and `--report`: the same report in several formats at once."""
+"""`--format` and `--report`: the same report in several formats at once.
+
+A report that is longer than the screen is read in a pager, as git's are; pipes, CI and `--no-pager` get it as it is."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import field, replace
 from enum import StrEnum
 from functools import cache
@@ -13,17 +21,60 @@ import typer
 
 from reconciler import __version__
 from reconciler.cli.shared import common
-from reconciler.cli.shared.paging import read_in_pager
-from reconciler.cli.shared.screen import emit
+from reconciler.cli.shared.screen import begun, emit
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.formats import FORMATS
+from reconciler.report.words.paper import Paper
 from reconciler.report.words.visible import inert
 
 if TYPE_CHECKING:
     from reconciler.changes.events import Finished
     from reconciler.model.diagnostic import Diagnostic
     from reconciler.report.document.document import Document
+
+
+LESS = "less -FRX"
+"""Ends by itself where all fits on the screen, shows colours, and leaves what was read where it stood."""
+NO_SUCH_PROGRAM = (126, 127)
+"""What a shell ends with where it cannot run what it was told to."""
+
+
+def pager(environ: Mapping[str, str], *, has_less: bool) -> str | None:
+    """The command line that somebody chose, else `less`; None where nobody is to be given one."""
+    if environ.get("TERM", "") in ("", "dumb") or environ.get("CI"):
+        return None
+    default = LESS if has_less else ""
+    chosen = environ.get("RECONCILER_PAGER", environ.get("PAGER", default)).strip()
+    return None if chosen in ("", "cat") else chosen
+
+
+def read_in_pager(text: str, paper: Paper) -> bool:
+    """Reads it to its end in a pager, where there is somebody to read and more than the screen holds; False: it is yet to
+    be printed."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()) or paper.rows([text]) < (paper.height or 0):
+        return False
+    chosen = pager(os.environ, has_less=shutil.which("less") is not None)
+    return chosen is not None and _paged(text, chosen)
+
+
+def _paged(text: str, command: str) -> bool:
+    begun(sys.stdout)
+    sys.stdout.flush()
+    environ = {"LESS": "FRX", "LV": "-c", **os.environ}
+    with subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, env=environ) as reading, _undisturbed():
+        reading.communicate(text.encode(errors="backslashreplace"))
+    return reading.returncode not in NO_SUCH_PROGRAM
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Ctrl-C is for the pager, which has the terminal as long as it runs."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 class ReportFormat(StrEnum):
@@ -126,7 +177,7 @@ def wanted(said: str) -> tuple[str, Path]:
 
 def document(**said: Any) -> Document:
     """Return a document that knows the repository of its files, and the meaning of codes."""
-    from reconciler.documents.find.rooted import from_root  # noqa: PLC0415 - text needs none of it
+    from reconciler.documents.find.revision import from_root  # noqa: PLC0415 - text needs none of it
     from reconciler.kinds import REGISTRY  # noqa: PLC0415
     from reconciler.report.document.document import Document  # noqa: PLC0415
 

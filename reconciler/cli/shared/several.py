@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Generic, TypeAlias, TypeVar
 import typer
 
 from reconciler.cli.shared.reporting import document
-from reconciler.cli.shared.turns import Turns
+from reconciler.cli.shared.screen import Turns
 from reconciler.cli.shared.value_option import Values
 from reconciler.journeys.plan.files import Several
 from reconciler.journeys.stages.text import summary

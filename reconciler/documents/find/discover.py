@@ -17,9 +17,8 @@ from pathlib import Path
 from reconciler.changes.kind import Registry
 from reconciler.documents.read.complain import complain
 from reconciler.documents.read.environments import OF_FILE
-from reconciler.documents.read.files import Tree
+from reconciler.documents.read.files import INCLUDE, Tree
 from reconciler.documents.read.header import top_level
-from reconciler.documents.read.include import INCLUDE
 from reconciler.documents.read.nodes import Mapping, Node, Scalar
 from reconciler.documents.read.nodes import Sequence as Items
 from reconciler.documents.read.other_files import other_file

@@ -1,13 +1,33 @@
-"""Finds the repository and revision of a folder with `git`; without git, or outside a repository, they are unknown."""
+"""Finds the repository and revision of a folder with `git`, and names files from the root of their repository.
+
+Without git, or outside a repository, both are unknown."""
 
 from __future__ import annotations
 
 import os
 import re
 import subprocess
+from functools import cache
 from pathlib import Path
 
 from reconciler.model.run_options import Origin
+
+
+def from_root(file: str) -> str:
+    """Return the path from the root of the file's repository; outside a repository, from here, or absolute. Symbolic
+    links stay."""
+    path = Path(os.path.abspath(file))  # noqa: PTH100 - resolving would follow links out of the repository
+    for base in (_repository_of(path.parent), Path.cwd()):
+        if base and path.is_relative_to(base):
+            return path.relative_to(base).as_posix()
+    return path.as_posix()
+
+
+@cache
+def _repository_of(folder: Path) -> Path | None:
+    """Find the repository's root; a worktree's `.git` is a file."""
+    return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), None)
+
 
 PATIENCE = 5.0
 """Seconds for one question; a stuck file system must not delay a plan."""

@@ -14,8 +14,7 @@ from reconciler.documents.foreign.nats_json import is_nats, read_nats
 from reconciler.documents.foreign.terraform import is_terraform, read_terraform
 from reconciler.documents.read.complain import complain
 from reconciler.documents.read.files import read_text
-from reconciler.documents.read.nodes import Mapping, span
-from reconciler.documents.read.place import Place
+from reconciler.documents.read.nodes import Mapping, Place, span
 from reconciler.documents.read.plain import Plain
 from reconciler.documents.read.shape import ANYTHING
 from reconciler.documents.read.tree import read_tree

@@ -12,8 +12,18 @@ from pydantic import ValidationError
 from reconciler.changes.kind import Registry
 from reconciler.documents.read.complain import complain, did_you_mean, listed
 from reconciler.documents.read.explain_error import findings_of, unseen
-from reconciler.documents.read.nodes import Mapping, Node, Scalar, Sequence, first_of, is_null, shape_of, shown, span
-from reconciler.documents.read.place import Place
+from reconciler.documents.read.nodes import (
+    Mapping,
+    Node,
+    Place,
+    Scalar,
+    Sequence,
+    first_of,
+    is_null,
+    shape_of,
+    shown,
+    span,
+)
 from reconciler.documents.read.plain import NodeProblem, Plain
 from reconciler.documents.read.shape import Shape, shape_of_spec
 from reconciler.model.dataclass import dataclass

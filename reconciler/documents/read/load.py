@@ -12,16 +12,14 @@ from pathlib import Path
 from reconciler.changes.kind import Registry
 from reconciler.documents.read.complain import complain, did_you_mean
 from reconciler.documents.read.environments import OF_FILE, SECTION, Environments, InFile
-from reconciler.documents.read.files import DISK, Tree
+from reconciler.documents.read.files import DISK, INCLUDE, Tree, included
 from reconciler.documents.read.filling import Filling
 from reconciler.documents.read.for_each import FOR_EACH
 from reconciler.documents.read.header import ANCHORS, KEYS, LISTS, Header, top_level
-from reconciler.documents.read.include import INCLUDE, included
-from reconciler.documents.read.nodes import Mapping, Node, Scalar, span
+from reconciler.documents.read.nodes import Mapping, Node, Place, Scalar, span
 from reconciler.documents.read.other_files import other_file, unfit
 from reconciler.documents.read.overlay import Overlaying
 from reconciler.documents.read.parameters import Chosen, Parameters, unmentioned
-from reconciler.documents.read.place import Place
 from reconciler.documents.read.resources import Collector, NamedSection
 from reconciler.documents.read.tree import read_tree
 from reconciler.documents.read.values import MENTIONED, Filled, Given, Mask, unmasked

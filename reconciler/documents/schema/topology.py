@@ -16,10 +16,8 @@ from reconciler.documents.read.header import ANCHORS, FORMAT
 from reconciler.documents.read.overlay import APPEND, NOT_HERE, ONLY_HERE, REMOVE, UNSET
 from reconciler.documents.read.parameters import Parameter
 from reconciler.documents.read.values import NAME
-from reconciler.documents.schema.descriptions import INSIDE, Schema, explained
-from reconciler.documents.schema.docstrings import described_fields, said
-from reconciler.documents.schema.mentions import with_mentions
-from reconciler.documents.schema.polish import polished
+from reconciler.documents.schema.descriptions import INSIDE, Schema, described_fields, explained, said
+from reconciler.documents.schema.polish import polished, with_mentions
 from reconciler.model.fields import FieldInfo
 from reconciler.model.policy import Policy, PolicySource
 from reconciler.model.resource import Spec, model_in

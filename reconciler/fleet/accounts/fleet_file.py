@@ -15,8 +15,7 @@ from reconciler.documents.read.environments import Environment, environments_in
 from reconciler.documents.read.explain_error import findings_of, unseen
 from reconciler.documents.read.files import read_text
 from reconciler.documents.read.header import FORMAT
-from reconciler.documents.read.nodes import Mapping, Node, Scalar, first_of, shape_of, shown, span
-from reconciler.documents.read.place import Place
+from reconciler.documents.read.nodes import Mapping, Node, Place, Scalar, first_of, shape_of, shown, span
 from reconciler.documents.read.plain import NodeProblem, Plain
 from reconciler.documents.read.scalars import needs_quotes_as_name
 from reconciler.documents.read.shape import shape_of_spec
@@ -30,8 +29,7 @@ from reconciler.model.diagnostic import CannotContinue, Diagnostic, SourceSpan, 
 from reconciler.model.resource import Json, Spec
 from reconciler.model.units import WRITTEN, Duration
 from reconciler.server.connect.options import parse_servers
-from reconciler.server.connect.secrets import is_pasted
-from reconciler.server.connect.settings import Settings
+from reconciler.server.connect.settings import Settings, is_pasted
 
 
 class TargetSpec(Spec):

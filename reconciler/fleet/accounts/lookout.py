@@ -18,7 +18,7 @@ from typing import TypeAlias, TypeVar
 from reconciler.fleet.accounts.reading import why_unread
 from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.model.dataclass import dataclass
-from reconciler.server.connect.session import session
+from reconciler.server.connect.connection import session
 from reconciler.server.read.following import Onward, Position, newest, onward
 from reconciler.server.read.messages import Message, Problem
 from reconciler.server.wire.answers import Refusal

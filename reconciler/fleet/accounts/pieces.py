@@ -20,7 +20,7 @@ from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.fleet.tables.tables import MESSAGES
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
-from reconciler.server.connect.session import session
+from reconciler.server.connect.connection import session
 from reconciler.server.read.messages import Gone, Message, Range, Unreadable, pages
 from reconciler.server.wire.api import Pauses
 

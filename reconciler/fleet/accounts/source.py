@@ -11,11 +11,13 @@ from __future__ import annotations
 import gc
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark import TaskContext
+from pyspark.sql import functions as f
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
@@ -25,11 +27,28 @@ from reconciler.fleet.accounts.background_loop import Put, emitted
 from reconciler.fleet.accounts.fleet_file import load_fleet
 from reconciler.fleet.accounts.reading import Ask, Columns, TargetPart, configs, dealt, read_all, subjects
 from reconciler.fleet.accounts.targets import HEAVY, Fleet, FleetTarget
-from reconciler.fleet.tables.tables import CONFIGS, MESSAGES, SUBJECTS
+from reconciler.fleet.tables.frames import fitted
+from reconciler.fleet.tables.tables import CONFIGS, MESSAGES, SNAPSHOTS, SUBJECTS
 from reconciler.model.dataclass import dataclass
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+def snapshots(configs: DataFrame, *, run: str, day: date) -> DataFrame:
+    """CONFIGS → SNAPSHOTS."""
+    return fitted(configs.withColumns({"run": f.lit(run), "day": f.lit(day)}), SNAPSHOTS)
+
+
+def heavy(snapshots: DataFrame, *, since: date) -> DataFrame:
+    """SNAPSHOTS → targets large enough to be worth several tasks in the next look, with their sizes, as of their last
+    complete look. An incomplete look shows nothing about a target's size."""
+    recent = snapshots.where(f.col("day") >= f.lit(since))
+    looks = recent.groupBy("target", "run").agg(
+        f.count("*").alias("objects"), f.max("at").alias("at"), f.count_if(f.col("row") == "error").alias("unread")
+    )
+    whole = looks.where("unread = 0").groupBy("target").agg(f.max_by("objects", f.struct("at", "run")).alias("objects"))
+    return whole.where(f.col("objects") >= HEAVY)
 
 
 def live(spark: SparkSession, fleet: Path, table: str = "configs", **options: str) -> DataFrame:

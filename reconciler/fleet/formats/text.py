@@ -21,8 +21,7 @@ from reconciler.fleet.formats.pieces import (
     Tiles,
     Tone,
 )
-from reconciler.report.words.paper import Paper, Role
-from reconciler.report.words.table import table
+from reconciler.report.words.paper import Paper, Role, table
 from reconciler.report.words.visible import columns, padded, visible
 
 _ROLES: Mapping[Tone, Role] = {

@@ -15,9 +15,8 @@ from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.shape import ALWAYS, UNWRITTEN
 from reconciler.report.codec.shape import data_of
-from reconciler.report.document.blocks import MARKS, removal
+from reconciler.report.document.blocks import MARKS, paths, removal
 from reconciler.report.document.entries import Section, section_of
-from reconciler.report.document.fields import paths
 from reconciler.report.document.judgements import sentence, verdict_head, worst_first
 from reconciler.report.html.sections import WORDS
 from reconciler.report.words.values import counted, show_live, show_seconds, show_wanted

@@ -8,7 +8,7 @@ from datetime import timedelta
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
-from reconciler.fleet.accounts.snapshots import heavy, snapshots
+from reconciler.fleet.accounts.source import heavy, snapshots
 from reconciler.fleet.drift import summary
 from reconciler.fleet.drift.desired import desired, wanted
 from reconciler.fleet.drift.drift import drift, parts_for

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from reconciler.fleet.drift import summary
 from reconciler.fleet.drift.history import drift_history
 from reconciler.fleet.drift.outliers import objects, outliers, with_peers
-from reconciler.fleet.drift.trends import repairs, trend
+from reconciler.fleet.drift.summary import repairs, trend
 from reconciler.fleet.events.capacity import capacity
 from reconciler.fleet.report.found import FleetFindings, Row, Rows
 from reconciler.fleet.report.past import RUNS, TARGETS

@@ -17,7 +17,7 @@ from reconciler.fleet.skew.candidates import (
     every_choice,
 )
 from reconciler.kinds.elastic_group.filters import filter_problems
-from reconciler.kinds.group_records.group_shape import MOST_PARTITIONS
+from reconciler.kinds.group_records.group_record import MOST_PARTITIONS
 from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.resource import Config
 

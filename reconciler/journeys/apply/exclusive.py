@@ -1,32 +1,109 @@
-"""One apply's exclusive use of its topologies in an account, with its lease and its entry in the journal."""
+"""One apply's exclusive use of its topologies in an account, with its lease and its entry in the journal.
+
+Others see who runs it: the actor that a CI names, otherwise the user of this machine, never a secret. Steps also reach
+streams through subjects: those they copy from, republish into, or share subjects with."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+import getpass
+import os
+import secrets
+import socket
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import field, replace
+from datetime import UTC, datetime
 
 from reconciler import __version__
 from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan
-from reconciler.journeys.apply.reached_streams import met
 from reconciler.journeys.plan.plan import Planned
 from reconciler.journeys.plan.preflight import forgetful, needs_memory
 from reconciler.kinds import REGISTRY
+from reconciler.kinds.subjects.subject_index import SubjectIndex
+from reconciler.kinds.subjects.subjects import collide
 from reconciler.memory.lease import Free, Holder, found, lease_key
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
 from reconciler.model.records import BUCKET, Owned, decode_owned, encode_key
-from reconciler.model.resource import Address
-from reconciler.model.wire.snapshot import Snapshot
+from reconciler.model.resource import Address, Config
+from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.model.wire.steps import Call, Step
-from reconciler.server.connect.whoami import holder
 from reconciler.server.remember import journal, ledger
 from reconciler.server.remember.capacity import make_room
 from reconciler.server.remember.lease import LeaseTerms, Unavailable, indispensable, leased, unavailable
 from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.pipeline import Unless, always
+
+ACTORS = ("GITHUB_ACTOR", "GITLAB_USER_LOGIN", "BITBUCKET_STEP_TRIGGERER_UUID", "CIRCLE_USERNAME", "BUILD_REQUESTEDFOR",
+          "BUILDKITE_BUILD_CREATOR", "BUILD_USER_ID")  # fmt: skip
+
+
+def holder(topology: str, target: Target, source: str | None, git_revision: str | None, tool: str) -> Holder:
+    """Return what a lease tells others about this run, under a run id that is drawn for each call; `since` is in
+    UTC."""
+    return Holder(
+        topology=topology,
+        run=secrets.token_hex(8),
+        user=_user(os.environ),
+        account_user=target.user or "",
+        host=socket.gethostname(),
+        pid=os.getpid(),
+        since=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        git_revision=git_revision or "",
+        source=source or "",
+        tool=tool,
+    )
+
+
+def _user(environment: Mapping[str, str]) -> str:
+    if actor := next((name for variable in ACTORS if (name := environment.get(variable))), None):
+        return actor
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container whose user has no name
+        return f"user {os.getuid()}"
+
+
+def met(steps: Iterable[Step], snapshot: Snapshot) -> set[str]:
+    """Return the names of live streams that these steps reach. A step that only removes subjects from its own stream
+    reaches no other stream."""
+    configs = [_says(step) for step in steps if step.call in (Call.STREAM_CREATE, Call.STREAM_UPDATE)]
+    names = {name for config in configs for name in _origins(config)} & snapshot.streams.keys()
+    subjects = {subject for config in configs for subject in _subjects(config)}
+    return names | (_storing(subjects, snapshot) if subjects else set())
+
+
+def _says(step: Step) -> Config:
+    return step.body if step.call is Call.STREAM_CREATE else step.set
+
+
+def _origins(config: Config) -> Iterator[str]:
+    """Origins in this account; those of another account are behind `external`."""
+    for one in (config.get("mirror"), *(config.get("sources") or ())):
+        if isinstance(one, Mapping) and not one.get("external"):
+            yield str(one.get("name"))
+
+
+def _subjects(config: Config) -> Iterator[str]:
+    yield from config.get("subjects") or ()
+    if isinstance(republish := config.get("republish"), Mapping):
+        yield _anywhere(str(republish.get("dest", "")))
+
+
+def _anywhere(mapping: str) -> str:
+    """The subjects that a mapping may lead to: each placeholder stands for any token."""
+    return ".".join("*" if token[:1] in ("{", "$") else token for token in mapping.split("."))
+
+
+def _storing(subjects: Iterable[str], snapshot: Snapshot) -> set[str]:
+    index = SubjectIndex()
+    for name, info in snapshot.streams.items():
+        for subject in (info.get("config") or {}).get("subjects") or ():
+            index.add(name, subject)
+    return {name for one in subjects for name, other in index.near(one) if collide(one, other)}
+
 
 Tell = Callable[[str], None]
 

@@ -28,8 +28,7 @@ from reconciler.server.read.audit_trail import capture, events_since, moment, re
 from reconciler.server.read.read_kv import entry
 from reconciler.server.wire import audit
 from reconciler.server.wire.api import JetStream
-from reconciler.server.wire.attribution import Attribution
-from reconciler.server.wire.audit import UNKNOWN, Event
+from reconciler.server.wire.audit import UNKNOWN, Attribution, Event
 
 MARGIN = timedelta(seconds=60)
 """A record is written a moment after the change it is about, so the trail is read from a little earlier."""

@@ -28,7 +28,7 @@ from reconciler.model.shape import (
     format_of,
 )
 from reconciler.model.wire.snapshot import Target
-from reconciler.server.wire.attribution import Attribution, Author
+from reconciler.server.wire.audit import Attribution, Author
 
 FORMAT = 1
 

@@ -1,16 +1,18 @@
 """One look at an account: the state of everything declared or owned there, and how the rules judge what drifted.
 
 Pure. This reads the comparison behind a plan in the other direction: not what a file wants to change, but what somebody
-changed outside the files. A change that is merged and not applied yet is pending, never drift.
+changed outside the files. A change that is merged and not applied yet is pending, never drift. `ignore_drift:` of a file
+names what not to report, why, and until when.
 
 The command looks at one account with this, and the fleet at a thousand. Quantities that need more reads, such as
-the messages behind a change, stay open; the rules see that nobody asked for them.
-"""
+the messages behind a change, stay open; the rules see that nobody asked for them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from datetime import date
+from fnmatch import fnmatchcase
 
 from reconciler.changes.change import Action, Change, FieldChange, FieldClass
 from reconciler.changes.diff import value_in
@@ -22,18 +24,67 @@ from reconciler.engine.decide import idle_patterns, questions
 from reconciler.engine.judging import judged_all
 from reconciler.engine.target_check import check_place
 from reconciler.journeys.drift.drift import AT_REST, Coverage, Drift, FieldDrift, Item, Standing
-from reconciler.journeys.drift.ignore import Rules
 from reconciler.journeys.drift.restored import missing_streams
 from reconciler.journeys.plan.plan import completed
 from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered
 from reconciler.model.dataclass import dataclass
+from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address
 from reconciler.model.run_options import NO_OPTIONS, RunOptions
-from reconciler.model.topology import Topology
+from reconciler.model.topology import IgnoreRule, Topology
 from reconciler.model.wire.questions import Unanswered
 from reconciler.model.wire.snapshot import Snapshot
+
+
+class Rules:
+    """All entries, and those that covered something."""
+
+    def __init__(self, rules: Sequence[IgnoreRule], today: date) -> None:
+        self._rules = rules
+        self._over = {index for index, rule in enumerate(rules) if rule.until and today > rule.until}
+        self._used: set[int] = set()
+
+    def why(self, address: str, path: str | None = None) -> str:
+        """Return the reason of the first entry that covers this field, or (without a path) the whole object; empty:
+        none does."""
+        for index, rule in enumerate(self._rules):
+            if index not in self._over and fnmatchcase(address, rule.address) and _is_under(path, rule.path):
+                self._used.add(index)
+                return rule.reason
+        return ""
+
+    def leftovers(self, *, complete: bool) -> Iterator[Diagnostic]:
+        """Report entries that cover nothing: one day they would hide drift that nobody thought of. When only part of a
+        topology is compared, this cannot be known."""
+        for index, rule in enumerate(self._rules):
+            what = f"{rule.address} {rule.path}" if rule.path else rule.address
+            if index in self._over:
+                yield _leftover(
+                    rule, "DR102", "ignore-expired", f"the entry that ignores drift of {what} ended on {rule.until}"
+                )
+            elif index not in self._used and complete:
+                yield _leftover(
+                    rule, "DR101", "ignore-unused", f"the entry that ignores drift of {what} covers nothing now"
+                )
+
+
+def _is_under(path: str | None, wanted: str | None) -> bool:
+    """Does the pattern cover the path? `placement` covers `placement.tags` and `placement`."""
+    if wanted is None:
+        return True
+    if path is None:
+        return False
+    return path == wanted or path.startswith((f"{wanted}.", f"{wanted}[")) or fnmatchcase(path, wanted)
+
+
+def _leftover(rule: IgnoreRule, code: str, name: str, message: str) -> Diagnostic:
+    return Diagnostic(
+        severity=Severity.WARNING, code=code, name=name, message=message, span=rule.where(""),
+        fix="remove it, or judge the drift again and give it a new date" if code == "DR102" else "remove it if it is no longer needed",
+    )  # fmt: skip
+
 
 NOBODY_ASKED = "only configurations were read"
 

@@ -1,4 +1,6 @@
-"""Drift as text: what drifted and how, what waits to be applied, what is not declared, and what to do now."""
+"""Drift as text: what drifted and how, what waits to be applied, what is not declared, and what to do now.
+
+After `--accept`, what was written into the files stands before the drift that is left."""
 
 from __future__ import annotations
 
@@ -6,7 +8,8 @@ from collections.abc import Iterator, Sequence
 
 from reconciler.changes.change import FieldClass
 from reconciler.changes.plan import Plan
-from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, Standing
+from reconciler.journeys.drift.codec import drift_json
+from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, Standing, Written
 from reconciler.journeys.drift.restored import restorable
 from reconciler.kinds.fields.words import listed
 from reconciler.report.document.document import in_environment
@@ -16,7 +19,28 @@ from reconciler.report.words.names import kind_noun, named
 from reconciler.report.words.paper import Paper, Role
 from reconciler.report.words.values import counted, noun, show_live, show_side, show_wanted
 from reconciler.report.words.visible import columns, inert, padded, visible
-from reconciler.server.wire.attribution import Attribution
+from reconciler.server.wire.audit import Attribution
+
+
+def accepted_text(written: Sequence[Written], left: Drift, paper: Paper, *, arguments: str) -> str:
+    """Return a line for each field that was written, then the report of the drift that is left."""
+    lines = [_line(one) for one in written]
+    if written:
+        files = {one.span.file for one in written if one.span}
+        lines += ["", f"{counted(len(written), 'field')} written into {counted(len(files), 'file')}. Left now:", ""]
+    return "\n".join([*lines, drift_text(left, paper, arguments=arguments)])
+
+
+def _line(one: Written) -> str:
+    """As the file had it → as it is now."""
+    place, change = f"{visible(str(one.span))}  " if one.span else "", one.field.change
+    return f"{place}{visible(one.address)}  {visible(one.field.path)}  {show_wanted(change)} → {show_live(change)}"
+
+
+def accepted_json(written: Sequence[Written], left: Drift) -> str:
+    """Return the drift that is left, and what was written, as JSON."""
+    return drift_json(left, tuple(written))
+
 
 _MARKS: dict[Standing, str] = {
     Standing.UNKNOWN: "?", Standing.FOREIGN: "!", Standing.MISSING: "-", Standing.RECREATED: "±",

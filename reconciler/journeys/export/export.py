@@ -9,7 +9,7 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 
 from reconciler.changes.kind import Registry
-from reconciler.documents.write.file_names import file_names
+from reconciler.documents.write.new_files import file_names
 from reconciler.documents.write.order import document_order, in_order
 from reconciler.documents.write.write import dump
 from reconciler.journeys.export.sections import Writer

@@ -1,17 +1,79 @@
-"""Groups as text: the groups, their clients, and what is queued. Made from the same data that `--format json`
-prints."""
+"""Groups as text: the groups, their clients, what is queued, and what another membership or a migration would change.
+
+It is made from the same data that `--format json` prints."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from reconciler.changes.plan import PlannedChange
+from reconciler.journeys.groups.json import RecordMigration
+from reconciler.model.resource import Json
 from reconciler.model.units import show_duration
+from reconciler.report.document.blocks import block
+from reconciler.report.document.entries import ChangeEntry, section_of
 from reconciler.report.document.partitions import ranges
-from reconciler.report.words.paper import Paper
-from reconciler.report.words.table import table
+from reconciler.report.words.paper import Paper, table
 from reconciler.report.words.values import counted, noun
 from reconciler.report.words.visible import columns, visible
+
+OFFLINE = "From the files alone, as if the group were live as declared: queued and in-flight messages are unknown."
+
+
+def members_text(
+    change: PlannedChange | None,
+    paper: Paper,
+    *,
+    address: str,
+    membership: Mapping[str, Json],
+    moved: int,
+    least: int | None,
+    offline: bool = False,
+) -> str:
+    """Return the change as a plan shows it, then every member's partitions before and after."""
+    if change is None:
+        return f"{visible(address)}: nothing would change\n"
+    lines = block(ChangeEntry(section=section_of(change), changes=(change,)), paper)
+    lines += paper.wrapped(OFFLINE, 4) if offline else []
+    lines += _by_member(change)
+    if least is not None and least < moved and "members" in membership and not change.is_blocked:
+        said = (
+            f"With member_mappings only {counted(least, 'partition')} instead of {moved:_} would move: add --mappings."
+        )
+        lines += ["", *paper.wrapped(said)]
+    return "\n".join(lines) + "\n"
+
+
+def _by_member(change: PlannedChange) -> list[str]:
+    sides: Mapping[str, Mapping[str, list[int]]] = next(
+        (one.detail["members"] for one in change.consequences if "members" in one.detail), {}
+    )
+    rows = [[name, ranges(own["now"]) or "none", ranges(own["then"]) or "none"] for name, own in sides.items()]
+    return ["", *table([["member", "now", "then"], *rows], indent=4)] if rows else []
+
+
+def migrations_text(found: Sequence[RecordMigration], paper: Paper) -> str:
+    """Return every record that has an earlier form."""
+    if not found:
+        return "no record to migrate\n"
+    lines = [line for one in found for line in (*_one(one, paper), "")]
+    blocked = sum(bool(one.obstacles) for one in found)
+    refused = f", {blocked} refused" if blocked else ""
+    return "\n".join([*lines, f"{counted(len(found), 'record')} to migrate{refused}"]) + "\n"
+
+
+def _one(one: RecordMigration, paper: Paper) -> Iterable[str]:
+    mark = "!" if one.obstacles else "~"
+    yield paper.paint(f"{mark} {visible(str(one.address))}", "refused" if mark == "!" else "update")
+    yield f"    before  {visible(one.before)}"  # never wrapped: a record is copied whole
+    yield f"    after   {visible(one.after)}"
+    for note in one.notes:
+        yield from paper.wrapped(f"{note[0].upper()}{note[1:]}.", 4)
+    for obstacle in one.obstacles:
+        yield from paper.wrapped(f"GR195 not-migrated, refused. {obstacle.why[0].upper()}{obstacle.why[1:]}.", 4)
+        yield from paper.wrapped(f"Instead: {obstacle.fix}.", 4)
+
 
 Data = Mapping[str, Any]
 

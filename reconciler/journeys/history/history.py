@@ -11,8 +11,7 @@ from reconciler.memory.run_changes import ChangesBetween
 from reconciler.memory.run_changes import difference as compared
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.records import BUCKET
-from reconciler.server.remember import journal
-from reconciler.server.remember import leases_held as unlocking
+from reconciler.server.remember import journal, lease
 from reconciler.server.remember.capacity import STORES_NOTHING, way_out
 from reconciler.server.wire.answers import NO_STREAM, Refusal
 from reconciler.server.wire.api import JetStream
@@ -83,7 +82,7 @@ def _before(own: Sequence[Run], last: Run) -> Run:
 
 async def leases(js: JetStream, topology: str | None) -> list[Held]:
     """Return the leases that are held, of one topology or of all."""
-    held = await unlocking.leases(js)
+    held = await lease.leases(js)
     if isinstance(held, Refusal | NoAnswer):
         raise _unreadable(held)
     return [one for one in held if topology in (None, one.holder.topology)]
@@ -91,7 +90,7 @@ async def leases(js: JetStream, topology: str | None) -> list[Held]:
 
 async def unlock(js: JetStream, shown: Held) -> None:
     """Remove a lease, and return when nobody holds it any more."""
-    now = await unlocking.remove(js, shown)
+    now = await lease.remove(js, shown)
     if isinstance(now, Refusal | NoAnswer):
         is_dead = isinstance(now, NoAnswer) and now.why is Silence.TIMEOUT
         fix = f"Most likely {STORES_NOTHING}." if is_dead else way_out(now, f"allow publishing to $KV.{BUCKET}.>")

@@ -30,8 +30,7 @@ from reconciler.model.topology import Topology
 from reconciler.model.waits import waiting
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.report.words.values import counted
-from reconciler.server.connect.connection import connection
-from reconciler.server.connect.session import session
+from reconciler.server.connect.connection import connection, session
 from reconciler.server.wire.api import JetStream
 from reconciler.testbed.probes.battery import SETTLED, record
 from reconciler.testbed.probes.client import Client

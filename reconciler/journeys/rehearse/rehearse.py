@@ -25,7 +25,7 @@ from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.report.words.values import counted
-from reconciler.server.connect.session import session
+from reconciler.server.connect.connection import session
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream, Pauses
 from reconciler.testbed.recreate import recreate

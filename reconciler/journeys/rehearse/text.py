@@ -9,8 +9,7 @@ from reconciler.changes.rehearsal import Foresight, Missing, Rehearsal, Restarte
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.report.document.probe import ProbeRow, rows
 from reconciler.report.outcome import outcome_text
-from reconciler.report.words.paper import Paper
-from reconciler.report.words.table import table
+from reconciler.report.words.paper import Paper, table
 from reconciler.report.words.values import counted, show
 from reconciler.report.words.visible import inert, visible
 

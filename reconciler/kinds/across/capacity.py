@@ -10,7 +10,7 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.reservations import V2_12, StreamReservation, rooms
 from reconciler.kinds.afterwards.streams import Afterwards, afterwards
-from reconciler.kinds.fields.account import account_limits
+from reconciler.kinds.fields.peers import account_limits
 from reconciler.kinds.fields.words import size, some, written_size
 from reconciler.model.resource import Config
 from reconciler.model.wire.snapshot import Target

@@ -17,9 +17,8 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import consent_to, some
-from reconciler.kinds.subjects.draining import finishing, in_flight
-from reconciler.kinds.subjects.filters import filters_of, gained, is_work_queue, lost, written
-from reconciler.kinds.subjects.parking import is_parking_subject, parking_subject
+from reconciler.kinds.subjects.filters import filters_of, finishing, gained, in_flight, is_work_queue, lost, written
+from reconciler.kinds.subjects.passing import is_parking_subject, parking_subject
 from reconciler.kinds.subjects.subjects import collide
 
 GIVES = "filter_subject"

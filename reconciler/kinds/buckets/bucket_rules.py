@@ -19,14 +19,12 @@ from reconciler.kinds.effects.one_way import one_way_change
 from reconciler.kinds.effects.readers import is_durable
 from reconciler.kinds.effects.stream_effects import FAMILIES
 from reconciler.kinds.effects.uncaptured import subject_removed
-from reconciler.kinds.fields.reserved import reserved_metadata
-from reconciler.kinds.fields.versions import too_young
+from reconciler.kinds.fields.versions import reserved_metadata, too_young
 from reconciler.kinds.fields.words import size, some
 from reconciler.kinds.stream_config.copies import CHECKS as COPIES
-from reconciler.kinds.stream_config.fixed_fields import fixed_fields
+from reconciler.kinds.stream_config.fixed_fields import fixed_fields, updatability_rules
 from reconciler.kinds.stream_config.ranges import CHECKS as RANGES
 from reconciler.kinds.stream_config.stream_config import FIELDS, unknown_fields, unknown_values
-from reconciler.kinds.stream_config.updatability import updatability_rules
 from reconciler.kinds.stream_config.validity import Validity, stamped
 from reconciler.model.resource import Config, Resource
 

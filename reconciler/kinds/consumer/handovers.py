@@ -2,22 +2,75 @@
 
 Such a stream at once drops messages that no consumer wants. So a consumer takes subjects over before another gives them
 up, and before a stream turns to interest retention.
-"""
+
+Each server of the stream drops messages by what that server knows. A server that was away hears of all changes at once
+when it returns. It forgets deleted consumers before it learns of new ones, and drops all messages in between. If it then
+leads the new consumer, the other servers drop them too. So no consumer gives up subjects until every server knows the
+consumer that takes them over."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from reconciler.changes.change import Change
+from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
+from reconciler.kinds.consumer_checks import around
 from reconciler.kinds.consumer_checks.around import changes_of
+from reconciler.kinds.consumer_position import retention
 from reconciler.kinds.consumer_position.retention import is_interest, switches
-from reconciler.kinds.subjects.filters import gained, let_go
+from reconciler.kinds.stream_config.calls import REPLICAS_TIMEOUT
+from reconciler.kinds.subjects.filters import filters_of, gained, let_go
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.resource import Address
+from reconciler.model.wire.info import is_heard
+from reconciler.model.wire.steps import Call, Step
+
+
+def everywhere(change: Change, view: View, name: str, *, is_new: bool = True) -> Iterator[Step]:
+    """A step that waits until every server knows this consumer; none if one server has it all. A new consumer can start
+    too late. Existing ones continue from their position."""
+    replicas = (around.stream_of(change, view) or {}).get("num_replicas") or 1
+    if view.target.is_clustered and replicas > 1 and retention.is_interest(change, view):
+        yield Step(
+            id=f"see consumer/{change.address.stream}/{name} everywhere",
+            call=Call.GATE_CONSUMER_EVERYWHERE,
+            on=(change.address.stream, name),
+            address=str(change.address),
+            body={"replicas": replicas, "timeout": REPLICAS_TIMEOUT, "is_new": is_new},
+            effect=f"wait until every server of the cluster has consumer {name}",
+        )
+
+
+def taking(change: Change, view: View) -> Iterator[Step]:
+    """Steps after a consumer that takes over subjects. A replacement has a gate of its own."""
+    if change.intent is None and change.address in takers(view) and gained(change):
+        yield from everywhere(change, view, change.address.name, is_new=change.action is Action.CREATE)
+
+
+def staying(change: Change, view: View) -> Iterator[Step]:
+    """Steps before a consumer gives up subjects. A server that is away may not know yet what an earlier apply gave to
+    the consumers that stay. Changes of one stream share these steps."""
+    given = let_go(change)
+    for name, theirs in _unheard(view).get(change.address.stream, ()) if given else ():
+        if any(collide(one, two) for one in given for two in theirs):
+            for step in everywhere(change, view, name, is_new=False):
+                yield replace(step, id=f"{step.id} before others give up")
+
+
+@lru_cache(maxsize=4)
+def _unheard(view: View) -> dict[str, list[tuple[str, Sequence[str]]]]:
+    """Consumers that stay, by stream, with their filters: unchanged or updated ones with a replica that may be away. A
+    replaced consumer has gates of its own. Computed once per view, since many may give up subjects at once."""
+    found: dict[str, list[tuple[str, Sequence[str]]]] = {}
+    for one in (one for consumers in around.changes_of(view).values() for one in consumers):
+        goes = one.action in (Action.CREATE, Action.REPLACE, Action.DELETE)
+        if not goes and one.intent is None and one.live and not is_heard(one.live.state):
+            found.setdefault(one.address.stream, []).append((one.address.name, filters_of(one.live.config)))
+    return found
 
 
 class Handover(NamedTuple):

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping
 from reconciler.changes.kind import Bound, Context, FilePlace, Kind, Raw, declared_config
 from reconciler.changes.view import SubjectsRead
 from reconciler.kinds.consumer import deletion, losses, replacement
-from reconciler.kinds.consumer.another_stream import recipe
 from reconciler.kinds.consumer.effects import EFFECTS
+from reconciler.kinds.consumer.renaming import recipe
 from reconciler.kinds.consumer.rules import RULES
 from reconciler.kinds.consumer.steps import steps, waits
 from reconciler.kinds.consumer_config.consumer_config import FIELD_INFOS, ConsumerConfig, canonical, settle, stock
-from reconciler.kinds.consumer_position import former, lost_position, offer, position, start_fields, starting, unwanted
+from reconciler.kinds.consumer_position import former, lost_position, offer, position, starting, unwanted
 from reconciler.kinds.fields.texts import NAME
 from reconciler.kinds.stream_config import advisories
 from reconciler.kinds.subjects.filters import filters_of
@@ -92,8 +92,8 @@ CONSUMER = Kind(
     ),
     replace=replacement.how,
     renames=True,
-    starts=start_fields.BEGINS,
-    begins=start_fields.begins,
+    starts=starting.BEGINS,
+    begins=starting.begins,
     resume=position.resumed,
     tidy=replacement.tidy,
 )

@@ -1,15 +1,35 @@
-"""How to rename a consumer, which no server does itself: a new one can continue at the position of the old one."""
+"""How a consumer gets another name or another stream, which no server does itself: a new one can continue at the position
+of the old one."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from reconciler.changes.change import Action, Change
-from reconciler.changes.renaming import moved_entry
+from reconciler.changes.renaming import Renaming, moved_entry
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_position import offer
+
+
+def recipe(asked: Renaming) -> list[str]:
+    """Steps that move clients to a consumer on another stream, after they have processed what the old stream holds."""
+    old, new = asked.old, asked.new
+    there = f"{new.name} of {new.stream}" if old.name == new.name else new.name
+    both = (
+        f" Both consumers get the messages that {new.stream} copies from {old.stream} meanwhile."
+        if asked.is_fed
+        else ""
+    )
+    return [
+        f"Declare {new.name} on {new.stream}, and apply. It gets everything that {new.stream}, a work queue, stores."
+        if asked.into == "workqueue"
+        else f"Declare {new.name} on {new.stream} with `deliver_policy: new`, and apply. It collects what {new.stream} stores from "
+        "then on.",
+        f"Let the clients of {old.name} process what {old.stream} holds, until `nats consumer info {old.stream} {old.name}` "
+        f"shows nothing unprocessed; then let them use {there}.{both}",
+    ]
 
 
 @rule("CO330", "consumer-rename", on=(Action.REPLACE,), needs=("live",))

@@ -14,7 +14,7 @@ from reconciler.changes.change import Change
 from reconciler.changes.kind import Replacement
 from reconciler.changes.view import View
 from reconciler.engine.replacement import started
-from reconciler.kinds.consumer.everywhere import everywhere, staying
+from reconciler.kinds.consumer.handovers import everywhere, staying
 from reconciler.kinds.consumer_position import position, retention
 from reconciler.kinds.effects import rewound
 from reconciler.kinds.stream_config import calls

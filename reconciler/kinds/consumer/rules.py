@@ -33,12 +33,11 @@ from reconciler.kinds.consumer_config.consumer_config import FIELDS, unknown_fie
 from reconciler.kinds.consumer_position.lost_position import RULES as LOST_POSITION
 from reconciler.kinds.consumer_position.offer import SECOND, follows_from_the_switch, instead_of_refusing
 from reconciler.kinds.consumer_position.position import is_recreated
-from reconciler.kinds.consumer_position.start_fields import BEGINS, follows_from_the_policy, whose_start
+from reconciler.kinds.consumer_position.starting import BEGINS, follows_from_the_policy, whose_start
 from reconciler.kinds.effects import dependants
-from reconciler.kinds.fields.reserved import reserved_metadata
-from reconciler.kinds.fields.versions import too_young
+from reconciler.kinds.fields.versions import reserved_metadata, too_young
 from reconciler.kinds.fields.words import consent_to, listed
-from reconciler.kinds.stream_config.updatability import Fixed, updatability_rules
+from reconciler.kinds.stream_config.fixed_fields import Fixed, updatability_rules
 
 AT_CREATION = "The server fixes it at creation."
 ITS_START = (

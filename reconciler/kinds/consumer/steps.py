@@ -10,13 +10,22 @@ from reconciler.changes.amount import Amount
 from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.view import View
 from reconciler.kinds.consumer.clients import groups_gone
-from reconciler.kinds.consumer.everywhere import staying, taking
-from reconciler.kinds.fields.known import V2_14
-from reconciler.kinds.fields.passing import HELD
+from reconciler.kinds.consumer.handovers import staying, taking
+from reconciler.kinds.fields.known import HELD, V2_14
 from reconciler.kinds.fields.words import few
 from reconciler.kinds.stream_config import calls
-from reconciler.kinds.subjects.draining import finishing, in_flight, longest, waiting_for_part
-from reconciler.kinds.subjects.filters import FILTERS, handed_over, is_parked, is_work_queue, lost, parks
+from reconciler.kinds.subjects.filters import (
+    FILTERS,
+    finishing,
+    handed_over,
+    in_flight,
+    is_parked,
+    is_work_queue,
+    longest,
+    lost,
+    parks,
+    waiting_for_part,
+)
 from reconciler.model.wire.steps import Call, Step
 
 

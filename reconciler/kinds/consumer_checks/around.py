@@ -9,7 +9,7 @@ from functools import lru_cache
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.kinds.effects.readers import unread_consumers
-from reconciler.kinds.fields.account import account_limits
+from reconciler.kinds.fields.peers import account_limits
 from reconciler.kinds.stream_config.stream_config import canonical
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide

@@ -22,8 +22,7 @@ from reconciler.kinds.fields.felt import (
     gain,
     unfelt,
 )
-from reconciler.kinds.fields.known import V2_10, V2_11, V2_12, V2_14, Known, Update
-from reconciler.kinds.fields.passing import HELD, PARKED
+from reconciler.kinds.fields.known import HELD, PARKED, V2_10, V2_11, V2_12, V2_14, Known, Update
 from reconciler.kinds.fields.texts import Subject
 from reconciler.kinds.fields.times import Time
 from reconciler.model.resource import Terms, text_like

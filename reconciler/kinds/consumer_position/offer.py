@@ -21,7 +21,7 @@ from reconciler.kinds.consumer_position.position import (
     start,
 )
 from reconciler.kinds.consumer_position.retention import is_interest, is_queue
-from reconciler.kinds.consumer_position.start_fields import BEGINS, NEEDS
+from reconciler.kinds.consumer_position.starting import BEGINS, NEEDS
 from reconciler.kinds.consumer_position.unwanted import unwanted
 from reconciler.kinds.fields.words import amount, some, verb
 from reconciler.model.records import BUCKET

@@ -13,8 +13,8 @@ from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.effects import dependants, readers, surplus
-from reconciler.kinds.effects.altogether import altogether
 from reconciler.kinds.effects.readers import Unread
+from reconciler.kinds.effects.shrinking import altogether
 from reconciler.kinds.effects.surplus import Loss, OwnName, as_named, is_lowered
 from reconciler.kinds.fields.words import amount, consent_to
 from reconciler.model.fields import Unit

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from reconciler.kinds.effects.captured import taken_in_besides
 from reconciler.kinds.effects.direct_gets import direct_gets_refused, kept_by_mirrors
 from reconciler.kinds.effects.listeners import (
     consumers_refused,
     copied_at_once,
     copies_stop,
     copies_to_come,
+    leader_changes,
     listeners_fall_silent,
     stored_elsewhere,
+    taken_in_besides,
 )
-from reconciler.kinds.effects.new_leader import leader_changes
 from reconciler.kinds.effects.publishers import (
     deduplication_shortened,
     kinds_of_publish_refused,

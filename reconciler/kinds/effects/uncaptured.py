@@ -25,8 +25,7 @@ from reconciler.kinds.effects.surplus import Loss
 from reconciler.kinds.fields.words import amount, few, listed, outside, some, verb
 from reconciler.kinds.stream_config.origins import arriving, copying_on
 from reconciler.kinds.subjects.filters import keeping
-from reconciler.kinds.subjects.parking import is_parking_subject
-from reconciler.kinds.subjects.passing import taken_at_deletions
+from reconciler.kinds.subjects.passing import is_parking_subject, taken_at_deletions
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide, is_subset, matches, meets
 from reconciler.kinds.subjects.transforms import outcome

@@ -1,18 +1,47 @@
-"""What members of an elastic group experience when it changes in place."""
+"""What members of an elastic group experience when it changes in place, or when somebody edits its queue."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from reconciler.changes.effect import Side
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.kinds.effects.foretold import Effects, MovedField, foretold
-from reconciler.kinds.elastic_group.derived import stream_name
+from reconciler.kinds.elastic_group.derived import BUFFERS, stream_name
 from reconciler.kinds.elastic_group.movement import moving, owners
 from reconciler.kinds.fields.felt import EVERY, UNSET, felt
 from reconciler.kinds.fields.known import Known
 from reconciler.kinds.fields.words import listed, some
 from reconciler.kinds.group_records.group_rules import is_current
+from reconciler.model.resource import Json
+
+REMOVING = frozenset({"max_age", "max_msgs_per_subject", "discard"})
+UNFELT = frozenset({"allow_direct", "description", "metadata"})
+USED = {"max_msgs": "messages", "max_bytes": "bytes"}
+
+
+def full(queue: Mapping[str, Json]) -> str | None:
+    """The limit that the queue has reached, with its value."""
+    config, state = queue["config"], queue["state"]
+    for limit, used in USED.items():
+        if 0 < config.get(limit, -1) <= state.get(used, 0):
+            return f"{limit} {config[limit]:_}"
+    return None
+
+
+def effect(queue: Mapping[str, Json], differing: Collection[str]) -> str:
+    """What members feel of these settings, without a capital or a full stop; empty: nobody can tell."""
+    config, rest = queue["config"], {*differing} - BUFFERS.keys()
+    if REMOVING & rest:
+        return "no member gets the messages that they delete"
+    if rest - UNFELT:
+        return ""
+    if reached := full(queue):
+        return f"it is full ({reached}), and copies nothing more until members have processed some of it"
+    if any(config.get(limit, -1) > 0 for limit in differing if limit in BUFFERS):
+        return "once it is full, it copies nothing more until members have processed some of it"
+    return "members are not affected"
+
 
 MEMBERS = (
     felt(

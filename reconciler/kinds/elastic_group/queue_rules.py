@@ -10,7 +10,7 @@ from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.effects.made_again import is_made_again
-from reconciler.kinds.elastic_group import derived, edited, recreate, recreation, still_stored
+from reconciler.kinds.elastic_group import derived, effects, recreate, recreation, still_stored
 from reconciler.kinds.elastic_group.fixed import AS_NEEDED, QUEUE, fixed
 from reconciler.kinds.fields.words import amount, consent_to, some
 from reconciler.kinds.group_records.group_rules import migrating
@@ -228,7 +228,7 @@ def _told(name: str, info: Mapping[str, Json], change: Change, view: View) -> tu
     if set(differing) <= derived.BUFFERS.keys():
         limits = " ".join(f"--{field.replace('_', '-')}={group.get(derived.BUFFERS[field], -1)}" for field in differing)
         return (
-            f"its stream {name} has other limits than its record: {said}; {edited.effect(info, differing)}",
+            f"its stream {name} has other limits than its record: {said}; {effects.effect(info, differing)}",
             f"set them to those of the record, which loses nothing: nats stream edit {name} {limits}",
         )
     if not derived.TAKING_IN & {*differing}:

@@ -18,7 +18,7 @@ from reconciler.kinds.elastic_group.derived import stream_name
 from reconciler.kinds.elastic_group.members import members_gone
 from reconciler.kinds.group_records import group_steps
 from reconciler.kinds.stream_config.stream_settle import window_then
-from reconciler.kinds.subjects.parking import is_parking_subject, parking_subject
+from reconciler.kinds.subjects.passing import is_parking_subject, parking_subject
 from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.resource import Address, Config
 from reconciler.model.wire.snapshot import Snapshot

@@ -1,8 +1,8 @@
 """Everything that is known about a configuration field, in one place beside the field: since when, default, level, and
 possible updates.
 
-Canonical form, rules, reports and the JSON schema all read this; a field missing here is missing everywhere.
-"""
+Canonical form, rules, reports and the JSON schema all read this; a field missing here is missing everywhere. Values that
+only an apply writes, for a moment, stand here too: if it is interrupted, they stay until the next one."""
 
 from __future__ import annotations
 
@@ -19,6 +19,13 @@ from reconciler.model.dataclass import dataclass
 from reconciler.model.fields import FieldInfo, Unit
 from reconciler.model.resource import Config, Json, model_in
 from reconciler.model.wire.version import Version
+
+PARKED = "_parked"
+"""The beginning of a subject without messages, for an object that has no other."""
+
+HELD = "2100-01-01T00:00:01Z"
+"""Until when a consumer is paused while it moves. People write round times."""
+
 
 V2_9, V2_10, V2_11, V2_12, V2_14, V2_15 = (Version(2, minor) for minor in (9, 10, 11, 12, 14, 15))
 OVERLAPPING_FILTERS = Version(2, 12, 5)

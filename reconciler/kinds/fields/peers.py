@@ -1,4 +1,5 @@
-"""How many servers a stream's replicas need, and how many of the existing ones could hold one."""
+"""What an account has for replicas: how many servers a stream's replicas need, how many existing ones could hold one, and
+the limits for a number of replicas."""
 
 from __future__ import annotations
 
@@ -7,6 +8,17 @@ from collections.abc import Iterator
 from reconciler.changes.change import Action, Change
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire.questions import Peers
+from reconciler.model.wire.snapshot import Target
+
+
+def account_limits(target: Target, replicas: int) -> Config | None:
+    """The limits for something with this many replicas; None: a tiered account without that tier."""
+    tiers = target.usage.get("tiers")
+    if not tiers:
+        return target.limits
+    tier = tiers.get(f"R{replicas}")
+    return None if tier is None else tier.get("limits") or {}
+
 
 USUAL = 3
 """How many replicas every cluster has room for: a cluster has at least three servers."""

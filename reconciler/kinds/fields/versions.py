@@ -1,4 +1,5 @@
-"""Rules about fields and values that the target's version does not know: 2.11 silently drops them."""
+"""Rules that every family shares: fields and values that the target's version does not know, which 2.11 silently drops, and
+metadata keys that belong to the server."""
 
 from __future__ import annotations
 
@@ -12,6 +13,29 @@ from reconciler.changes.view import View
 from reconciler.kinds.fields.known import YoungValue
 from reconciler.model.resource import Config
 from reconciler.model.wire.version import Version
+
+
+def reserved_metadata(family: str) -> Rule:
+    """The 508 of a family."""
+
+    def judge(change: Change, _view: View) -> Found:
+        """Metadata keys that begin with `_nats.` belong to the server, which overwrites them.
+
+        Instead: choose another key.
+        """
+        return [_reserved(key) for key in getattr(change.terms, "metadata", None) or {} if key.startswith("_nats.")]
+
+    return rule(f"{family}508", "reserved-metadata", reaction=Reaction.DROPS)(judge)
+
+
+def _reserved(key: str) -> Finding:
+    return Finding(
+        outcome=Outcome.REFUSED,
+        path=f"metadata.{key}",
+        message=f"metadata key `{key}` belongs to the server, which overwrites it",
+        fix="choose another key",
+    )
+
 
 STRICT = Version(2, 12)
 """From this version on, servers refuse fields that they do not know, unless configured otherwise; before, they drop

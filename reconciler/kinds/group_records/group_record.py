@@ -2,8 +2,8 @@
 
 Three historic spellings are read, and only the current one is written. Only the membership of an existing record is
 patched. Go members compare records deeply: `[]` is not `null`, and `-1` is not absent. So every key that does not
-change keeps its exact spelling, unknown keys included.
-"""
+change keeps its exact spelling, unknown keys included. The reference is strict too: a record with wrong types ends every
+running instance."""
 
 from __future__ import annotations
 
@@ -11,15 +11,69 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import Annotated
 
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic_core import from_json
 
-from reconciler.kinds.group_records.group_shape import wrong_shape
 from reconciler.model.dataclass import dataclass
 from reconciler.model.entries import compact_json
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire.snapshot import Entry
+
+MOST_PARTITIONS = 1 << 16
+"""Far beyond what a server can serve. Without any bound, reconciler would have to build a list of any length."""
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True, extra="ignore", defer_build=True)
+
+
+class _Filter(_Strict):
+    filter: str
+    partitioning_wildcards: list[int] | None = None
+
+
+class _Mapping(_Strict):
+    member: str
+    partitions: list[int] | None = None
+
+
+class _Record(_Strict):
+    max_members: Annotated[int, Field(ge=1, le=MOST_PARTITIONS)]
+    filters: list[str] | None = None
+    partitioning_filters: list[_Filter] | None = None
+    max_buffered_msg: int | None = None
+    max_buffered_bytes: int | None = None
+    members: list[str] | None = None
+    member_mappings: list[_Mapping] | None = None
+    filter: str | None = None
+    partitioning_wildcards: list[int] | None = None
+    hyphenated_wildcards: Annotated[list[int] | None, Field(alias="partitioning-wildcards")] = None
+    hyphenated_mappings: Annotated[list[_Mapping] | None, Field(alias="member-mappings")] = None
+    hyphenated_buffer: Annotated[int | None, Field(alias="msg-buffer-size")] = None
+
+
+@cache
+def _reader() -> TypeAdapter[_Record]:
+    return TypeAdapter(_Record)
+
+
+def wrong_shape(raw: Mapping[str, Json]) -> str | None:
+    """The first value of the wrong type; None if all are right."""
+    try:
+        _reader().validate_python(raw)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        return f"{_path(first['loc'])}: {first['msg'][:1].lower()}{first['msg'][1:]}"
+    return None
+
+
+def _path(place: tuple[int | str, ...]) -> str:
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place)
+    return text.removeprefix(".")
+
 
 STATIC_BUCKET, ELASTIC_BUCKET = "static-consumer-groups", "elastic-consumer-groups"
 

@@ -13,8 +13,8 @@ from reconciler.changes.view import View
 from reconciler.kinds.effects.readers import undelivered
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import amount, few, some
-from reconciler.kinds.group_records.group_bucket import hindrance
 from reconciler.kinds.group_records.group_record import key
+from reconciler.kinds.group_records.group_steps import hindrance
 from reconciler.kinds.group_records.membership_rules import refused
 from reconciler.kinds.subjects.subjects import collide, is_valid
 from reconciler.model.resource import Config, Json

@@ -10,8 +10,7 @@ from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.fields.words import consent_to, few
-from reconciler.kinds.group_records.group_record import NAME
-from reconciler.kinds.group_records.group_shape import MOST_PARTITIONS
+from reconciler.kinds.group_records.group_record import MOST_PARTITIONS, NAME
 from reconciler.kinds.subjects.subjects import LONGEST_NAME, name_problem
 from reconciler.model.resource import Config
 

@@ -7,10 +7,8 @@ from dataclasses import field
 from typing import Annotated, Any, Literal, Self
 
 from reconciler.kinds.elastic_group.derived import start
-from reconciler.kinds.groups.depth import Depths
-from reconciler.kinds.groups.model import Group, Member
-from reconciler.kinds.groups.places import Located, patterns
-from reconciler.kinds.groups.writer import of_queue, of_record
+from reconciler.kinds.groups.model import Group, Member, of_queue, of_record
+from reconciler.kinds.groups.places import Depths, Located, patterns
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Address, Config
 from reconciler.model.shape import Count, Like

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from reconciler.kinds.fields.words import some
-from reconciler.kinds.group_records.group_bucket import hindrance
 from reconciler.kinds.group_records.group_record import ELASTIC_BUCKET, key
+from reconciler.kinds.group_records.group_steps import hindrance
 from reconciler.kinds.groups import member_checks, queue_checks, record_checks
 from reconciler.kinds.groups.finding import Evidence, error, warning
 from reconciler.kinds.groups.model import BUCKETS, Group

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 
-from reconciler.kinds.groups.depth import Depths
+from reconciler.kinds.groups.places import Depths
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.pages import GROUPS

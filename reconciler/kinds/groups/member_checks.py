@@ -9,9 +9,8 @@ from reconciler.kinds.elastic_group.derived import GO
 from reconciler.kinds.fields.words import few, in_words, some, verb
 from reconciler.kinds.group_records.group_record import PRIORITY_GROUP
 from reconciler.kinds.groups.finding import Evidence, error, warning
-from reconciler.kinds.groups.model import Group, Member
+from reconciler.kinds.groups.model import Group, Member, of_record
 from reconciler.kinds.groups.record_checks import is_of_joiners
-from reconciler.kinds.groups.writer import of_record
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.resource import Json
 

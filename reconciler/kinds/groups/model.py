@@ -1,4 +1,5 @@
-"""A live group: its record, the stream its members read from, and the consumer of each member."""
+"""A live group: its record, the stream its members read from, the consumer of each member, and which implementation wrote
+it: each spells its record and its work-queue stream in its own way."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from dataclasses import field
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
-from reconciler.kinds.elastic_group.derived import stream_name
+from reconciler.kinds.elastic_group.derived import GO, NET, maker, stream_name
 from reconciler.kinds.fields.times import ZERO
 from reconciler.kinds.group_records import group_record
 from reconciler.kinds.group_records.group_record import ELASTIC_BUCKET, PRIORITY_GROUP, STATIC_BUCKET, Record
@@ -15,6 +16,35 @@ from reconciler.kinds.subjects.partitions import assign
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.snapshot import Scope, Snapshot
+
+JAVA, PYTHON = "orbit.java", "natsio-pcgroups"
+
+DIFFERENTLY = "nobody known"
+
+
+def of_record(group: Group) -> str:
+    """The likely writer of the record's spelling."""
+    raw = group.record.raw
+    if any("-" in name for name in group.record.legacy):
+        return "nobody released: the spelling of the design document"
+    if group.record.legacy:
+        return JAVA if set(group.record.legacy) == {"filter"} and not group.is_elastic else f"{GO} v0.1"
+    if '": ' in group.text:
+        return PYTHON
+    if raw.get("max_buffered_msg") == 0 or raw.get("max_buffered_bytes") == 0:
+        return JAVA
+    if any(raw.get(name) == [] for name in ("filters", "partitioning_filters", "members", "member_mappings")):
+        return NET
+    return GO
+
+
+def of_queue(group: Group) -> str | None:
+    """The likely writer of the work-queue stream; `nobody known` if it fits no implementation. None: there is no
+    stream."""
+    if not group.is_elastic or group.queue is None or group.record.broken:
+        return None
+    return maker(group.queue["config"], group.stream, group.config) or DIFFERENTLY
+
 
 Info = Mapping[str, Json]
 """An item of STREAM.LIST or CONSUMER.LIST."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from reconciler.kinds.elastic_group import edited
+from reconciler.kinds.elastic_group import effects
 from reconciler.kinds.elastic_group.derived import NET, TAKING_IN, deviations, replicas_behind, start, without_its_start
 from reconciler.kinds.fields.words import in_words, listed, outside, some
 from reconciler.kinds.group_records.group_rules import migrating
 from reconciler.kinds.groups.finding import Evidence, error, note, warning
-from reconciler.kinds.groups.model import Group
+from reconciler.kinds.groups.model import Group, of_queue
 from reconciler.kinds.groups.places import patterns
-from reconciler.kinds.groups.writer import of_queue
 from reconciler.kinds.stream_config.stream_config import FIELD_INFOS
 from reconciler.kinds.subjects.partitions import beyond
 from reconciler.kinds.subjects.subjects import collide, is_subset
@@ -59,7 +58,7 @@ def differs(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
             "leave it as it is; let only one implementation create this group",
         )  # fmt: skip
     elif not TAKING_IN & {*differing}:
-        felt = edited.effect(group.queue, differing)
+        felt = effects.effect(group.queue, differing)
         effect = f"{felt[:1].upper()}{felt[1:]}; the" if felt else "The"
         what = "limits" if {*differing} <= {*LIMITS} else "settings"
         said = ", ".join(f"{name} is {_shown(name, live)}" for name in differing)
@@ -207,7 +206,7 @@ def is_in_doubt(group: Group) -> bool:
 def _behind(group: Group) -> Iterator[Diagnostic]:
     queue, origin = group.queue or {}, (group.source or {}).get("config", {})
     lag = sum(int(item.get("lag") or 0) for item in queue.get("sources") or ())
-    full, drops = edited.full(queue), queue.get("config", {}).get("discard") == "old"
+    full, drops = effects.full(queue), queue.get("config", {}).get("discard") == "old"
     behind = f"; it is at least {some(lag, 'message')} behind {group.stream}" if lag else ""
     if full and drops:
         yield warning(

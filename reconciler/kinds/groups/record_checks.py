@@ -9,8 +9,7 @@ from reconciler.kinds.elastic_group.derived import NET
 from reconciler.kinds.elastic_group.filters import filter_problems
 from reconciler.kinds.fields.words import some
 from reconciler.kinds.groups.finding import Evidence, error, note, warning
-from reconciler.kinds.groups.model import BUCKETS, Group
-from reconciler.kinds.groups.writer import JAVA, of_record
+from reconciler.kinds.groups.model import BUCKETS, JAVA, Group, of_record
 from reconciler.model.diagnostic import Diagnostic
 
 STOPPED = "stop its members first, since they end, or misread the record, when it changes"

@@ -10,8 +10,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.effects.made_again import filled_at_once
 from reconciler.kinds.fields.texts import NAME
 from reconciler.kinds.stream.another_name import recipe
-from reconciler.kinds.stream.losses import questions
-from reconciler.kinds.stream.rules import EFFECTS, RULES
+from reconciler.kinds.stream.rules import EFFECTS, RULES, questions
 from reconciler.kinds.stream_config import advisories, calls
 from reconciler.kinds.stream_config.listening import then_listens
 from reconciler.kinds.stream_config.origins import names, origin_of_mirror, readings

@@ -1,5 +1,5 @@
-"""What may not be done to a stream, or only with consent: rules made from the field table, and rules that judge live
-state."""
+"""What may not be done to a stream, or only with consent: rules made from the field table, rules about what is lost, and
+rules that judge live state."""
 
 from __future__ import annotations
 
@@ -9,25 +9,61 @@ from reconciler.changes.change import Action, Change, FieldChange
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
+from reconciler.kinds.effects import losses, pushed_out, sources_changed, uncaptured
 from reconciler.kinds.effects.doomed import doomed_live
+from reconciler.kinds.effects.fewer_copies import replicas_lowered
 from reconciler.kinds.effects.foretold import Effects
-from reconciler.kinds.effects.one_way import one_way_change
+from reconciler.kinds.effects.losses import limit_lowered
+from reconciler.kinds.effects.made_again import made_again
+from reconciler.kinds.effects.one_way import one_way_change, to_copy
+from reconciler.kinds.effects.pushed_out import copies_push_out
+from reconciler.kinds.effects.readers import taking_questions
+from reconciler.kinds.effects.sources_changed import copied_again, left_behind
 from reconciler.kinds.effects.stream_effects import FAMILIES
-from reconciler.kinds.fields.reserved import reserved_metadata
-from reconciler.kinds.fields.versions import too_young
+from reconciler.kinds.effects.uncaptured import subject_removed
+from reconciler.kinds.fields import peers
+from reconciler.kinds.fields.versions import reserved_metadata, too_young
 from reconciler.kinds.fields.words import in_words
 from reconciler.kinds.stream.consumers import RULES as CONSUMERS
-from reconciler.kinds.stream.losses import RULES as LOSSES
-from reconciler.kinds.stream.subjects import RULES as SUBJECTS
+from reconciler.kinds.stream.deletion import stream_deletion
+from reconciler.kinds.stream.retention import interest_retention, turns_to_interest
 from reconciler.kinds.stream.validity import CHECKS as FIELDS_TOGETHER
+from reconciler.kinds.stream.validity import RULES as SUBJECTS
 from reconciler.kinds.stream_config.copies import CHECKS as COPIES
-from reconciler.kinds.stream_config.fixed_fields import fixed_fields, seal_at_creation
+from reconciler.kinds.stream_config.fixed_fields import fixed_fields, seal_at_creation, updatability_rules
 from reconciler.kinds.stream_config.ranges import CHECKS as RANGES
 from reconciler.kinds.stream_config.rewriting import CHECKS as REWRITING
 from reconciler.kinds.stream_config.stream_config import FIELDS, unknown_fields, unknown_values
-from reconciler.kinds.stream_config.updatability import updatability_rules
 from reconciler.kinds.stream_config.validity import stamped
 from reconciler.model.resource import Config, Json, OtherOwner, Resource, owner_in
+from reconciler.model.wire.questions import Question
+
+
+def questions(change: Change, view: View) -> Iterator[Question]:
+    """What the losses of a stream depend on beyond its state."""
+    yield from losses.questions(change, view)
+    yield from sources_changed.questions(change, view)
+    yield from pushed_out.questions(change, view)
+    yield from peers.questions(change)
+    if asked := to_copy(change):
+        yield asked
+    if turns_to_interest(change):
+        yield from taking_questions(change.address.name, view)
+    yield from uncaptured.questions(change)
+
+
+LOSSES = (
+    limit_lowered("ST"),
+    interest_retention,
+    subject_removed,
+    copied_again("ST"),
+    left_behind("ST"),
+    copies_push_out("ST"),
+    replicas_lowered("ST"),
+    stream_deletion,
+    made_again("ST"),
+)
+
 
 NEW_STREAM = "declare a second stream that sources this one, and move publishers and consumers to it"
 

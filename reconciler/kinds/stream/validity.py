@@ -1,17 +1,61 @@
-"""Fields of one stream that contradict each other, and subjects that belong to the server."""
+"""Fields of one stream that contradict each other, subjects that are invalid or capture the same message twice, and subjects
+that belong to the server."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from reconciler.changes.change import Change
+from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
 from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.stream_config.stream_config import FIELDS
 from reconciler.kinds.stream_config.validity import Sent, is_since, objection, validity
-from reconciler.kinds.subjects.subjects import reserved
+from reconciler.kinds.subjects.subjects import collide, is_valid, reserved, storable
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config
 from reconciler.model.wire.version import Version
+
+
+@rule("ST542", "invalid-subject", err_code=10052)
+def invalid_subject(change: Change, _view: View) -> Iterator[Finding]:
+    """A subject that no message can ever have: an empty token, white space, or a `>` that is not at the end.
+
+    The server refuses the whole stream because of it.
+
+    Instead: write tokens between single dots, `*` for one token, `>` for all that follow.
+    """
+    for index, subject in enumerate(change.becomes("subjects") or ()):
+        if not is_valid(subject):
+            yield Finding(
+                outcome=Outcome.REFUSED,
+                path=f"subjects[{index}]",
+                message=f"`{subject}` is not a valid subject",
+                fix="write tokens between single dots, without white space, `>` only at the end",
+            )
+
+
+@rule("ST543", "own-subjects-overlap", err_code=10052)
+def own_subjects_overlap(change: Change, _view: View) -> Iterator[Finding]:
+    """Two subjects of one stream capture the same message; the server refuses the stream.
+
+    Instead: keep the wider one.
+    """
+    subjects = storable(change.desired.config if change.desired else {})
+    for index, subject in subjects.items():
+        earlier = next((other for at, other in subjects.items() if at < index and collide(subject, other)), None)
+        if earlier is not None:
+            yield Finding(
+                outcome=Outcome.REFUSED,
+                path=f"subjects[{index}]",
+                message=f"`{subject}` overlaps with `{earlier}` of the same stream",
+                fix="keep the wider one of the two",
+            )
+
+
+RULES = (invalid_subject, own_subjects_overlap)
+
 
 SCHEDULES_SETTLED = (Version(2, 12, 10), Version(2, 14, 2))
 """First patches that refuse schedules beside `discard: new` or counters. They lose streams that have both."""

@@ -1,14 +1,39 @@
-"""Subjects that one stream of a plan gives up and another takes."""
+"""Subjects that one stream of a plan gives up and another takes, and the subject for an object that has no other for a
+moment.
+
+A stream without subjects would capture its own name, and a consumer without a filter everything. Nobody publishes to the
+parking subject, and it collides with nothing."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import lru_cache
+from itertools import product
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
+from reconciler.kinds.fields.known import PARKED
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.resource import Address
+
+MOST = 8
+
+
+def parking_subject(name: str, is_free: Callable[[str], bool]) -> str | None:
+    """`_parked.NAME`, or a variation of it if that is taken; None if all are."""
+    return next((subject for subject in _candidates(name) if is_free(subject)), None)
+
+
+def is_parking_subject(subject: str) -> bool:
+    """Its first token begins with `_parked`: an apply put it there for a moment."""
+    return subject.split(".", maxsplit=1)[0].startswith(PARKED)
+
+
+def _candidates(name: str) -> Iterator[str]:
+    """Wildcards of others may cover a number of tokens, or a first token; hardly all of these."""
+    for first, more in product(range(MOST), range(MOST)):
+        yield ".".join([PARKED + "_" * first, name, *["_"] * more])
 
 
 def passed_on(stream: str, view: View) -> list[str]:

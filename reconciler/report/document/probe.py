@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from reconciler.changes.rehearsal import Experience, Foresight, Probe
 from reconciler.model.dataclass import dataclass
 from reconciler.report.words.names import named
-from reconciler.report.words.paper import Paper
-from reconciler.report.words.table import table
+from reconciler.report.words.paper import Paper, table
 from reconciler.report.words.values import counted
 from reconciler.report.words.visible import columns, visible
 

@@ -8,15 +8,14 @@ from reconciler.changes.change import Consequence, FieldChange, FieldClass
 from reconciler.changes.plan import PlannedChange
 from reconciler.changes.verdict import Verdict
 from reconciler.model.resource import Json
-from reconciler.report.document.blocks import asides, at_rest, mark, removal
+from reconciler.report.document.blocks import asides, at_rest, mark, paths, removal
 from reconciler.report.document.document import Document, ReportedFinding
-from reconciler.report.document.effects import many
 from reconciler.report.document.entries import ChangeEntry, Section, is_bare
-from reconciler.report.document.fields import paths
 from reconciler.report.document.judgements import (
     consent_entry,
     how_to_consent,
     lacks_consent,
+    many,
     sentence,
     standing,
     total,

@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Severity
 from reconciler.report.document.document import Document, ReportedFinding, apart
-from reconciler.report.document.effects import effects
 from reconciler.report.document.entries import ChangeEntry, Section
 from reconciler.report.document.headline import as_read, heading, to_be_typed, totals, what_next
-from reconciler.report.document.judgements import standing, worst_first
+from reconciler.report.document.judgements import effects, standing, worst_first
 from reconciler.report.document.picture import picture
 from reconciler.report.html.drawing import drawn
 from reconciler.report.html.markup import Markup, element, escaped, page_link, prose, together

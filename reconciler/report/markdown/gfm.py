@@ -9,8 +9,8 @@ from __future__ import annotations
 import html
 import re
 
+from reconciler.model.pages import rule_page
 from reconciler.model.policy import is_policy
-from reconciler.model.site import rule_page
 from reconciler.report.words.visible import visible
 
 _WORD = re.compile(

@@ -13,13 +13,11 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from reconciler.changes.plan import PlannedChange
-from reconciler.report.document.blocks import at_rest, mark, removal
+from reconciler.report.document.blocks import at_rest, mark, paths, removal
 from reconciler.report.document.document import Document, ReportedFinding, apart
-from reconciler.report.document.effects import many
 from reconciler.report.document.entries import ChangeEntry, Section, entries
-from reconciler.report.document.fields import paths
 from reconciler.report.document.headline import as_read, heading, to_be_typed, totals, what_next
-from reconciler.report.document.judgements import sentence, worst_first
+from reconciler.report.document.judgements import many, sentence, worst_first
 from reconciler.report.markdown.gfm import code, fenced, folded, markup, page_link, prose
 from reconciler.report.markdown.parts import along, details, happening, names_of, verdicts, warnings
 from reconciler.report.markdown.probe import clients

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 
 from reconciler.changes.change import FieldChange
 from reconciler.changes.verdict import Outcome, Verdict
-from reconciler.report.document.effects import effects, many
 from reconciler.report.document.entries import ChangeEntry
 from reconciler.report.document.judgements import (
     consent_entry,
+    effects,
     how_to_consent,
     is_declared,
     lacks_consent,
+    many,
     sentence,
     total,
     verdict_head,

@@ -1,14 +1,33 @@
-"""The width and colours of a text report. Colours never carry meaning alone."""
+"""The width, colours and columns of a text report. Colours never carry meaning alone; numbers are right-aligned."""
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 from reconciler.model.dataclass import dataclass
 from reconciler.report.words.visible import columns, visible
+
+GAP = "  "
+
+
+def table(rows: Sequence[Sequence[str]], *, right: frozenset[int] = frozenset(), indent: int = 0) -> list[str]:
+    """Return lines without trailing spaces; `right` names the columns of numbers."""
+    shown = [[visible(cell) for cell in row] for row in rows]
+    widths = [max(map(columns, cells)) for cells in zip(*shown, strict=True)]
+    lines = []
+    for row in shown:
+        cells = (_cell(text, width, at in right) for at, (text, width) in enumerate(zip(row, widths, strict=True)))
+        lines.append((" " * indent + GAP.join(cells)).rstrip())
+    return lines
+
+
+def _cell(text: str, width: int, right: bool) -> str:
+    space = " " * (width - columns(text))
+    return space + text if right else text + space
+
 
 Role = Literal["refused", "consent", "create", "update", "delete", "quiet", "head", "good"]
 Paint = Callable[[str, Role], str]

@@ -24,7 +24,29 @@ from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.waits import waiting
 from reconciler.server.connect import credentials
 from reconciler.server.connect.options import ConnectOptions, Server
-from reconciler.server.connect.unreachable import Attempt, DialProgress, NoTls, explained
+from reconciler.server.connect.unreachable import Attempt, DialProgress, NoTls, ended, explained
+from reconciler.server.wire.api import JetStream
+from reconciler.server.wire.pipeline import Window
+from reconciler.server.wire.shared_connection import Line
+
+
+@asynccontextmanager
+async def session(options: ConnectOptions, *, window: Window = 64) -> AsyncIterator[JetStream]:
+    """Open the JetStream API of one account, and close it after the block however it is left."""
+    line = Line(await connect(options), lambda: connect(options))
+    try:
+        place = {"domain": options.js_domain, "prefix": options.js_api_prefix}
+        try:
+            js = await JetStream.open(line, **place, within=options.timeout, window=window)
+        except NatsError as error:
+            raise CannotContinue(ended(options, error)) from None
+        try:
+            yield js
+        finally:
+            await js.close()
+    finally:
+        await close(await line.hang_up())
+
 
 CLOSING = 2.0
 """Seconds that a server has to say goodbye; TLS servers that are gone never do."""

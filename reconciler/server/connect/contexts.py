@@ -13,8 +13,7 @@ from pathlib import Path
 
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.resource import Json
-from reconciler.server.connect.secrets import is_pasted
-from reconciler.server.connect.settings import Settings
+from reconciler.server.connect.settings import Settings, is_pasted
 
 _KEYS = {
     "url": "url",

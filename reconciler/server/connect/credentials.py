@@ -19,7 +19,7 @@ from pathlib import Path
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.server.connect.options import ConnectOptions
-from reconciler.server.connect.secrets import is_pasted
+from reconciler.server.connect.settings import is_pasted
 
 _DECORATED = r"-----+BEGIN {}-----+\s+(\S+)\s+-----+END"
 _JWT = re.compile(_DECORATED.format("NATS USER JWT"))

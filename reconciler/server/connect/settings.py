@@ -2,16 +2,34 @@
 
 The fields and their order of precedence are the `nats` CLI's: flags, then environment, then the context. One thing is
 stricter on purpose: a way to log in from a higher place replaces every way from a lower one, so that a user in a
-context never silently beats `--creds`.
-"""
+context never silently beats `--creds`. A secret where the path of its file belongs is recognised by its look, and never
+repeated."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import field, fields, replace
 from typing import Any, Self
 
 from reconciler.model.dataclass import dataclass
+
+_TEXT = re.compile(
+    r"""[\r\n]            # a file's text, as it is
+    | -----BEGIN          # or its lines folded into one
+    | ^\s*LS0tLS1CRUdJTi  # or that in base64
+    | ^\s*eyJ[\w-]{10,}   # a JWT
+    | ^\s*S[A-Z2-7]{40,}  # an nkey seed
+    | ^\s*\{              # a context
+    | ^\s*(?i:data:)""",
+    re.VERBOSE,
+)
+
+
+def is_pasted(value: str) -> bool:
+    """Does the value look like a secret, and not like a path, a name, or a reference?"""
+    return _TEXT.search(re.sub(r"(?i)^(env|file)://", "", value)) is not None
+
 
 _LOGIN = ("user", "password", "token", "creds", "nkey", "jwt", "seed", "nsc")
 _API = ("js_domain", "js_api_prefix")

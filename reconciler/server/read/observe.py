@@ -9,12 +9,14 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TypeVar
 
 from reconciler.model import intents
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.permissions import granted
 from reconciler.model.records import BUCKET, PREFIX, decode_key
 from reconciler.model.resource import Json
+from reconciler.model.waits import waiting
 from reconciler.model.wire.info import is_copier
 from reconciler.model.wire.questions import (
     CopiedUpTo,
@@ -31,17 +33,33 @@ from reconciler.model.wire.questions import (
     Unanswered,
 )
 from reconciler.model.wire.snapshot import Entry, Scope, Snapshot
-from reconciler.server.read.copied import copied_up_to
 from reconciler.server.read.counting import holes, largest, messages_from, messages_since, oldest
-from reconciler.server.read.gathered import gathered
 from reconciler.server.read.listing import Listed, Unsettled, ask_each, listed
-from reconciler.server.read.peers import peers
-from reconciler.server.read.queues import queued_from
+from reconciler.server.read.queues import copied_up_to, queued_from
 from reconciler.server.read.read_kv import entries, subject_counts
-from reconciler.server.read.target import leader_versions, target
+from reconciler.server.read.target import leader_versions, peers, target
 from reconciler.server.wire.answers import NO_CONSUMER, NO_STREAM, Answer, Refusal
 from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.pipeline import NoAnswer, Silence
+
+Q = TypeVar("Q")
+T = TypeVar("T")
+
+
+async def gathered(ask: Callable[[Q], Awaitable[T]], questions: Collection[Q], what: str) -> list[T]:
+    """All answers, in order. `what` reads on after "waiting", up to the numbers: `for the consumers of streams`."""
+    done = 0
+    with waiting("") as wait:
+
+        async def counted(question: Q) -> T:
+            nonlocal done
+            found = await ask(question)  # made here: a read that is cancelled before its turn leaves nothing behind
+            done += 1
+            wait.what = f"{what}: {done:_} of {len(questions):_} answered"
+            return found
+
+        return await asyncio.gather(*map(counted, questions))
+
 
 RESERVED = (BUCKET, "static-consumer-groups", "elastic-consumer-groups")
 """Buckets whose entries are read: our own, and those of kinds that are keys of a bucket."""

@@ -28,9 +28,8 @@ from reconciler.model.resource import Json
 from reconciler.model.wire.steps import Call, Step
 from reconciler.server.run import problems
 from reconciler.server.run.final_look import verify
-from reconciler.server.run.handling import Forms, LastLook, RunContext, Succeeded
+from reconciler.server.run.handling import Acknowledged, Forms, LastLook, RunContext, Succeeded
 from reconciler.server.run.problems import Unsuccessful
-from reconciler.server.run.stale_answers import Acknowledged
 from reconciler.server.run.steps import carry_out
 from reconciler.server.wire.api import JetStream
 

@@ -1,4 +1,8 @@
-"""Shared by the handlers of steps: the run, what only kinds know, and how a step can end."""
+"""Shared by the handlers of steps: the run, what only kinds know, and how a step can end.
+
+Answers of a cluster may lag behind earlier ones. Up to 2.12 its leader may not know, for a moment, a stream that another
+server has just created, and after an election not how many servers there are. What a run has seen itself shows that such
+a refusal will pass."""
 
 from __future__ import annotations
 
@@ -13,9 +17,34 @@ from reconciler.model.resource import Config, Json
 from reconciler.model.wire.snapshot import Entry
 from reconciler.model.wire.steps import Call, Step
 from reconciler.server.run.problems import Doubtful, Unsuccessful, strayed
-from reconciler.server.run.stale_answers import Acknowledged
-from reconciler.server.wire.answers import NO_CONSUMER, NO_STREAM, Answer, Refusal
+from reconciler.server.wire.answers import NO_CONSUMER, NO_PEERS, NO_STREAM, Answer, Refusal
 from reconciler.server.wire.api import JetStream
+
+LASTING = ("tags not matched", "insufficient storage", "exclude tag", "unique tag")
+"""Reasons for a lack of servers that time does not change."""
+
+
+@dataclass(slots=True)
+class Acknowledged:
+    """What servers have acknowledged or shown."""
+
+    made: set[tuple[str, ...]] = field(default_factory=set)
+    """Streams, and consumers under their streams, that this run created and has not deleted."""
+    servers: int = 1
+    """The least number of servers: so many hold one stream together."""
+
+    def show(self, infos: Iterable[Mapping[str, Json]]) -> None:
+        """Learn from INFO replies how many servers the cluster has at least."""
+        for info in infos:
+            self.servers = max(self.servers, 1 + len((info.get("cluster") or {}).get("replicas") or ()))
+
+    def contradicts(self, endpoint: str, body: Mapping[str, Json], said: Refusal) -> bool:
+        """Does this run know better than the refusal?"""
+        on = tuple(endpoint.split(".")[2:])
+        if said.err_code in (NO_STREAM, NO_CONSUMER):
+            return on[: 1 if said.err_code == NO_STREAM else 2] in self.made
+        is_placed = bool(body.get("placement")) or any(reason in said.description for reason in LASTING)
+        return said.err_code == NO_PEERS and not is_placed and 1 <= (body.get("num_replicas") or 1) <= self.servers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

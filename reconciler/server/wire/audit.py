@@ -2,8 +2,8 @@
 
 Every request of the JetStream API leaves one on `$JS.EVENT.ADVISORY.API`, including reads and refusals. In a cluster it
 often lacks the request; the answer always says what the object is from then on, and that is what counts here. Writes to
-KV buckets are no API requests, so their author is never known.
-"""
+KV buckets are no API requests, so their author is never known. A live value is attributed to the request that made the
+change; without one, nobody is named."""
 
 from __future__ import annotations
 
@@ -16,7 +16,51 @@ from pydantic_core import from_json
 from reconciler.changes.kind import Raw
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config, Json
-from reconciler.server.wire.attribution import Actor, Attribution
+from reconciler.model.shape import As
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Actor:
+    """Who sent a request, as the server saw it. Never a secret: of the client only what people need."""
+
+    at: str
+    """When the server answered it, by its own clock."""
+    request: str
+    """The API subject of the request."""
+    client: str = ""
+    """The name that the client gave itself, otherwise its language and version."""
+    user: str = ""
+    """Name of the user."""
+    account: str = ""
+    """The account of the user."""
+    host: str = ""
+    """The address that it came from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownActor:
+    """Nobody can be named."""
+
+    unknown: str
+    """Why the author is unknown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attribution:
+    """An actor, or why nobody can be named."""
+
+    actor: Actor | None = None
+    unknown: str = ""
+
+    @property
+    def author(self) -> Actor | UnknownActor:
+        """The actor, or why there is none."""
+        return self.actor or UnknownActor(unknown=self.unknown)
+
+
+Author = As(Actor | UnknownActor, lambda by: by.author)
+"""How reports show an attribution."""
+
 
 SUBJECT = "$JS.EVENT.ADVISORY.API"
 _ENDPOINT = re.compile(

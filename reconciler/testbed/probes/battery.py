@@ -10,8 +10,18 @@ from types import MappingProxyType
 from reconciler.changes.effect import Side
 from reconciler.model.dataclass import dataclass
 from reconciler.testbed.probes.client import Client
-from reconciler.testbed.probes.keeping import GETS, Gets, deleting, getting, stored
-from reconciler.testbed.probes.publishing import BUCKET, PLAIN, STORE, Publish, publishing
+from reconciler.testbed.probes.publishing import (
+    BUCKET,
+    GETS,
+    PLAIN,
+    STORE,
+    Gets,
+    Publish,
+    deleting,
+    getting,
+    publishing,
+    stored,
+)
 from reconciler.testbed.probes.reading import (
     CONTESTS,
     FRESH,
