@@ -49,6 +49,28 @@ def counted_again(change: PlannedChange, found: PlannedChange) -> Iterator[str]:
         if planned != number and (code, path) not in uncounted:
             was, now = shown.get((code, path, name), "0"), shown_now[code, path, name]
             yield f"{change.address}: the plan said {was} {name} ({code}), and now it is {now}."
+    yield from _started_again(change, found)
+
+
+STARTING = {"skipped": "skipped", "delivered_before": "delivered before"}
+"""What the start of a new consumer costs, in words."""
+
+
+def _started_again(change: PlannedChange, found: PlannedChange) -> Iterator[str]:
+    """The same of a new consumer, whose start no rule judges: others have gone on since."""
+    said, now = _starts(change), _starts(found)
+    for name, words in STARTING.items():
+        if said.get(name) != now.get(name):
+            yield f"{change.address}: the plan said {said.get(name, 0)} {words}, and now it is {now.get(name, 0)}."
+
+
+def _starts(change: PlannedChange) -> dict[str, str]:
+    """These numbers as a plan shows them."""
+    return {
+        name: f"{'up to ' if name in one.bounds else ''}{one.quantities[name]:_}"
+        for one in change.consequences
+        for name in STARTING.keys() & one.quantities.keys()
+    }
 
 
 def _uncounted(change: PlannedChange, found: PlannedChange) -> Iterator[str]:

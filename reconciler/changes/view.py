@@ -85,6 +85,8 @@ class View:
     """Who owns what, in any topology."""
     given_up: Mapping[Address, str] = field(default_factory=dict)
     """What topologies earlier in the same run give up, with the name of each: it has no owner then."""
+    streams_left: Mapping[str, Config | None] = field(default_factory=dict)
+    """What they write of the configuration of streams; None: they delete it."""
     unmanaged: tuple[Address, ...] = ()
     """Live, and neither declared nor owned by this topology: never touched."""
     guards: tuple[Guarded, ...] = ()

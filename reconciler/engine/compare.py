@@ -74,6 +74,7 @@ def compare(
         refusals=tuple(one for one in bulk.refusals(matches, options.day) if one[0] in changes),
         allow=topology.allow,
         given_up=dict(options.given_up),
+        streams_left=dict(options.streams_left),
         diagnostics=(*memory.problems, *misnamed(topology, there, registry, options.day, unmatched)),
         kinds=registry.by_name,
         policies=Policies(topology.policies, registry) if topology.policies else None,

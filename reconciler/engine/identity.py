@@ -88,7 +88,7 @@ def told_by(target: Target) -> Config:
     }
 
 
-def is_another(was: Config, now: Config, *, keeps: bool) -> bool:
+def is_another(was: Mapping[str, Json], now: Mapping[str, Json], *, keeps: bool) -> bool:
     """Is the live object certainly not the remembered one? `keeps`: it outlives a restart of its server; what lives in
     memory starts again from nothing."""
     if not was or not now or not _are_numbers(was.get("at"), now.get("at")):
@@ -101,7 +101,7 @@ def is_another(was: Config, now: Config, *, keeps: bool) -> bool:
     return (_is_stable(was) and _is_stable(now)) or _was_running(was, now) or bool(went_back and keeps)
 
 
-def _was_running(was: Config, now: Config) -> bool:
+def _was_running(was: Mapping[str, Json], now: Mapping[str, Json]) -> bool:
     """The same server process has been running since then."""
     return bool(was.get("process")) and was["process"] == now.get("process")
 
@@ -147,7 +147,7 @@ def _are_numbers(*values: Json) -> bool:
     return all(isinstance(value, int) for value in values)
 
 
-def _is_stable(seen: Config) -> bool:
+def _is_stable(seen: Mapping[str, Json]) -> bool:
     try:
         return _is_stable_on(Version.parse(str(seen.get("server", ""))))
     except ValueError:
@@ -159,7 +159,7 @@ def _is_stable_on(version: Version) -> bool:
 
 
 Seen = Mapping[str, Mapping[str, Json]]
-"""By name (`ORDERS`, `ORDERS/dispatch`): when the server says it was created, and how far it had come."""
+"""By name (`ORDERS`, `ORDERS/dispatch`): when the server says it was created, how far it had come, and which server says so."""
 
 
 def seen(steps: Iterable[Step], snapshot: Snapshot) -> dict[str, Mapping[str, Json]]:
@@ -179,9 +179,14 @@ def _objects(step: Step) -> Iterator[tuple[str, ...]]:
 
 
 def standing(on: tuple[str, ...], snapshot: Snapshot) -> Mapping[str, Json] | None:
-    """When this stream or consumer was created, and how far it has come; None: it does not exist."""
+    """What tells this stream or consumer from others of its name; None: it does not exist."""
     info = found_in(on, snapshot)
-    return stands(info) if info else None
+    return stands_on(info, snapshot.target) if info else None
+
+
+def stands_on(info: Mapping[str, Json], target: Target) -> Mapping[str, Json]:
+    """When an object was created, and how far it has come, as this server says."""
+    return {**stands(info), **told_by(target)}
 
 
 def found_in(on: tuple[str, ...], snapshot: Snapshot) -> Mapping[str, Json] | None:
@@ -189,14 +194,11 @@ def found_in(on: tuple[str, ...], snapshot: Snapshot) -> Mapping[str, Json] | No
     return snapshot.streams.get(on[0]) if len(on) == 1 else snapshot.consumers.get(on[0], {}).get(on[1])
 
 
-def recreated(step: Step, then: Seen, now: Seen, version: Version) -> str | None:
-    """The object of this step that was deleted and recreated since: created at another time, and its state went
-    backwards. Reconciler's own bucket is recognised by its id."""
+def recreated(step: Step, then: Seen, now: Seen) -> str | None:
+    """The object of this step that was certainly deleted and recreated since. Reconciler's own bucket is recognised by
+    its id."""
     for on in _objects(step):
         name = "/".join(on)
-        was, is_ = then.get(name), now.get(name)
-        if not (was and is_) or was["created"] == is_["created"] or name == f"KV_{BUCKET}":
-            continue
-        if is_["at"] < was["at"] or version >= STABLE_CREATED:
+        if name != f"KV_{BUCKET}" and is_another(then.get(name, {}), now.get(name, {}), keeps=True):
             return f"{'stream' if len(on) == 1 else 'consumer'} {name}"
     return None

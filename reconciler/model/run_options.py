@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 from reconciler.model.dataclass import dataclass
-from reconciler.model.resource import Address
+from reconciler.model.resource import Address, Config
 from reconciler.model.selection import Labels, selects
 
 
@@ -32,6 +32,8 @@ class RunOptions:
     """Owners whose resources become this topology's."""
     given_up: tuple[tuple[Address, str], ...] = ()
     """What topologies earlier in the same run give up, with the name of each."""
+    streams_left: tuple[tuple[str, Config | None], ...] = ()
+    """What they write of the configuration of streams; None: they delete it."""
     today: date | None = None
     """The day on which `until` ends what was agreed to. None: as the server's clock has it; ours may be wrong by years."""
     origin: Origin | None = None

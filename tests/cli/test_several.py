@@ -161,6 +161,20 @@ def test_files_named_one_by_one_are_taken_apart_too(tree: Shell) -> None:
     assert (ran.code, ran.out.count("can be planned")) == (0, 3)
 
 
+def test_subjects_pass_from_one_topology_to_another_that_comes_after_it(shell: Shell, account: Account) -> None:
+    whole = shell.write(CHAT, "chat.yaml")
+    assert shell("apply", whole, "--yes", *target(account)).code == 0
+    shell.write(CHAT.replace("chat.>", "chat.eu.>"), "chat.yaml")
+    other = shell.write("reconciler: 1\ntopology: a-us\nstreams:\n  US: {subjects: [chat.us.>]}\n", "us.yaml")
+    refused = shell("plan", other, whole, *target(account))
+    assert refused.code == 4
+    assert "where topology chat gives it up in the same run, name its files first" in " ".join(refused.out.split())
+    foretold = shell("plan", whole, other, *target(account))
+    assert foretold.code == 0, foretold
+    assert shell("apply", whole, other, "--yes", *target(account)).code == 0
+    assert shell("plan", whole, other, "--exit-code", *target(account)).code == 0
+
+
 def test_a_topology_is_split_in_one_apply_and_the_first_half_only_reads_from_then_on(
     shell: Shell, account: Account
 ) -> None:

@@ -1,4 +1,4 @@
-"""Just before a deletion: the object is the one that was judged, and holds no more than twice what the plan said."""
+"""Just before a change or deletion: the object is the one that was judged, and holds no more than twice what the plan said."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.model.wire.steps import Call, Step
 from reconciler.model.wire.version import Version
 
+SERVER = "NASERVER1"
 DELETION = Step(id="delete stream/OLD", call=Call.STREAM_DELETE, on=("OLD",), address="stream/OLD")
 
 
@@ -22,14 +23,19 @@ def info(messages: int = 5, created: str = "then", last: int = 9) -> dict[str, A
 
 
 def judged(
-    version: str = "2.14", messages: int = 5, address: str = "stream/OLD", action: Action = Action.DELETE
+    version: str = "2.14",
+    messages: int = 5,
+    address: str = "stream/OLD",
+    action: Action = Action.DELETE,
+    *,
+    is_all: bool = False,
 ) -> LastLook:
     """As a plan saw it that says so many messages go."""
     verdict = Verdict(
         code="ST310", name="stream-deletion", outcome=Outcome.WARNS, message="", address=address,
         reaction=Reaction.HARMS, quantities={"messages": messages, "bytes": 1000},
     )  # fmt: skip
-    target = Target(version=Version.parse(version))
+    target = Target(version=Version.parse(version), server=SERVER, is_all=is_all)
     change = PlannedChange(address=address, action=action, verdicts=(verdict,))
     plan = Plan(topology="t", target=target, changes=(change,), steps=(DELETION,))
     return LastLook.of(plan, Snapshot(target=target, streams={"OLD": info()}))
@@ -37,12 +43,12 @@ def judged(
 
 @pytest.mark.parametrize(("messages", "code"), [(5, None), (10, None), (11, "AP202")])
 def test_up_to_twice_as_many_messages_may_go(messages: int, code: str | None) -> None:
-    why = judged().at(DELETION, info(messages))
+    why = judged().at(DELETION, info(messages), SERVER)
     assert (why.code if why else None) == code
 
 
 def test_why_it_stays_is_said_with_the_numbers_and_what_to_do() -> None:
-    why = judged().at(DELETION, info(11))
+    why = judged().at(DELETION, info(11), SERVER)
     assert why is not None
     assert (why.name, why.address, why.fix) == ("more-than-consented", "stream/OLD", PLAN_AGAIN)
     assert why.is_error
@@ -61,26 +67,37 @@ def test_why_it_stays_is_said_with_the_numbers_and_what_to_do() -> None:
     ],
 )
 def test_what_was_made_anew_stays(version: str, now: dict[str, Any], code: str | None) -> None:
-    why = judged(version).at(DELETION, now)
+    why = judged(version).at(DELETION, now, SERVER)
     told = (why.code, why.name, why.address, why.message) if why else None
     words = "Stream OLD was deleted and recreated after the plan was made; it was left alone."
     assert told == ((code, "recreated", "stream/OLD", words) if code else None)
 
 
+@pytest.mark.parametrize(
+    ("is_all", "server", "code"), [(True, SERVER, "AP201"), (True, "NASERVER2", None), (False, SERVER, None)]
+)
+def test_a_server_that_has_been_running_since_tells_what_was_made_anew(
+    is_all: bool, server: str, code: str | None
+) -> None:
+    """Before 2.15 a restart moves the times of creation, and in a cluster a change of the leader does."""
+    why = judged(is_all=is_all).at(DELETION, info(created="later", last=12), server)
+    assert (why.code if why else None) == code
+
+
 def test_what_a_group_queues_comes_and_goes_and_is_not_counted() -> None:
     group = "elastic_group/S/g"
     queue = Step(id=DELETION.id, call=Call.STREAM_DELETE, on=("OLD",), address=group)
-    assert judged(address=group).at(queue, info(1_000)) is None
+    assert judged(address=group).at(queue, info(1_000), SERVER) is None
 
 
 def test_only_a_removal_says_what_goes_and_only_a_stream_holds_messages() -> None:
-    assert judged(action=Action.UPDATE).at(DELETION, info(1_000)) is None
+    assert judged(action=Action.UPDATE).at(DELETION, info(1_000), SERVER) is None
     consumer = Step(id="delete consumer/OLD/c", call=Call.CONSUMER_DELETE, on=("OLD", "c"), address="stream/OLD")
-    assert judged().at(consumer, info(1_000)) is None
+    assert judged().at(consumer, info(1_000), SERVER) is None
 
 
 def test_a_stream_that_says_nothing_of_its_messages_holds_none() -> None:
-    assert judged(messages=0).at(DELETION, {"created": "then", "state": {"last_seq": 9}}) is None
+    assert judged(messages=0).at(DELETION, {"created": "then", "state": {"last_seq": 9}}, SERVER) is None
 
 
 def test_a_consumer_that_was_made_anew_stays() -> None:
@@ -89,7 +106,7 @@ def test_a_consumer_that_was_made_anew_stays() -> None:
     then, now = ({"created": when, "delivered": {"consumer_seq": at}} for when, at in (("then", 9), ("later", 3)))
     plan = Plan(topology="t", target=target, steps=(gone,))
     look = LastLook.of(plan, Snapshot(target=target, streams={"OLD": info()}, consumers={"OLD": {"c": then}}))
-    why = look.at(gone, now)
+    why = look.at(gone, now, SERVER)
     assert why is not None
     assert (why.code, why.message.split(" was ")[0]) == ("AP201", "Consumer OLD/c")
-    assert look.at(gone, then) is None
+    assert look.at(gone, then, SERVER) is None

@@ -24,6 +24,7 @@ from tests.drift.account import Owner, asking, updating
 from tests.drift.test_accept import DAY, TEXT, consumer
 from tests.drift.test_watch import fewer
 from tests.e2e.someone import Someone
+from tests.groups.making import until
 from tests.support.accounts import Account
 from tests.support.jetstream import make_consumer, talk
 from tests.support.topologies import HEADER
@@ -133,7 +134,7 @@ def test_a_consumer_comes_back_where_the_file_says_since(someone: Someone, owner
     assert f"After editing: reconciler drift {file}" in refused.out
     assert next(line for line in refused.out.splitlines() if "After editing" in line).endswith("--restore")
     file = someone.write(text.replace("explicit", "explicit, deliver_policy: by_start_sequence, opt_start_seq: 4"))
-    assert "\nFrom the files it takes only consents and where a consumer starts" in refused.out
+    assert "\nFrom the files it takes only consents and where a consumer or stream starts" in refused.out
     if is_recreated:
         owner.meddle(("alice", recreate))
         file = someone.write(
@@ -147,6 +148,25 @@ def test_a_consumer_comes_back_where_the_file_says_since(someone: Someone, owner
     assert restored.code == 0, restored
     assert talk(owner.account, observe).consumers["S"]["c"]["num_pending"] == 2
     assert someone("drift", file).code == 0
+
+
+def test_a_stream_comes_back_with_the_numbers_that_the_file_says(someone: Someone, owner: Owner) -> None:
+    """As the refusal says, so that its mirror skips nothing."""
+    text = HEADER + "streams:\n  S: {subjects: [s.*]}\n  M: {mirror: {name: S}}\n"
+    file = someone.write(text)
+    assert someone("apply", file, "--yes").code == 0
+
+    async def fill(js: JetStream) -> None:
+        for _ in range(3):
+            await js.pipeline.request("s.a", b"x", within=30)
+        await until(js, lambda info: info["state"]["messages"] == 3, "STREAM.INFO.M")
+
+    owner.meddle(("alice", fill), ("alice", asking("STREAM.DELETE.S")))
+    refused = someone("drift", file, "--restore", "--yes")
+    assert (refused.code, "write first_seq: 4" in refused.out) == (4, True), refused
+    file = someone.write(text.replace("[s.*]", "[s.*], first_seq: 4"))
+    assert someone("drift", file, "--restore", "--yes").code == 0
+    assert talk(owner.account, observe).streams["S"]["state"]["first_seq"] == 4
 
 
 def test_what_is_gone_for_good_goes_into_removed(someone: Someone, owner: Owner) -> None:

@@ -97,6 +97,26 @@ def test_what_was_made_anew_since_somebody_was_asked_stays(account: Account, tmp
     assert removal(account, tmp_path, 3, remade) == (["AP201"], True)
 
 
+@on_every_version
+@pytest.mark.parametrize(
+    ("wanted", "allow"), [(LIMITED % (2, ""), (("ST301", "stream/A"),)), (LIMITED % (100, ", description: x"), ())]
+)
+def test_what_was_made_anew_since_somebody_was_asked_is_not_changed(
+    account: Account, tmp_path: Path, wanted: str, allow: tuple[tuple[str, str], ...]
+) -> None:
+    """It has come further than the one before."""
+
+    async def work(js: JetStream) -> tuple[list[str], int]:
+        await applied(js, tmp_path, LIMITED % (100, ""))
+        await published(js, "a", 4)
+        made = await planned(js, tmp_path, wanted, allow=allow)
+        await remade(js)
+        await published(js, "a", 6)
+        return codes(await finished(made, js)), done(await js.read("STREAM.INFO.A"))["state"]["messages"]
+
+    assert talk(account, work) == (["AP201"], 6)
+
+
 def test_what_another_topology_took_over_since_stays(account: Account, tmp_path: Path) -> None:
     async def taken_over(js: JetStream) -> None:
         await applied(js, tmp_path, "streams: {A: {subjects: [a]}}\n", "other", take_over=("t",))

@@ -388,6 +388,39 @@ def test_what_comes_to_a_consumer_that_began_with_the_last_of_each_subject_is_no
 
 
 @on_every_version
+@pytest.mark.parametrize("is_counted", [True, False])
+def test_a_consumer_that_began_with_the_last_of_each_subject_is_not_said_to_have_processed_what_its_server_miscounts(
+    account: Account, tmp_path: Path, is_counted: bool
+) -> None:
+    """Its server counts one of each subject after a change of its filter, as after a restart: 0 once these have come. It
+    counts from the middle of a stream with direct gets alone."""
+
+    async def work(js: JetStream) -> tuple[int, dict[str, Verdict], int]:
+        began = {"deliver_policy": "last_per_subject"}
+        await make_stream(js, "S", subjects=["s.>"], allow_direct=is_counted)
+        await publish(js, *MIXED)
+        await make_consumer(js, "S", "c", filter_subject="s.*", **began)
+        await take(js, "S", "c", 2)
+        await publish(js, *MIXED)
+        await update_consumer(js, "c", filter_subject="s.>", **began)
+        await take(js, "S", "c", 2)
+        counted = done(await js.request("CONSUMER.INFO.S.c"))["num_pending"]
+        lowered = await planned(
+            js, tmp_path, f"streams: {{S: {{subjects: [s.>], max_msgs: 1, allow_direct: {str(is_counted).lower()}}}}}"
+        )
+        gone = await planned(
+            js, tmp_path, "removed: [{address: stream/S, reason: x}, {address: consumer/S/c, reason: x}]"
+        )
+        return counted, {**lowered, **gone}, len(await take(js, "S", "c", 8))
+
+    counted, verdicts, delivered = talk(account, work)
+    assert (counted, delivered) == (0, 8)
+    number = "" if is_counted else "up to "
+    assert f"c has not processed {number}8 of them" in verdicts["ST310"].message
+    assert f"c has not processed {number}7 of them" in verdicts["ST301"].message
+
+
+@on_every_version
 @pytest.mark.parametrize("other", [False, True])
 def test_what_an_interest_stream_deletes_with_a_static_group_is_what_was_said(
     account: Account, tmp_path: Path, other: bool

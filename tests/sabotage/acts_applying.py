@@ -147,9 +147,41 @@ STEPS = (
     Act(
         name="an update overwrites what somebody changed since the plan",
         file="reconciler/server/run/steps.py",
-        before="    if changed := changes_since(run, step, before):",
-        after="    if changed := changes_since(run, step, before)[:0]:",
+        before="    if unlike := unlike_planned(run, step, live):\n        return unlike\n    before",
+        after="    before",
         seen_by=("tests/server/test_execute.py::test_an_update_does_not_touch_what_changed_since_the_plan[2.11]",),
+    ),
+    Act(
+        name="before 2.15 an update changes what was made anew since the plan and has come further",
+        file="reconciler/engine/identity.py",
+        before="or _was_running(was, now) or",
+        after="or",
+        seen_by=("tests/core/test_last_look.py",),
+    ),
+    Act(
+        name="what a new consumer delivers again by now is not told of a saved plan",
+        file="reconciler/changes/recount.py",
+        before="        if said.get(name) != now.get(name):",
+        after="        if said.get(name) != said.get(name):",
+        seen_by=(
+            "tests/saved/test_saved_plans.py::test_what_the_new_half_of_a_consumer_delivers_again_by_now_is_told",
+        ),
+    ),
+    Act(
+        name="a plan of several topologies refuses to one the subjects that another gives up before",
+        file="reconciler/kinds/afterwards/streams.py",
+        before="            streams[name] = {**streams.get(name, {}), **written}",
+        after="            streams[name] = {**written, **streams.get(name, {})}",
+        seen_by=(
+            "tests/cli/test_several.py::test_subjects_pass_from_one_topology_to_another_that_comes_after_it",
+        ),
+    ),
+    Act(
+        name="a restoration takes the first number of a recreated stream from the record",
+        file="reconciler/kinds/stream/kind.py",
+        before='    starts=("first_seq",),',
+        after="    starts=(),",
+        seen_by=("tests/drift/test_restore.py::test_a_stream_comes_back_with_the_numbers_that_the_file_says",),
     ),
     Act(
         name="a deletion takes what somebody changed since the plan",
@@ -161,8 +193,8 @@ STEPS = (
     Act(
         name="a deletion takes what was made anew since the plan",
         file="reconciler/server/run/handling.py",
-        before="    if why := run.last_look(step, info):",
-        after="    if (why := run.last_look(step, info)) and not info:",
+        before="    if step.on not in run.seen.made and (why := run.last_look(step, info, run.js.pipeline.server_id)):",
+        after="    if (why := run.last_look(step, info, None)) and not info:",
         seen_by=(
             "tests/lease/test_looked_again.py::test_a_deletion_that_had_to_wait_for_other_steps_looks_once_more[remade-AP201]",
         ),
@@ -515,15 +547,15 @@ SAVED = (
     Act(
         name="a saved plan deletes what was made anew since",
         file="reconciler/engine/identity.py",
-        before='        if is_["at"] < was["at"] or version >= STABLE_CREATED:',
-        after="        if version >= STABLE_CREATED:",
+        before="or bool(went_back and keeps)",
+        after="or bool(went_back and not keeps)",
         seen_by=("tests/core/test_standing.py",),
     ),
     Act(
         name="a saved plan deletes what was made anew since and got as far",
         file="reconciler/engine/identity.py",
-        before='        if is_["at"] < was["at"] or version >= STABLE_CREATED:',
-        after='        if is_["at"] < was["at"]:',
+        before="return (_is_stable(was) and _is_stable(now)) or",
+        after="return",
         seen_by=("tests/core/test_standing.py",),
     ),
     Act(

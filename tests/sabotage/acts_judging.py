@@ -1350,7 +1350,7 @@ QUANTITIES = (
     ),
     Act(
         name="a copy that its origin's limits keep from being fed is said to copy",
-        file="reconciler/kinds/across/copy_consumers.py",
+        file="reconciler/kinds/stream_config/origins.py",
         before="if pending > 0 else {}",
         after="if pending > 1 << 62 else {}",
         seen_by=("tests/rules/test_rules.py",),
@@ -1828,10 +1828,27 @@ QUANTITIES = (
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
+        name="a consumer that began with the last of each subject has processed everything where its server counts nothing",
+        file="reconciler/kinds/effects/readers.py",
+        before="    if not _began_with_last(info):\n        return exactly(number)",
+        after="    if not number or not _began_with_last(info):\n        return exactly(number)",
+        seen_by=(
+            "tests/quantities/test_consumers.py::test_a_consumer_that_began_with_the_last_of_each_subject_is_not_said_to_have_"
+            "processed_what_its_server_miscounts",
+        ),
+    ),
+    Act(
+        name="a renamed stream whose limits forbid it is said to be copied",
+        file="reconciler/kinds/stream/another_name.py",
+        before="return _queue(asked) if stays or _is_never_fed(asked) else _stream(asked)",
+        after="return _queue(asked) if stays else _stream(asked)",
+        seen_by=("tests/rules/test_rules.py",),
+    ),
+    Act(
         name="what the server counts of a consumer that began with the last of each subject is taken for all that comes",
         file="reconciler/kinds/effects/readers.py",
-        before="return Amount(number, max(number, min(later,",
-        after="return Amount(number, min(number, min(later,",
+        before="max(number, least if is_counted else min(span,",
+        after="max(number, least if is_counted else min(number, span,",
         seen_by=(
             "tests/quantities/test_consumers.py::"
             "test_what_comes_to_a_consumer_that_began_with_the_last_of_each_subject_is_no_less_than_what_was_said",

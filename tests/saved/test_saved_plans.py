@@ -19,6 +19,7 @@ from reconciler.server.wire.api import JetStream
 from tests.cli.running import ROOT, Ran
 from tests.e2e.here import somebody
 from tests.e2e.someone import Someone, login
+from tests.quantities.losing import take
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_stream
 from tests.support.servers import NatsServer
@@ -264,6 +265,30 @@ def test_a_loss_of_what_the_plan_said_is_not_told_again(someone: Someone) -> Non
     filled(someone, "a", 4)
     saved(someone, consented())
     assert "Counted again" not in apply_saved(someone).out
+
+
+SPLIT = """streams:
+  S:
+    subjects: [s.*]
+    consumers:
+      c: {ack_policy: explicit, filter_subject: s.a}
+      d: {ack_policy: explicit, filter_subject: s.b, deliver_policy: by_start_sequence, opt_start_seq: 3}
+"""
+WHOLE = "streams:\n  S:\n    subjects: [s.*]\n    consumers:\n      c: {ack_policy: explicit}\n"
+
+
+def test_what_the_new_half_of_a_consumer_delivers_again_by_now_is_told(someone: Someone) -> None:
+    """The plan named the start at which nothing came twice, and the old one has gone on since."""
+    someone.applied(WHOLE)
+    for _ in range(3):
+        filled(someone, "s.a", 1)
+        filled(someone, "s.b", 1)
+    someone.ask(lambda js: take(js, "S", "c", 2))
+    saved(someone, SPLIT)
+    someone.ask(lambda js: take(js, "S", "c", 2))
+    ran = apply_saved(someone)
+    assert ran.code == 0
+    assert "consumer/S/d: the plan said 0 delivered before, and now it is up to 2." in ran.out
 
 
 def test_a_bound_in_the_consent_counts_instead(someone: Someone) -> None:

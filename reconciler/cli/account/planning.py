@@ -27,7 +27,7 @@ from reconciler.journeys.files_and_account import both
 from reconciler.journeys.plan.going_back import Earlier, lasting
 from reconciler.journeys.plan.plan import Planned, planned
 from reconciler.model.dataclass import dataclass
-from reconciler.model.resource import Address
+from reconciler.model.resource import Address, Config
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.report.document.document import Document
@@ -51,6 +51,8 @@ class Selection:
     """Values of names that stand in the files."""
     given_up: tuple[tuple[Address, str], ...] = ()
     """Objects that the topologies planned before give up."""
+    streams_left: tuple[tuple[str, Config | None], ...] = ()
+    """What they write of the configuration of streams; None: they delete it."""
 
     @property
     def of_one(self) -> tuple[Only, ...]:
@@ -73,14 +75,17 @@ class Selection:
         allow = common.consents([*self.allow])
         return RunOptions(
             only=self.only, exclude=self.exclude, allow=allow, take_over=self.take_over, given_up=self.given_up,
-            origin=came_from,
+            streams_left=self.streams_left, origin=came_from,
         )  # fmt: skip
 
     def after(self, plan: Plan) -> Selection:
-        """Return the selection for the next topology: what this plan gives up is free by then, if the plan is carried
-        out."""
-        going = (one for one in plan.changes if one.action is Action.FORGET and plan.exit_code == exits.FINE)
-        return replace(self, given_up=(*self.given_up, *((Address.parse(one.address), plan.topology) for one in going)))
+        """Return the selection for the next topology: what this plan gives up, objects and subjects, is free by then, if
+        the plan is carried out."""
+        if plan.exit_code != exits.FINE:
+            return self
+        going = ((Address.parse(one.address), plan.topology) for one in plan.changes if one.action is Action.FORGET)
+        left = {**dict(self.streams_left), **plan.streams_left}
+        return replace(self, given_up=(*self.given_up, *going), streams_left=tuple(left.items()))
 
     def of_use(self, plan: Plan) -> Selection:
         """Return the selection without consents to nothing, which no next command should repeat."""

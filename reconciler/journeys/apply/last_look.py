@@ -1,5 +1,5 @@
-"""Looks at an object just before it is deleted: is it the object that was judged, and does it hold no more than the
-plan said?
+"""Looks at an object just before it is changed or deleted: is it the object that was judged, and if it goes, does it hold
+no more than the plan said?
 
 The plan may be old by then: somebody had to agree to it, and other steps had to wait for their gates.
 """
@@ -7,18 +7,17 @@ The plan may be old by then: somebody had to agree to it, and other steps had to
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from reconciler.changes.change import Action
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.recount import lost, most
-from reconciler.engine.bindings import stands
-from reconciler.engine.identity import Seen, recreated, seen
+from reconciler.engine.identity import Seen, recreated, seen, stands_on
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Json
-from reconciler.model.wire.snapshot import Snapshot
+from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.model.wire.steps import Call, Step
-from reconciler.model.wire.version import Version
 
 PLAN_AGAIN = "Run `reconciler plan` again and look at the live state."
 
@@ -28,7 +27,7 @@ class LastLook:
     """The objects of a plan's steps as they were judged."""
 
     seen: Seen
-    version: Version
+    target: Target
     messages: Mapping[str, int]
     """The number of messages that go with a stream or bucket, by the address of its removal, as the plan says. Groups
     are left out: the number in a queue changes while its members leave."""
@@ -41,12 +40,13 @@ class LastLook:
             for one in plan.changes
             if one.action is Action.DELETE and not one.address.partition("/")[0].endswith("_group")
         }
-        return cls(seen=seen(plan.steps, snapshot), version=snapshot.target.version, messages=going)
+        return cls(seen=seen(plan.steps, snapshot), target=snapshot.target, messages=going)
 
-    def at(self, step: Step, info: Mapping[str, Json]) -> Diagnostic | None:
-        """Return why this object must not be deleted after all. `info` is what the server says of it now."""
-        now = {"/".join(step.on): stands(info)}
-        if what := recreated(step, self.seen, now, self.version):
+    def at(self, step: Step, info: Mapping[str, Json], server: str | None) -> Diagnostic | None:
+        """Return why this object must be left alone after all. `info` is what the server says of it now, and `server`
+        the id of this server."""
+        now = {"/".join(step.on): stands_on(info, replace(self.target, server=server))}
+        if what := recreated(step, self.seen, now):
             why = f"{what} was deleted and recreated after the plan was made; it was left alone"
             return _because(step, "AP201", "recreated", why)
         said, holds = self.messages.get(step.address), (info.get("state") or {}).get("messages", 0)

@@ -121,8 +121,8 @@ def _back(change: Change, item: Item, registry: Registry) -> Change:
 
 
 def _as_applied(said: Config, owned: Owned | None, starts: Iterable[str]) -> Config:
-    """The applied configuration, except that the start of a consumer comes from the file: a recreated consumer
-    continues at the position of the old one."""
+    """The applied configuration, except that the start comes from the file: a recreated consumer continues at the position
+    of the old one, and a recreated stream at its numbers."""
     if owned is None:
         return said
     return _started(owned.applied, said, starts)

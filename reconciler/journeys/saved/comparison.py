@@ -245,8 +245,8 @@ def _above_upto(verdict: Verdict, consents: Iterable[Consent]) -> Iterator[str]:
 
 def _recreated(change: PlannedChange, beside: _Beside) -> str | None:
     """The first object of its steps that was recreated since the plan was made."""
-    mine, version = beside.planned_steps.get(change.address, []), beside.now.target.version
-    return next((what for step in mine if (what := recreated(step, beside.saved.seen, beside.seen, version))), None)
+    mine = beside.planned_steps.get(change.address, [])
+    return next((what for step in mine if (what := recreated(step, beside.saved.seen, beside.seen))), None)
 
 
 def _is_under_way(change: PlannedChange, beside: _Beside) -> bool:
@@ -260,7 +260,7 @@ def _resumed(change: PlannedChange, found: PlannedChange, beside: _Beside) -> Ju
     mine = [step for step in beside.planned_steps[change.address] if removes(step)]
     left = [step for step in mine if step.id in beside.steps]
     start = kept_start(change, beside.begun)
-    anew = (recreated(step, beside.saved.seen, beside.seen, beside.now.target.version) for step in left)
+    anew = (recreated(step, beside.saved.seen, beside.seen) for step in left)
     if start is None and (what := next(filter(None, anew), None)):
         return _made_anew(change, what)
     raw = [one for step in left for one in _raw(step, beside.steps[step.id])]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import rule
@@ -13,11 +13,8 @@ from reconciler.kinds.afterwards.readers import consuming
 from reconciler.kinds.afterwards.streams import afterwards, config_of, copies
 from reconciler.kinds.fields.known import V2_15
 from reconciler.kinds.fields.words import in_words, listed, some
-from reconciler.kinds.stream_config.origins import FED_FOR, is_fed_durably
-from reconciler.model.resource import Config
-from reconciler.model.wire.version import Version
+from reconciler.kinds.stream_config.origins import FED_FOR, IDLE, PENDING, can_end, forbidding
 
-PENDING, IDLE = "max_ack_pending", "inactive_threshold"
 WAYS_OUT = {
     PENDING: f"remove {PENDING} from these consumer_limits, and write it into each consumer",
     IDLE: f"write {IDLE}: {in_words(FED_FOR, 'duration')} or more into these consumer_limits",
@@ -55,13 +52,13 @@ def copy_not_fed(change: Change, view: View) -> Iterator[Finding]:
         return
     streams = afterwards(view).streams
     for copy in copies(view.stream_of(change.address) or "", config_of(change, view)):
-        for field, value in _forbidding(streams.get(copy.origin, {}), view.target.version).items():
+        for field, value in forbidding(streams.get(copy.origin, {}), view.target.version).items():
             yield Finding(
                 outcome=Outcome.WARNS,
                 path="" if change.address.kind == "elastic_group" else copy.path,
                 message=f"the server copies nothing of {copy.origin}: its consumer_limits have {field} {value}, and refuse the "
                 "consumer through which the server copies",
-                fix=WAYS_OUT[field],
+                fix=WAYS_OUT[field] + _beside_none(field, copy.origin, view),
             )
         if full := _full(copy.origin, view):
             yield Finding(
@@ -70,6 +67,13 @@ def copy_not_fed(change: Change, view: View) -> Iterator[Finding]:
                 message=f"the server copies nothing of {copy.origin}: {full} (10026)",
                 fix=f"write a higher max_consumers on {copy.origin}",
             )
+
+
+def _beside_none(field: str, origin: str, view: View) -> str:
+    """An older server takes a removed limit for 0."""
+    if field != PENDING or can_end(view.target.version) or not list(consuming(origin, view)):
+        return ""
+    return f"; this server refuses that beside consumers that acknowledge (10069), so only while {origin} has none"
 
 
 def _full(origin: str, view: View) -> str:
@@ -85,18 +89,6 @@ def _full(origin: str, view: View) -> str:
     are = "consumer is" if there == 1 else "consumers are"
     beside = f"beside what feeds {listed(sorted(set(copying)))}"
     return f"{some(there)} {are} declared or live there {beside}, and max_consumers allows {some(most)}"
-
-
-def _forbidding(origin: Config, version: Version) -> Mapping[str, str]:
-    """Limits, in words, that the server's own consumer does not keep to."""
-    if is_fed_durably(origin, version):
-        return {}
-    limits = origin.get("consumer_limits") or {}
-    pending, idle = limits.get(PENDING) or 0, limits.get(IDLE) or 0
-    return {
-        **({PENDING: in_words(pending, "count")} if pending > 0 else {}),
-        **({IDLE: in_words(idle, "duration")} if 0 < idle < FED_FOR else {}),
-    }
 
 
 RULES = (copy_not_fed,)

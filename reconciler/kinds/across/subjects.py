@@ -24,23 +24,30 @@ def subject_overlap(change: Change, view: View) -> Iterator[Finding]:
     and a stream without subjects, mirror and sources its own name.
 
     Instead: narrow one of them, or let one source the other. If the other stream is to go, name it under `removed:`; what it
-    holds is deleted with it.
+    holds is deleted with it. Where another topology gives the subject up in the same run, name its files first.
     """
     if not view.is_stream(change.address) or not (
         change.action is Action.CREATE or change.touches("subjects", "mirror")
     ):
         return
-    name = view.stream_of(change.address)
+    own = {view.stream_of(one) for one in (change.address, change.origin) if one}  # XX110 tells how it moves
     for index, subject in storable(config_of(change, view)).items():
         for other, theirs in captured(view).near(subject):
-            if other != name and collide(subject, theirs):
+            if other not in own and collide(subject, theirs):
                 yield Finding(
                     outcome=Outcome.REFUSED,
                     path=f"subjects[{index}]" if change.address.kind == "stream" else "",
-                    fix=f"narrow one of them, or let one stream source the other{_declared_no_more(change, other, view)}",
+                    fix=f"narrow one of them, or let one stream source the other{_given_up_first(other, view)}"
+                    f"{_declared_no_more(change, other, view)}",
                     message=f"`{subject}` overlaps with `{theirs}` of stream {other}",
                 )
                 break
+
+
+def _given_up_first(other: str, view: View) -> str:
+    """What another topology of the same run gives up is free for those that come after it."""
+    owner = next((name for one in view.backed_by(other) if (name := view.owner_of(one.kind, *one.names))), None)
+    return f"; where topology {owner} gives it up in the same run, name its files first" if owner else ""
 
 
 def _declared_no_more(change: Change, other: str, view: View) -> str:

@@ -72,15 +72,20 @@ def live_streams(view: View) -> Mapping[str, Config]:
 def afterwards(view: View) -> Afterwards:
     """Computed once per view, which is compared by identity."""
     streams = dict(live_streams(view))
+    for name, written in view.streams_left.items():  # by other topologies, which come before this one
+        if written is None:
+            streams.pop(name, None)
+        else:
+            streams[name] = {**streams.get(name, {}), **written}
     made_by: dict[str, Change] = {}
     for address, change in view.changes.items():
-        if (name := view.stream_of(address)) is None:
+        if (own := view.stream_of(address)) is None:
             continue
-        made_by[name] = change
+        made_by[own] = change
         if change.action in GONE:
-            streams.pop(name, None)
+            streams.pop(own, None)
         elif (config := _config(change, view)) is not None:
-            streams[name] = config
+            streams[own] = config
     for name, change in _buckets_of_records(view):
         if name not in streams:
             streams[name], made_by[name] = {"subjects": [f"$KV.{name[3:]}.>"], **BUCKET_SHAPE}, change

@@ -13,7 +13,7 @@ from reconciler.kinds.consumer import taking_over
 from reconciler.kinds.consumer.losses import Info, others_of
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.consumer_position.unwanted import unwanted
-from reconciler.kinds.effects.readers import behind, filters, undelivered
+from reconciler.kinds.effects.readers import behind, filters, later, undelivered
 from reconciler.kinds.fields.words import amount, listed, some, verb
 from reconciler.kinds.stream_config.listening import successors
 from reconciler.kinds.subjects.filters import keeping
@@ -24,8 +24,9 @@ from reconciler.model.wire.questions import Question
 
 
 def questions(change: Change, view: View) -> Iterator[Question]:
-    """How much of what the consumer leaves goes to others that the same plan creates."""
+    """What the consumer has not delivered, and how much of it goes to others that the same plan creates."""
     if change.action is Action.DELETE and change.live:
+        yield from later(change.address.stream, change.live.state)
         yield from taking_over.questions(change, filters(change.live.config), (), view)
 
 

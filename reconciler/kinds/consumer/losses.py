@@ -16,7 +16,7 @@ from reconciler.kinds.consumer_position import position
 from reconciler.kinds.consumer_position.counts import counting, number_of
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.effects import shrinking
-from reconciler.kinds.effects.readers import filters, undelivered
+from reconciler.kinds.effects.readers import filters, later, undelivered
 from reconciler.kinds.fields.words import amount, consent_to, listed, some
 from reconciler.kinds.subjects.filters import FILTERS, keeping
 from reconciler.kinds.subjects.passing import passed_on, taken_at_deletions
@@ -32,6 +32,7 @@ Info = Mapping[str, Json]
 def questions(change: Change, view: View) -> Iterator[Question]:
     """What is stored before and after the position of a consumer whose filter changes."""
     if change.action in (Action.UPDATE, Action.REPLACE) and change.touches(*FILTERS) and change.live and change.desired:
+        yield from later(change.address.stream, change.live.state)
         move = _move(change, view)
         if move.point is not None:
             yield from (one for subjects in (move.before, move.after, move.both) for one in _begun(move, subjects))
@@ -136,7 +137,8 @@ def _moved_past(move: _Move, view: View) -> int:
     filter."""
     state = (view.snapshot.streams.get(move.stream) or {}).get("state") or {}
     end = _next(move, view)
-    span = max(0, (end - 1 if end else int(state.get("last_seq", 0))) - move.position)
+    begin = max(move.position, int(state.get("first_seq", 1)) - 1)
+    span = max(0, (end - 1 if end else int(state.get("last_seq", 0))) - begin)
     ahead, later = number_of(_ahead(move, move.gained), view), number_of(_from_next(move, view), view) if end else 0
     if ahead is None:
         ahead = number_of(_all(move, move.gained), view)

@@ -83,6 +83,7 @@ ASKED = 50
 def questions(stream: str, going: Going, view: View) -> Iterator[MessagesFrom]:
     """If the oldest messages are deleted: how many that each filter matches stay. If the server cannot count from the
     middle of a stream, the total and the first message may be enough."""
+    yield from later_questions(stream, view)
     if going.before is None:
         return
     wants = [(behind(stream, info, view).most, info) for info in view.snapshot.consumers.get(stream, {}).values()]
@@ -260,16 +261,37 @@ def behind(stream: str, info: Info, view: View) -> Amount:
 
 
 # Measured: of a consumer that had got the last of each of three subjects, 30 messages later, the server said 30; after its
-# restart it said 3, and delivered 30.
+# restart it said 3, and 0 once these had come, and delivered 30.
 def undelivered(stream: str, info: Info, view: View) -> Amount:
     """Messages that a consumer has yet to deliver. One that began with the last message of each subject is given all later
     ones, but its server counts one of each subject after a restart, or a change of its filter."""
     number = int(info.get("num_pending", 0))
-    if not number or info["config"].get("deliver_policy") != "last_per_subject":
+    if not _began_with_last(info):
         return exactly(number)
     state = view.snapshot.streams.get(stream, {}).get("state") or {}
-    later = int(state.get("last_seq", 0)) - _sequence(info, "delivered")
-    return Amount(number, max(number, min(later, int(state.get("messages", 0)))))
+    span = int(state.get("last_seq", 0)) - _sequence(info, "delivered")
+    answers = [view.facts.get(one) for one in later(stream, info)] if span > 0 else []
+    counted = [one["messages"] for one in answers if isinstance(one, Mapping) and "messages" in one]
+    least = sum(counted)
+    is_counted = len(counted) == len(answers) and number <= least
+    return Amount(max(number, least), max(number, least if is_counted else min(span, int(state.get("messages", 0)))))
+
+
+def later_questions(stream: str, view: View) -> Iterator[MessagesFrom]:
+    """How many messages come after the last one of each consumer whose server may not have counted them."""
+    for info in view.snapshot.consumers.get(stream, {}).values():
+        yield from later(stream, info)
+
+
+def _began_with_last(info: Info) -> bool:
+    return bool(info["config"].get("deliver_policy") == "last_per_subject")
+
+
+def later(stream: str, info: Info) -> list[MessagesFrom]:
+    """How many messages come after its last one, if its server may not have counted them."""
+    start = _sequence(info, "delivered") + 1
+    wanted = filters(info["config"]) if _began_with_last(info) else ()
+    return [MessagesFrom(stream=stream, start=start, filter=one) for one in wanted]
 
 
 def unprocessed(stream: str, info: Info, messages: int, going: Going, view: View) -> Amount:
@@ -343,7 +365,7 @@ def _before(info: Info, kept: int, staying: Amount, view: View, stream: str) -> 
     one."""
     delivered, floor = _sequence(info, "delivered"), _sequence(info, "ack_floor")
     pending, unacknowledged = undelivered(stream, info, view), info.get("num_ack_pending", 0)
-    if info["config"].get("deliver_policy") == "last_per_subject":  # it need not get everything that stays
+    if _began_with_last(info):  # it need not get everything that stays
         staying = Amount(0, staying.most)
     if delivered < kept:
         least, most = max(0, pending.least - staying.most), max(0, pending.most - staying.least)

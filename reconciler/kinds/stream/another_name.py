@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reconciler.changes.renaming import Renaming
-from reconciler.kinds.fields.known import V2_12, V2_14
-from reconciler.kinds.fields.words import listed
+from reconciler.kinds.fields.known import V2_12, V2_14, V2_15
+from reconciler.kinds.fields.words import in_words, listed
+from reconciler.kinds.stream_config.origins import FED_FOR, IDLE, PENDING, can_end, forbidding
 from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.written import quoted
 
@@ -21,7 +22,7 @@ def recipe(asked: Renaming) -> list[str]:
     if asked.live.get("mirror"):
         return _mirror(asked)
     stays = asked.live.get("retention") in ("workqueue", "interest") or asked.live.get("allow_msg_schedules")
-    return _queue(asked) if stays else _stream(asked)
+    return _queue(asked) if stays or _is_never_fed(asked) else _stream(asked)
 
 
 def _stream(asked: Renaming) -> list[str]:
@@ -31,6 +32,7 @@ def _stream(asked: Renaming) -> list[str]:
     later = [name for name in DONE_ONCE if asked.live.get(name) and name not in asked.left_out]
     given = listed([*(["subjects"] if asked.live.get("subjects") else []), *later])
     return [
+        *_fed(asked),
         f"Declare {new} with `sources: [{{name: {quoted(old)}}}]` and without {listed(['subjects', *later])}; apply, and wait "
         f"until `nats stream info {new}` shows no lag.{_anew(asked)}",
         f"{_left_out(asked)} Wait until {new} shows no lag, and note its last sequence: N.",
@@ -46,11 +48,39 @@ def _stream(asked: Renaming) -> list[str]:
     ]
 
 
+def _fed(asked: Renaming) -> Iterator[str]:
+    """The server feeds a copy through a consumer of its own, to which the limits of the origin apply."""
+    old, said, limits = asked.old.name, list[str](), forbidding(asked.live, asked.version)
+    if PENDING in limits:
+        said.append(f"Remove `{PENDING}` from the `consumer_limits` of {old}, and write it into each of its consumers")
+    if IDLE in limits:
+        least = in_words(FED_FOR, "duration")
+        said.append(f"{'raise' if said else 'Raise'} `{IDLE}` in the `consumer_limits` of {old} to {least} or more")
+    if (asked.live.get("max_consumers") or 0) > 0 and asked.version < V2_15:
+        said.append(f"{'let' if said else 'Let'} `max_consumers` of {old} leave a place for a copy")
+    if said:
+        yield f"{'; '.join(said)}; apply. Else the server copies nothing, and {asked.new.name} shows no lag all the same."
+
+
+def _is_never_fed(asked: Renaming) -> bool:
+    """It has a limit with which the server copies nothing, and which cannot be removed beside consumers."""
+    return PENDING in forbidding(asked.live, asked.version) and asked.has_consumers and not can_end(asked.version)
+
+
+def _uncopied(asked: Renaming) -> Iterator[str]:
+    if asked.live.get("retention", "limits") == "limits" and _is_never_fed(asked):
+        yield (
+            f"Back up what {asked.old.name} stores, if it is still of use when it has been processed: it is not copied. With "
+            f"`{PENDING}` in `consumer_limits` a server copies nothing, and this one does not let it go beside consumers (10069)."
+        )
+
+
 def _queue(asked: Renaming) -> list[str]:
     """Clients process the stored messages in the old queue. All readers of the new one are declared with it: an interest
     stream drops what nobody wants, and apply lets it take subjects when its readers listen."""
     old, new = asked.old.name, asked.new.name
     return [
+        *_uncopied(asked),
         _left_out(asked),
         f"Declare {new} with {_own(asked)}and with consumers like those of {old}{_readers(asked)}, and apply.{_publishers(asked)}",
         *_scheduled(asked),

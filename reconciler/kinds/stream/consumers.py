@@ -12,15 +12,12 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.effects.dependants import consumers, consuming, streams
 from reconciler.kinds.fields.words import consent_to, few, in_words
-from reconciler.kinds.stream_config.origins import FED_FOR, fed_now, is_fed_durably
-from reconciler.kinds.stream_config.validity import is_since
+from reconciler.kinds.stream_config.origins import FED_FOR, can_end, fed_now, is_fed_durably
 from reconciler.kinds.subjects.subjects import matches
 from reconciler.model.fields import Unit
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.version import Version
 
-REMOVABLE = (Version(2, 12, 12), Version(2, 14, 3))
-"""First patches that treat a removed limit as no limit. Older servers treat it as 0."""
 UNITS: Mapping[str, Unit] = {"max_ack_pending": "count", "inactive_threshold": "duration"}
 
 
@@ -48,7 +45,7 @@ def consumers_above_limits(change: Change, view: View) -> Iterator[Finding]:
     Instead: lower the consumers as well, in the same file; on older servers, raise the limit instead of removing it.
     """
     was, becomes = change.was("consumer_limits") or {}, change.becomes("consumer_limits") or {}
-    strict = not is_since(view.target.version, *REMOVABLE)
+    strict = not can_end(view.target.version)
     if was == becomes:
         return
     for field, unit in UNITS.items():

@@ -85,6 +85,7 @@ STREAM = Kind(
     claims=lambda snapshot: (Raw("stream", (name,)) for name in snapshot.streams),
     settle=_settle,
     steps=_steps,
+    starts=("first_seq",),
     render=_render,
     primary=lambda address: Raw("stream", (address.name,)),
     needs=lambda resource: names(resource.config),

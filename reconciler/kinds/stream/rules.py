@@ -17,7 +17,7 @@ from reconciler.kinds.effects.losses import limit_lowered
 from reconciler.kinds.effects.made_again import made_again
 from reconciler.kinds.effects.one_way import one_way_change, to_copy
 from reconciler.kinds.effects.pushed_out import copies_push_out
-from reconciler.kinds.effects.readers import taking_questions
+from reconciler.kinds.effects.readers import later_questions, taking_questions
 from reconciler.kinds.effects.sources_changed import copied_again, left_behind
 from reconciler.kinds.effects.stream_effects import FAMILIES
 from reconciler.kinds.effects.uncaptured import subject_removed
@@ -49,6 +49,8 @@ def questions(change: Change, view: View) -> Iterator[Question]:
         yield asked
     if turns_to_interest(change):
         yield from taking_questions(change.address.name, view)
+    if change.action is Action.DELETE:
+        yield from later_questions(change.address.name, view)
     yield from uncaptured.questions(change)
 
 

@@ -9,7 +9,9 @@ from reconciler.changes.change import Action
 from reconciler.changes.kind import Context
 from reconciler.changes.view import SubjectsRead, View
 from reconciler.kinds.fields.known import V2_14
+from reconciler.kinds.fields.words import in_words
 from reconciler.kinds.stream_config.stream_settle import canonical
+from reconciler.kinds.stream_config.validity import is_since
 from reconciler.kinds.subjects.subjects import is_subset, meets
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.version import Version
@@ -50,6 +52,27 @@ def readings(_address: Address, config: Config) -> Iterator[SubjectsRead]:
 
 FED_FOR = 10_000_000_000
 """Nanoseconds without a reader after which the server deletes its own consumer, through which it feeds a copy."""
+
+
+PENDING, IDLE = "max_ack_pending", "inactive_threshold"
+
+
+def can_end(version: Version) -> bool:
+    """Does this server take a limit that is removed from `consumer_limits` for none? Older ones take it for 0, and refuse
+    it beside consumers that have more."""
+    return is_since(version, Version(2, 12, 12), Version(2, 14, 3))
+
+
+def forbidding(origin: Config, version: Version) -> Mapping[str, str]:
+    """The `consumer_limits` of an origin, in words, to which the server's own consumer does not keep: it copies nothing."""
+    if is_fed_durably(origin, version):
+        return {}
+    limits = origin.get("consumer_limits") or {}
+    pending, idle = limits.get(PENDING) or 0, limits.get(IDLE) or 0
+    return {
+        **({PENDING: in_words(pending, "count")} if pending > 0 else {}),
+        **({IDLE: in_words(idle, "duration")} if 0 < idle < FED_FOR else {}),
+    }
 
 
 def is_fed_durably(origin: Config, version: Version) -> bool:

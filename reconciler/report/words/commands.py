@@ -37,7 +37,7 @@ def of_restoring(arguments: str, consented: str) -> CommandLines:
     )  # fmt: skip
 
 
-RESTORING = "From the files it takes only consents and where a consumer starts, else what was applied last."
+RESTORING = "From the files it takes only consents and where a consumer or stream starts, else what was applied last."
 
 
 def _typed(command: str, arguments: str) -> str:

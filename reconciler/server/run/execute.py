@@ -50,12 +50,12 @@ async def execute(
     may_write: MayWrite = lambda: None,
     grace: float = GRACE,
     known: Iterable[Settled] = (),
-    last_look: LastLook = lambda _step, _info: None,
+    last_look: LastLook = lambda _step, _info, _server: None,
     streams: Iterable[Mapping[str, Json]] = (),
 ) -> AsyncGenerator[Event, None]:
     """Yield events as they happen; the last is `Finished`. Setting `stop` ends the run early. `may_write` is asked
     before each step and again before each of its writes. `known` holds outcomes that were settled before the run, and
-    stops what comes after them. `last_look` judges what is to be deleted, just before. `streams` are those that were
+    stops what comes after them. `last_look` judges what is to be changed or deleted, just before. `streams` are those that were
     read, which show how many servers there are."""
     events: asyncio.Queue[Event | None] = asyncio.Queue()
     seen = Acknowledged()

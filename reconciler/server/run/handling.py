@@ -83,8 +83,8 @@ def is_missing(said: Answer) -> bool:
     return isinstance(said, Refusal) and said.err_code in NOT_FOUND
 
 
-LastLook = Callable[[Step, Mapping[str, Json]], Diagnostic | None]
-"""(step, INFO reply) → why the object must not be deleted after all."""
+LastLook = Callable[[Step, Mapping[str, Json], str | None], Diagnostic | None]
+"""(step, INFO reply, id of the server) → why the object must be left alone after all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class RunContext:
     js: JetStream
     forms: Forms
     tell: Callable[[Step, str], None]
-    last_look: LastLook = lambda _step, _info: None
+    last_look: LastLook = lambda _step, _info, _server: None
     written: dict[tuple[str, ...], int] = field(default_factory=dict)
     """Revisions this run wrote, by (bucket, key): a later step on the same key expects those."""
     seen: Acknowledged = field(default_factory=Acknowledged)
@@ -124,8 +124,9 @@ def changes_since(run: RunContext, step: Step, live: Config) -> tuple[Strayed, .
 
 
 def unlike_planned(run: RunContext, step: Step, info: Mapping[str, Json]) -> Unsuccessful | None:
-    """Return why the live object must be left alone. `info` is what the server says of it just before it is deleted."""
-    if why := run.last_look(step, info):
+    """Return why the live object must be left alone. `info` is what the server says of it just before. What this run has
+    created itself is not what was judged."""
+    if step.on not in run.seen.made and (why := run.last_look(step, info, run.js.pipeline.server_id)):
         return Unsuccessful(why, nothing_done=True)
     changed = changes_since(run, step, info["config"])
     return strayed(step, changed) if changed else None

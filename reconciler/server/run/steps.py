@@ -60,9 +60,9 @@ async def _update(run: RunContext, step: Step) -> Result:
     live = await run.js.read(info_of(step))
     if isinstance(live, Refusal | NoAnswer):
         return problems.gone(step) if is_missing(live) else problems.unreadable(step, live)
+    if unlike := unlike_planned(run, step, live):
+        return unlike
     before = live["config"]
-    if changed := changes_since(run, step, before):
-        return problems.strayed(step, changed)
     config = run.forms.patch(before, step.set, step.unset)
     return await _carried(run, _Write(step, config, before, "update"))
 
