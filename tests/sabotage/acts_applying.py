@@ -172,9 +172,7 @@ STEPS = (
         file="reconciler/kinds/afterwards/streams.py",
         before="            streams[name] = {**streams.get(name, {}), **written}",
         after="            streams[name] = {**written, **streams.get(name, {})}",
-        seen_by=(
-            "tests/cli/test_several.py::test_subjects_pass_from_one_topology_to_another_that_comes_after_it",
-        ),
+        seen_by=("tests/cli/test_several.py::test_subjects_pass_from_one_topology_to_another_that_comes_after_it",),
     ),
     Act(
         name="a restoration takes the first number of a recreated stream from the record",
