@@ -12,10 +12,12 @@ import pytest
 from nats.aio.msg import Msg
 
 from reconciler.changes.amount import Amount
-from reconciler.changes.verdict import Verdict
+from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.journeys.plan.plan import plan
+from reconciler.journeys.plan.plan import planned as planned_from
 from reconciler.kinds.effects.readers import together
 from reconciler.model.run_options import RunOptions
+from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 from tests.agreement.harm import shows
 from tests.groups.making import until
@@ -840,3 +842,33 @@ def test_what_is_in_flight_when_payloads_go_comes_again_without(account: Account
     said, got = talk(account, work)
     assert "first 2 messages in flight, unless acknowledged in time, then 1 pending message" in said
     assert got == [b"0123456789"] * 2 + [b""] * 3
+
+
+@on_every_version
+@pytest.mark.parametrize("is_counted", [True, False])
+def test_what_is_published_while_it_is_counted_hides_nothing_that_a_new_filter_leaves_out(
+    account: Account, tmp_path: Path, is_counted: bool
+) -> None:
+    """An interest stream deletes it. Clients publish what the consumer keeps, between the look at it and the counting."""
+    file = f"""
+streams:
+  S:
+    subjects: [s.*]
+    retention: interest
+    allow_direct: {str(is_counted).lower()}
+    consumers: {{c: {{ack_policy: explicit, filter_subject: s.a}}}}
+"""
+
+    async def work(js: JetStream) -> tuple[Verdict, Verdict]:
+        await applied(js, tmp_path, file.replace(", filter_subject: s.a", ""))
+        await publish(js, *["s.b"] * 3)
+        before = await observe(js)
+        await publish(js, *["s.a"] * 10)
+        hidden = await planned_from(read(tmp_path, file), before, js)
+        quiet = await planned_from(read(tmp_path, file), await observe(js), js)
+        return hidden.plan.changes[0].verdicts[0], quiet.plan.changes[0].verdicts[0]
+
+    hidden, quiet = talk(account, work)
+    assert {(one.code, one.outcome) for one in (hidden, quiet)} == {("CO301", Outcome.NEEDS_CONSENT)}
+    assert quiet.quantities["messages"] == 3
+    assert hidden.quantities["messages"] >= 3

@@ -1828,6 +1828,23 @@ QUANTITIES = (
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
+        name="what is published while it is counted hides what a new filter leaves out",
+        file="reconciler/kinds/consumer/losses.py",
+        before="        most = max(move.pending.most, 0 if move.widens else",
+        after="        most = min(move.pending.most, 0 if move.widens else",
+        seen_by=(
+            "tests/quantities/test_consumers.py::"
+            "test_what_is_published_while_it_is_counted_hides_nothing_that_a_new_filter_leaves_out",
+        ),
+    ),
+    Act(
+        name="the whole is counted before a part of it",
+        file="reconciler/model/wire/questions.py",
+        before="        return -sum(",
+        after="        return sum(",
+        seen_by=("tests/server/test_counting.py::test_a_part_is_counted_before_the_whole",),
+    ),
+    Act(
         name="a consumer that began with the last of each subject has processed everything where its server counts nothing",
         file="reconciler/kinds/effects/readers.py",
         before="    if not _began_with_last(info):\n        return exactly(number)",

@@ -8,10 +8,13 @@ from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from reconciler.model.wire.questions import CopiedUpTo, Largest, MessagesSince
+from reconciler.kinds.subjects.subjects import is_subset
+from reconciler.model.wire.questions import CopiedUpTo, Largest, MessagesFrom, MessagesSince
 from reconciler.server.read import queues
-from reconciler.server.read.observe import ask
+from reconciler.server.read.observe import ask, in_turns
 from reconciler.server.wire.api import JetStream
 from tests.quantities.losing import publish, times
 from tests.support.accounts import Account
@@ -130,3 +133,20 @@ def test_its_own_copies_behind_those_of_another_origin_are_no_other_source(accou
 
     said = talk(account, work)
     assert (said["seq"], said["others"]) == (1, False)
+
+
+SUBJECTS = st.lists(st.sampled_from(["a", "b", "*"]), min_size=1, max_size=3).flatmap(
+    lambda tokens: st.sampled_from([".".join(tokens), ".".join([*tokens, ">"]), ">"])
+)
+QUESTIONS = st.builds(MessagesFrom, stream=st.just("S"), start=st.sampled_from([1, 5]), filter=SUBJECTS)
+
+
+@given(st.lists(QUESTIONS, max_size=8))
+def test_a_part_is_counted_before_the_whole(asked: list[MessagesFrom]) -> None:
+    """What is published meanwhile then makes the rest of the whole larger, never smaller."""
+    turns = list(in_turns(asked))
+    turn = {question: number for number, questions in enumerate(turns) for question in questions}
+    for one in asked:
+        for other in asked:
+            includes = is_subset(one.filter, other.filter) and other.start in (1, one.start)
+            assert not includes or one == other or turn[one] < turn[other]

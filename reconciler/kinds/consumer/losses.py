@@ -38,8 +38,10 @@ def questions(change: Change, view: View) -> Iterator[Question]:
             yield from (one for subjects in (move.before, move.after, move.both) for one in _begun(move, subjects))
         for subjects in (move.after, move.both):
             yield from (*_ahead(move, subjects), *_all(move, subjects))
-        if _looks_ahead(move, retention_of(move.stream, view)) and move.pending.most:
+        looks_ahead = _looks_ahead(move, retention_of(move.stream, view)) and move.pending.most
+        if looks_ahead or not move.widens:
             yield from _ahead(move, move.before)
+        if looks_ahead:
             yield from _from_next(move, view)
         if not move.widens:
             yield from _all(move, move.before)
@@ -255,7 +257,8 @@ def _less(amount: Amount, deleted: int) -> Amount:
 def _skipped(move: _Move, staying: int | None, view: View) -> Amount:
     """Pending messages that no longer match."""
     if staying is not None and (move.widens or not move.is_listed):
-        return exactly(max(0, move.pending.most - staying))
+        most = max(move.pending.most, 0 if move.widens else number_of(_ahead(move, move.before), view) or 0)
+        return Amount(max(0, move.pending.most - staying), max(0, most - staying))  # what stays was counted in between
     return Amount(0, min(move.pending.most, _outside(move, move.pending.most, view)))
 
 

@@ -26,6 +26,12 @@ class MessagesFrom:
     """A sequence, or a time as the server writes it."""
     filter: str = ">"
 
+    @property
+    def breadth(self) -> tuple[int, bool]:
+        """Less than that of every question that includes this one: by a wider filter, or from the beginning on."""
+        tokens = self.filter.split(".")
+        return -sum({">": 0, "*": 1}.get(token, 2) for token in tokens), self.start == 1
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessagesSince:

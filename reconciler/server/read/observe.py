@@ -6,9 +6,10 @@ It writes nothing. What could not be read becomes an unknown scope with its reas
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import groupby
 from typing import TypeVar
 
 from reconciler.model import intents
@@ -157,9 +158,22 @@ def _of_servers(found: Consumers) -> Consumers:
 
 async def ask(js: JetStream, questions: Iterable[Question]) -> Facts:
     """Answer questions that depend on the diff; a question without an answer gets the reason."""
-    asked = tuple(dict.fromkeys(questions))
-    answers = await gathered(partial(_asked, js), asked, "for what is counted for this plan")
-    return {q: a if isinstance(a, dict) else Unanswered(str(a)) for q, a in zip(asked, answers, strict=True)}
+    facts: dict[Question, Json | Unanswered] = {}
+    for asked in in_turns(dict.fromkeys(questions)):
+        answers = await gathered(partial(_asked, js), asked, "for what is counted for this plan")
+        facts |= {q: a if isinstance(a, dict) else Unanswered(str(a)) for q, a in zip(asked, answers, strict=True)}
+    return facts
+
+
+def in_turns(questions: Iterable[Question]) -> Iterator[tuple[Question, ...]]:
+    """Count a part before the whole: clients publish meanwhile, and what is left of the whole must not look smaller than
+    it is."""
+    for _, turn in groupby(sorted(questions, key=_breadth), key=_breadth):
+        yield tuple(turn)
+
+
+def _breadth(question: Question) -> tuple[int, bool]:
+    return question.breadth if isinstance(question, MessagesFrom) else (1, True)
 
 
 async def _asked(js: JetStream, question: Question) -> dict[str, Json] | Refusal | NoAnswer:
