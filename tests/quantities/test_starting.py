@@ -315,6 +315,30 @@ async def instead(js: JetStream, folder: Path, lost: Verdict) -> int:
 
 
 @on_every_version
+def test_a_start_where_the_old_one_stood_is_not_said_to_repeat_less_where_nothing_it_wants_is_stored_before(
+    account: Account, tmp_path: Path
+) -> None:
+    """Of other subjects something is."""
+    file = "streams: {S: {subjects: [s.*], allow_direct: true, consumers: {c: {ack_policy: explicit, filter_subject: s.a}}}}"
+
+    async def work(js: JetStream) -> Verdict:
+        await make_stream(js, "S", subjects=["s.*"], allow_direct=True)
+        await make_consumer(js, "S", "c", ack_policy="explicit", filter_subject="s.a")
+        await publish(js, "s.b", "s.a", "s.a", "s.a")
+        await take(js, "S", "c", 2)
+        await applied(js, tmp_path, file)
+        done(await js.request("STREAM.PURGE.S", {"filter": "s.a", "keep": 1}))
+        done(await js.request("CONSUMER.DELETE.S.c"))
+        (lost,) = (await of_consumer(js, tmp_path, file)).verdicts
+        return lost
+
+    lost = talk(account, work)
+    assert (lost.code, "before sequence 4" in lost.message) == ("CO312", True)
+    assert "it starts over with 1 stored message, even if it had processed them" in lost.message
+    assert "redelivers less" not in (lost.fix or "")
+
+
+@on_every_version
 def test_an_interest_stream_keeps_nothing_for_a_consumer_that_somebody_deleted(
     account: Account, tmp_path: Path
 ) -> None:

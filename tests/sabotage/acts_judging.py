@@ -1828,6 +1828,16 @@ QUANTITIES = (
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
+        name="a start is said to repeat less where nothing that the consumer wants is stored before it",
+        file="reconciler/kinds/consumer_position/lost_position.py",
+        before="    return since is not None and since.is_exact and since == total",
+        after="    return since is None and total.is_exact",
+        seen_by=(
+            "tests/quantities/test_starting.py::"
+            "test_a_start_where_the_old_one_stood_is_not_said_to_repeat_less_where_nothing_it_wants_is_stored_before",
+        ),
+    ),
+    Act(
         name="what is published while it is counted hides what a new filter leaves out",
         file="reconciler/kinds/consumer/losses.py",
         before="        most = max(move.pending.most, 0 if move.widens else",

@@ -100,8 +100,10 @@ def _lost(change: Change, view: View) -> Finding | None:
     total = staying(change, state, view) or Amount(0, int(state["messages"]))
     number, many = total.most, amount(total, "stored message")
     if policy == "all":
-        if stood is not None and stood <= _first_left(change, state, view):
-            stood = None  # nothing is stored before it, so a start there repeats as much
+        if stood is not None and (
+            stood <= _first_left(change, state, view) or _is_all_after(change, stood, total, view)
+        ):
+            stood = None  # nothing that it wants is stored before it, so a start there repeats as much
         known = "even if it had processed them" if stood is None else _including(stood)
         way = _RENUMBERED if recorded.is_on_another_stream(change, view) else ""
         return _consented(change, f"{was}it starts over with {many}, {known}", {"redelivered": number}, stood, way)
@@ -120,6 +122,12 @@ def _lost(change: Change, view: View) -> Finding | None:
     ]
     found = {"redelivered": again, "skipped": skipped}
     return _consented(change, f"{was}it starts at {start.where} and {', and '.join(said)}", found, stood)
+
+
+def _is_all_after(change: Change, stood: int, total: Amount, view: View) -> bool:
+    """Is everything that it wants stored from there on?"""
+    since = staying_from(change, stood, recorded.stream_state(change, view), view)
+    return since is not None and since.is_exact and since == total
 
 
 def _first_left(change: Change, state: Mapping[str, Json], view: View) -> int:
