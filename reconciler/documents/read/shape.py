@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import field
 from functools import lru_cache
+from threading import Lock
 from typing import Any
 
 from pydantic import BaseModel
@@ -76,10 +77,15 @@ ANYTHING = Shape()
 _WITHOUT_SCALARS = frozenset({"object", "array", "null"})
 
 
+_BUILDING = Lock()
+"""Environments are read at the same time, and pydantic builds a model when it is first asked for: two at once fail."""
+
+
 @lru_cache(maxsize=256)
 def shape_of_spec(spec: type[BaseModel]) -> Shape:
     """Return what the schema of a spec expects; it is read once for each spec."""
-    schema = spec.model_json_schema(mode="validation")
+    with _BUILDING:
+        schema = spec.model_json_schema(mode="validation")
     return _Reader(schema.get("$defs", {})).read(schema)
 
 
