@@ -46,7 +46,8 @@ def test_no_entry_goes_without_a_reason(folder: Folder) -> None:
 
 def test_a_name_without_a_kind_is_no_address(folder: Folder) -> None:
     (problem,) = folder.load(allowing("code: ST101, on: ORDERS, reason: r")).diagnostics
-    assert (problem.code, problem.fix) == ("XX916", "write stream/ORDERS, 'stream/*' or team=orders")
+    instead = "write an address such as stream/ORBIT, a pattern such as 'stream/*', or a label such as team=orders"
+    assert (problem.code, problem.fix) == ("XX916", instead)
 
 
 def test_a_file_that_cannot_be_read_leaves_open_what_there_is(folder: Folder) -> None:

@@ -146,6 +146,7 @@ def test_a_consumer_comes_back_where_the_file_says_since(someone: Someone, owner
         )
     restored = someone("drift", file, "--restore", "--yes")
     assert restored.code == 0, restored
+    assert "left out" not in restored.out, "the new start is written, not left out"
     assert talk(owner.account, observe).consumers["S"]["c"]["num_pending"] == 2
     assert someone("drift", file).code == 0
 

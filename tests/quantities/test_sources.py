@@ -20,6 +20,7 @@ from reconciler.journeys.plan.plan import plan
 from reconciler.kinds.fields.words import amount
 from reconciler.model.run_options import RunOptions
 from reconciler.model.wire.version import Version
+from reconciler.server.read import queues
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 from tests.groups.making import until
@@ -554,6 +555,49 @@ def test_a_source_that_comes_back_says_what_it_skips_of_a_new_stream_of_its_name
     )
     assert said.message == (
         f"the server continues with this source after message 10, the last one that this stream copied from an earlier O: {skips}"
+    )
+
+
+@on_every_version
+@pytest.mark.parametrize("is_widened", [False, True])
+def test_a_source_that_comes_back_behind_many_messages_says_that_it_skips_some(
+    account: Account, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_widened: bool
+) -> None:
+    """Its last copy lies further back than the plan reads. It is found where the origin stores its messages now, or nowhere."""
+    monkeypatch.setattr(queues, "READ", 3)
+    origin, copy = "O: {subjects: [o.>]}", "ALL: {subjects: [all], sources: [{name: O}]}"
+    alone = copy.replace(", sources: [{name: O}]", "")
+
+    async def work(js: JetStream) -> tuple[Verdict | None, int]:
+        await applied(js, tmp_path, f"streams: {{{alone}}}")
+        await publish(js, "all")
+        await applied(js, tmp_path, f"streams: {{{origin}, {copy}}}")
+        await publish(js, *["o.a"] * 10)
+        await until(js, lambda info: info["state"]["messages"] == 11, "STREAM.INFO.ALL")
+        await applied(
+            js, tmp_path, f"streams: {{{alone}}}\nremoved: [{{address: stream/O, reason: r}}]", "ST310", "ST305"
+        )
+        await publish(js, *["all"] * 5)
+        again = origin.replace("o.>", "p.>") if is_widened else origin
+        said = await applied(js, tmp_path, f"streams: {{{again}, {copy}}}", "ST305")
+        first = "p.a" if is_widened else "o.a"
+        await publish(js, *[first] * 20, f"{first[0]}.last")
+        async with asyncio.timeout(60):
+            while not (await last_of(js))["subject"].endswith(".last"):  # noqa: ASYNC110 - the server announces nothing
+                await asyncio.sleep(0.02)
+        return said.get("ST305"), 16 + 21 - (await state(js, "ALL"))["messages"]
+
+    said, missed = talk(account, work)
+    if Version.parse(account.server.version) >= Version(2, 15):
+        assert (said, missed) == (None, 0)
+        return
+    assert said is not None
+    assert said.consented
+    assert missed, "the server continues after message 10, or a little before"
+    assert said.message.startswith(
+        "if this stream copied from an earlier O, the server continues with this source after the last message"
+        if is_widened
+        else "the server continues with this source after the last message that this stream copied from an earlier O, 10 or a later one:"
     )
 
 

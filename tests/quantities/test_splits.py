@@ -9,7 +9,7 @@ import pytest
 from reconciler.journeys.plan.plan import Planned, plan
 from reconciler.model.run_options import RunOptions
 from reconciler.server.wire.api import JetStream
-from tests.quantities.losing import applied, publish, take
+from tests.quantities.losing import applied, publish, settled, take
 from tests.support.accounts import Account
 from tests.support.jetstream import done, talk
 from tests.support.topologies import read
@@ -207,3 +207,31 @@ def test_a_message_that_two_take_does_not_stand_for_one_that_nobody_takes(accoun
         assert (verdict.blocks, "take those stored now" in verdict.message) == (True, False)
 
     talk(account, work)
+
+
+TWO = "high: {ack_policy: explicit, filter_subject: m.high.>}, low: {ack_policy: explicit, filter_subject: m.low.>}"
+
+
+@on_every_version
+@pytest.mark.parametrize("left", ["m.high.>", "m.high.>, m.mid"])
+@pytest.mark.parametrize("come_past", [0, 1])
+@pytest.mark.parametrize("retention", ["limits", "interest", "workqueue"])
+def test_messages_that_stay_although_they_are_acknowledged_are_foretold(
+    retention: str, come_past: int, left: str, account: Account, tmp_path: Path
+) -> None:
+    """The subject of one consumer goes to no other stream. Then its clients acknowledge everything."""
+
+    async def work(js: JetStream) -> tuple[str, int]:
+        shape = "streams: {M: {subjects: [%s], retention: %s, consumers: {%s}}}"
+        await applied(js, tmp_path, shape % ("m.>", retention, TWO))
+        await publish(js, *["m.low.a"] * 10, "m.high.a")
+        await take(js, "M", "high", come_past)
+        said = (await applied(js, tmp_path, shape % (left, retention, TWO)))["ST303"].message
+        await take(js, "M", "low", 10)
+        processed = 10 + come_past if retention != "limits" else 0
+        return said, (await settled(js, "M", 11 - processed)) - (11 - processed)
+
+    said, stayed = talk(account, work)
+    is_held = "Those that high has not come past stay even when nobody wants them any more" in said
+    assert is_held == bool(stayed)
+    assert stayed in (0, 10)

@@ -154,3 +154,26 @@ def test_what_is_delivered_anew_is_not_said_to_be_given_up(account: Account, tmp
         return "CO603" in found, len(await take(js, "S", "one", 2 if taken == "s.a" else 4))
 
     assert talk(account, work) == ((True, 2) if taken == "s.a" else (False, 4))
+
+
+@on_every_version
+def test_a_filter_that_apply_takes_away_is_said_to_show_as_everything(account: Account, tmp_path: Path) -> None:
+    """An application that asks for the consumer as the file has it is refused, unless it may update the one that exists."""
+    shape = "streams: {S: {subjects: [s.>], consumers: {c: {ack_policy: explicit%s}}}}"
+
+    async def work(js: JetStream) -> tuple[list[str], list[object]]:
+        await applied(js, tmp_path, shape % ", filter_subject: s.a")
+        found = await plan(read(tmp_path, shape % ""), js, RunOptions())
+        await applied(js, tmp_path, shape % "")
+        config = {"durable_name": "c", "name": "c", "ack_policy": "explicit", "deliver_policy": "all"}
+        answers = [
+            await js.request("CONSUMER.CREATE.S.c", {"stream_name": "S", "config": config, **action})
+            for action in ({"action": "create"}, {})
+        ]
+        said = [one.message for change in found.plan.changes for one in change.consequences if "10148" in one.message]
+        return said, [getattr(one, "err_code", None) for one in answers]
+
+    said, refused = talk(account, work)
+    assert len(said) == 1
+    assert said[0].startswith("The server then shows filter `>`, which counts as none here")
+    assert refused == [10148, None]

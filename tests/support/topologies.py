@@ -151,6 +151,7 @@ def _question(
     source: str | None = None,
     copied: Sequence[str] = (),
     subjects: Sequence[str] = (),
+    likely: Sequence[str] = (),
     peers: int = 0,
     above: int | None = None,
     newest: int = 0,
@@ -158,7 +159,9 @@ def _question(
     **_answered: Any,
 ) -> Question:
     if copied:
-        return CopiedUpTo(stream=stream, source=(copied[0], copied[1], copied[2]), subjects=tuple(subjects))
+        return CopiedUpTo(
+            stream=stream, source=(copied[0], copied[1], copied[2]), subjects=tuple(subjects), likely=tuple(likely)
+        )
     if peers:
         return Peers(least=peers)
     if above is not None:

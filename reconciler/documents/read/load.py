@@ -312,7 +312,11 @@ class _Loading:
                 near = likely(one.on, named.keys(), named.values())
                 message = f"`allow` names `{one.on}`, but no object here has that address or label"
                 meant = f"{message}; did you mean `{near}`?" if near else message
-                fix = f"write {near}, or remove the entry" if near else "write stream/ORDERS, 'stream/*' or team=orders"
+                known = min(named, default="stream/ORDERS")
+                instead = (
+                    f"write an address such as {known}, a pattern such as 'stream/*', or a label such as team=orders"
+                )
+                fix = f"write {near}, or remove the entry" if near else instead
                 yield complain("XX916", "names-nothing", meant, one.where("on"), fix=fix)
 
 

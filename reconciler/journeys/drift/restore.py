@@ -16,5 +16,5 @@ async def restore(found: Looked, js: JetStream) -> Planned:
     snapshot = found.view.snapshot
     options = replace(found.options, only=restoring.patterns(found.drift, found.view, REGISTRY), exclude=())
     back = restoring.narrowed(compared(found.topology, snapshot, options), found.drift, REGISTRY)
-    plan = restoring.as_before(await decided(back, js, options), found.view, found.drift, found.options)
+    plan = restoring.as_before(await decided(back, js, options), found.view, found.drift, found.options, REGISTRY)
     return Planned(plan=plan, snapshot=snapshot, topology=found.topology, options=options, purpose=PlanPurpose.RESTORE)

@@ -62,14 +62,14 @@ def patterns(drift: Drift, view: View, registry: Registry) -> tuple[str, ...]:
     return tuple(map(glob.escape, selected))
 
 
-def as_before(plan: Plan, view: View, drift: Drift, options: RunOptions) -> Plan:
+def as_before(plan: Plan, view: View, drift: Drift, options: RunOptions, registry: Registry) -> Plan:
     """Keep the records as they were, and count what is left out: changes that wait to be applied, and drift that is
     not selected."""
     owned = {str(address): record for address, record in view.ledger.items()}
     changes = tuple(
         replace(one, record=owned[one.address]) if one.record and one.address in owned else one for one in plan.changes
     )
-    waiting = sum(item.standing is Standing.PENDING or _waits(item) for item in drift.items)
+    waiting = sum(item.standing is Standing.PENDING or _waits(item, view, registry) for item in drift.items)
     unselected = (change for a, change in view.changes.items() if not options.selects(a, change.labels))
     left_out = waiting + sum(change.action.writes for change in unselected)
     told = {one.address for one in plan.changes}
@@ -78,8 +78,13 @@ def as_before(plan: Plan, view: View, drift: Drift, options: RunOptions) -> Plan
     return replace(plan, changes=changes, diagnostics=said, kept=kept, hidden=left_out)
 
 
-def _waits(item: Item) -> bool:
-    return any(not one.drifted or one.applied != one.change.desired for one in item.fields)
+def _waits(item: Item, view: View, registry: Registry) -> bool:
+    """Does the file change something of it that is not put back? Where an object that is recreated starts is the file's to say."""
+    address = Address.parse(item.address)
+    change = view.changes.get(address)
+    starts = registry.of(address).starts if change is None or change.live is None or change.made_anew else ()
+    others = (one for one in item.fields if one.change.top not in starts)
+    return any(not one.drifted or one.applied != one.change.desired for one in others)
 
 
 def _changes(view: View, items: Mapping[Address, Item], registry: Registry) -> Iterator[tuple[Address, Change]]:

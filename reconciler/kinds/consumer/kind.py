@@ -11,7 +11,7 @@ from reconciler.kinds.consumer import deletion, losses, replacement
 from reconciler.kinds.consumer.effects import EFFECTS
 from reconciler.kinds.consumer.renaming import recipe
 from reconciler.kinds.consumer.rules import RULES
-from reconciler.kinds.consumer.steps import steps, waits
+from reconciler.kinds.consumer.steps import shown_filter, steps, waits
 from reconciler.kinds.consumer_config.consumer_config import FIELD_INFOS, ConsumerConfig, canonical, settle, stock
 from reconciler.kinds.consumer_position import former, lost_position, offer, position, starting, unwanted
 from reconciler.kinds.fields.texts import NAME
@@ -87,6 +87,7 @@ CONSUMER = Kind(
         *offer.consequences(change, view),
         *lost_position.consequences(change, view),
         *waits(change, view),
+        *shown_filter(change),
         *advisories.consequences(change, view),
         *EFFECTS.consequences(change, view),
     ),

@@ -112,6 +112,15 @@ def waits(change: Change, view: View) -> Iterator[Consequence]:
         )
 
 
+def shown_filter(change: Change) -> Iterator[Consequence]:
+    """What the server shows of a consumer whose filter apply takes away, and whom it refuses for that."""
+    if change.action is Action.UPDATE and calls.loses_its_filter(change):
+        yield Consequence(
+            message="The server then shows filter `>`, which counts as none here; an application that creates this consumer at start-up "
+            "without a filter is refused (10148), unless it may update one that exists"
+        )
+
+
 def _start_over(change: Change, view: View, stream: str, name: str) -> Iterator[Step]:
     """Steps that move it to the first message still stored. After an interruption the live consumer still shows what is
     missing: it is parked, or paused, or deleted and will be created."""

@@ -17,13 +17,14 @@ from reconciler.changes.view import View
 from reconciler.kinds.effects.readers import filters
 from reconciler.kinds.effects.shrinking import going, gone
 from reconciler.kinds.effects.surplus import state_of, stream_of
-from reconciler.kinds.fields.known import V2_14
+from reconciler.kinds.fields.known import V2_14, V2_15
 from reconciler.kinds.fields.times import ZERO, moment
 from reconciler.kinds.stream_config.copies import identity, index_of, origin_of
 from reconciler.kinds.stream_config.origins import fed_stream, is_fed_durably, taken_subjects
 from reconciler.kinds.subjects.subjects import is_subset, meets
 from reconciler.kinds.subjects.transforms import outcome
 from reconciler.model.dataclass import dataclass
+from reconciler.model.records import BUCKET, encode_key
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.questions import CopiedUpTo, MessagesFrom
 
@@ -31,6 +32,15 @@ Source = Mapping[str, Json]
 Question = CopiedUpTo | MessagesFrom
 MANY = 10
 """With more subjects of an origin, they are not counted one by one."""
+
+
+class LastCopy(NamedTuple):
+    """How far a source copied an earlier stream of the name of its origin."""
+
+    at: int
+    """A sequence of that stream; 0: nobody knows whether it copied any."""
+    is_known: bool
+    """Otherwise it may have copied more."""
 
 
 class SourceStart(NamedTuple):
@@ -101,7 +111,7 @@ class Begun:
         copied = self._answer(self.copied_so_far) if self.copied_so_far else {"seq": 0}
         if copied and copied.get("seq") and not self._came_from_another(copied):
             return SourceStart(copied["seq"] + 1)
-        if copied and copied.get("least"):
+        if copied and copied.get("least") and not self._came_from_another(copied):
             return SourceStart(copied["least"] + 1, is_known=False)
         is_known = copied is not None and "seq" in copied
         if self.source.get("opt_start_seq"):
@@ -233,13 +243,27 @@ class Begun:
         return Amount(max(0, least), max(0, stays.most - copied.least))
 
     @property
-    def beyond(self) -> int:
-        """How many messages yet to come it skips: it continues after its last copy of an earlier stream of this name. Copies tell
-        from 2.15 on which stream of a name they came from."""
+    def reached(self) -> LastCopy | None:
+        """The last message of an earlier stream of this name that it copied, if it skips some of the new one for it: the server
+        continues after that. Copies tell from 2.15 on which stream of a name they came from."""
         copied = self._answer(self.copied_so_far) if self.copied_so_far else None
-        if not copied or not copied.get("seq") or copied.get("stored"):
-            return 0
-        return max(0, int(copied["seq"]) - self._last_of_origin)
+        if copied is None or copied.get("stored"):
+            return None
+        found = int(copied.get("seq") or copied.get("least") or 0)
+        if found:
+            return LastCopy(found, is_known="seq" in copied) if found > self._last_of_origin else None
+        is_new = self.origin not in self.view.snapshot.streams and self.view.target.version < V2_15
+        return None if "seq" in copied or not is_new else LastCopy(0, is_known=False)
+
+    @property
+    def beyond(self) -> int:
+        """How many messages yet to come it skips, at least as far as anybody can tell."""
+        return max(0, self.reached.at - self._last_of_origin) if self.reached else 0
+
+    @property
+    def is_on_record(self) -> bool:
+        """Was an earlier stream of this name applied here? A mark stays of one that was removed."""
+        return encode_key(Address.of("stream", self.origin)) in self.view.snapshot.entries.get(BUCKET, {})
 
     @property
     def _last_of_origin(self) -> int:
@@ -289,7 +313,21 @@ class Begun:
         is_rewritten = (
             (self.change.live.state.get("config") or {}).get("subject_transform") if self.change.live else None
         )
-        return CopiedUpTo(stream=stream_of(self.change), source=named, subjects=(">",) if is_rewritten else tuple(kept))
+        if is_rewritten:
+            return CopiedUpTo(stream=stream_of(self.change), source=named, subjects=(">",))
+        likely = () if self._renamed else tuple(meets(taken_subjects(self.source), self._subjects_to_come))
+        return CopiedUpTo(
+            stream=stream_of(self.change),
+            source=named,
+            subjects=tuple(kept),
+            likely=() if likely == tuple(kept) or len(likely) > MANY else likely,
+        )
+
+    @property
+    def _subjects_to_come(self) -> Sequence[str]:
+        """What its origin stores once this plan is applied."""
+        declared = self.view.desired.get(Address.of("stream", self.origin))
+        return (declared.config.get("subjects") or ()) if declared else self._origin_subjects
 
     @property
     def _ever_stored(self) -> Sequence[str]:

@@ -15,7 +15,7 @@ from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.effects import dependants, sources_begun
-from reconciler.kinds.effects.sources_begun import Begun, awaiting, begun
+from reconciler.kinds.effects.sources_begun import Begun, LastCopy, awaiting, begun
 from reconciler.kinds.effects.surplus import OwnName, as_named, state_of, stream_of
 from reconciler.kinds.fields.times import moment
 from reconciler.kinds.fields.words import amount, consent_to, few, some, verb
@@ -164,7 +164,8 @@ def left_behind(family: str, own: OwnName = as_named) -> Rule:
         (10100), and from then on copies nothing through this source.
 
         Before 2.15 a source that is added again continues after the last message that the stream copied through it, although its
-        origin was deleted and recreated since and counts from 1 again. It skips what the new origin stores up to there.
+        origin was deleted and recreated since and counts from 1 again. It skips what the new origin stores up to there. If the
+        stream has stored many other messages since, the plan cannot tell how much that is, and says so.
 
         Instead: remove a source when `nats stream info` shows no lag; let a new one start at a sequence, `opt_start_seq`.
         """
@@ -262,21 +263,43 @@ def _beyond(code: str, change: Change, view: View) -> Iterator[Finding]:
     """Sources that are added again, and whose origin has begun to count again since, or does so in the same plan. They skip
     less if the server begins to copy while the new one is shorter."""
     for one in (*begun(change, view), *awaiting(change, view)):
-        if not one.beyond:
+        if (reached := one.reached) is None:
             continue
-        reached, stored = int(one.start.at) - 1, one.origin_state.get("messages", 0)
-        there = f"what the new one stores and up to its next {some(one.beyond, 'message')} are not copied"
-        first = f"up to the first {some(one.beyond, 'message')} of the new one {verb(one.beyond, 'are')} not copied"
-        yield Finding(
-            outcome=Outcome.NEEDS_CONSENT,
-            path=f"{one.path}.name",
-            to=one.origin,
-            quantities={"left_out": Amount(0, one.beyond + stored)},
-            affects=dependants.everybody(stream_of(change), view),
-            message=f"the server continues with this source after message {reached}, the last one that this stream copied from an "
-            f"earlier {one.origin}: {there if stored else first}",
-            fix=f"let {one.origin} be created with first_seq: {reached + 1}, or consent here: {consent_to(code, one.origin)}",
+        consent = f"consent here: {consent_to(code, one.origin)}"
+        by_number = f"let {one.origin} be created with first_seq: {reached.at + 1}"
+        by_header = (
+            f"let {one.origin} be created with a first_seq above the last message that this stream copied (the header "
+            "Nats-Stream-Source of its newest copy names it)"
         )
+        is_certain = bool(reached.at) or one.is_on_record
+        yield Finding(
+            outcome=Outcome.NEEDS_CONSENT if is_certain else Outcome.WARNS,
+            path=f"{one.path}.name",
+            to=one.origin if is_certain else None,
+            quantities={"left_out": Amount(0, one.beyond + one.origin_state.get("messages", 0))}
+            if reached.is_known
+            else {},
+            affects=dependants.everybody(stream_of(change), view),
+            message=_skipping(one, reached),
+            fix=f"{by_number if reached.is_known else by_header}{f', or {consent}' if is_certain else ', if it did'}",
+        )
+
+
+def _skipping(one: Begun, reached: LastCopy) -> str:
+    """What the source skips of the new stream."""
+    continues = "the server continues with this source after"
+    if not reached.at:
+        return (
+            f"if this stream copied from an earlier {one.origin}, {continues} the last message that it copied and skips as many "
+            "messages of the new one; its newest messages do not tell whether it did"
+        )
+    last = f"message {reached.at}, the last one that this stream copied from an earlier {one.origin}"
+    if not reached.is_known:
+        last = f"the last message that this stream copied from an earlier {one.origin}, {reached.at} or a later one"
+        return f"{continues} {last}: up to as many messages of the new one are not copied"
+    there = f"what the new one stores and up to its next {some(one.beyond, 'message')} are not copied"
+    first = f"up to the first {some(one.beyond, 'message')} of the new one {verb(one.beyond, 'are')} not copied"
+    return f"{continues} {last}: {there if one.origin_state.get('messages') else first}"
 
 
 def _is(number: Amount) -> str:

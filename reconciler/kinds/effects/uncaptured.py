@@ -22,6 +22,7 @@ from reconciler.kinds.effects.readers import (
     unread,
 )
 from reconciler.kinds.effects.surplus import Loss
+from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.fields.words import amount, few, listed, outside, some, verb
 from reconciler.kinds.stream_config.origins import arriving, copying_on
 from reconciler.kinds.subjects.filters import keeping
@@ -74,6 +75,10 @@ def subject_removed(change: Change, view: View) -> Found:
     this stream no longer get those messages. No two streams may store one subject, so this stream gives it up first:
     for a moment no stream stores it. If apply is interrupted at that point, no stream stores it until the next apply.
 
+    On an interest stream, and from 2.12 on on a work queue, stored messages may stay although they were acknowledged. The server takes
+    a consumer whose filters are all subjects of its stream for one without filters, which wants everything that it has not come
+    past. They count against the limits of the stream, so purge them.
+
     Instead: move the publishers first.
     """
     if not (gone := no_longer_covered(change)):
@@ -124,7 +129,7 @@ def _unwanted(subject: str, taker: str, view: View) -> str:
     declared = view.desired[Address.of("stream", stream)].config
     if declared.get("retention") != "interest" or declared.get("subject_transform"):
         return ""
-    wanted = [one for config in _going_on(stream, view) for one in filters(config)]
+    wanted = [one for config in _going_on(stream, view).values() for one in filters(config)]
     wanted += [one for subjects in copying_on(stream, view).values() for one in subjects]
     if any(collide(one, subject) for one in wanted):
         return ""
@@ -241,7 +246,38 @@ def _stored(change: Change, gone: list[str], view: View) -> tuple[str, dict[str,
     if loss := shrinking.going(change.address.name, view):
         return _beside_limits(change, staying, left, loss)
     stay = amount(left, "stored message")
-    return f". {stay[0].upper()}{stay[1:]} under it {verb(left.most, 'stay')}{late.words}", {"stored": left}
+    words = (
+        f". {stay[0].upper()}{stay[1:]} under it {verb(left.most, 'stay')}{late.words}{_held(change, staying, view)}"
+    )
+    return words, {"stored": left}
+
+
+def _held(change: Change, staying: Iterable[str], view: View) -> str:
+    """A queue or an interest stream deletes messages with their last acknowledgement, and not these where a server takes some
+    other consumer for one that wants everything: its filters are all that the stream takes now."""
+    retention = change.becomes("retention")
+    if retention != "interest" and (retention != "workqueue" or view.target.version < V2_12):
+        return ""
+    stream, taken = change.address.name, set(change.becomes("subjects") or ())
+    last, there = surplus.state_of(change).get("last_seq", 0), view.snapshot.consumers.get(stream, {})
+    wanted = [one for info in there.values() for one in filters(info["config"])]
+    if not any(_want(wanted, subject) for subject in staying):
+        return ""
+    holding = sorted(
+        name
+        for name, config in _going_on(stream, view).items()
+        if name in there
+        and set(filters(config)) == taken
+        and ((there[name].get("delivered") or {}).get("stream_seq") or 0) < last
+    )
+    if not holding:
+        return ""
+    is_one = len(holding) == 1
+    return (
+        f". Those that {few(holding)} {'has' if is_one else 'have'} not come past stay even when nobody wants them any more: "
+        f"{'its' if is_one else 'their'} filters are then all subjects of the stream, and the server takes that for no filter. "
+        f"Purge them when they are processed"
+    )
 
 
 def _renamed(change: Change, gone: Sequence[str]) -> str:
@@ -269,19 +305,20 @@ def _left(change: Change, staying: Mapping[str, int], view: View) -> Amount:
     if change.becomes("retention") != "interest":
         return exactly(number)
     taken = taken_at_deletions(stream, view)
-    kept = [one for config in _going_on(stream, view) for one in keeping(filters(config), taken)]
+    kept = [one for config in _going_on(stream, view).values() for one in keeping(filters(config), taken)]
     parted = [one for info in deleted(stream, view) for one in filters(info["config"])]
     wanted = {subject: many for subject, many in staying.items() if _want(parted, subject)}
     at_stake, lost = sum(wanted.values()), sum(many for subject, many in wanted.items() if not _want(kept, subject))
     return Amount(number - at_stake, number - lost)
 
 
-def _going_on(stream: str, view: View) -> list[Config]:
-    """Configurations of its consumers once this plan is applied."""
+def _going_on(stream: str, view: View) -> dict[str, Config]:
+    """Configurations of its consumers once this plan is applied, by their names."""
     changed = {one.address.name: one for one in view.children(stream, "consumer")}
-    others = [info["config"] for name, info in view.snapshot.consumers.get(stream, {}).items() if name not in changed]
+    live = {name: info["config"] for name, info in view.snapshot.consumers.get(stream, {}).items()}
     going_on = (one for one in changed.values() if one.action is not Action.DELETE)
-    return [*others, *(found.config for one in going_on if (found := one.desired or one.live))]
+    declared = {one.address.name: found.config for one in going_on if (found := one.desired or one.live)}
+    return {name: config for name, config in live.items() if name not in changed} | declared
 
 
 def _want(filters: Iterable[str], subject: str) -> bool:

@@ -149,12 +149,18 @@ def update_streams(
     return (*gates, update_stream(change, name, server_name, repaired, after=tuple(gate.id for gate in gates)))
 
 
+def loses_its_filter(change: Change) -> bool:
+    """Does it take everything afterwards, and only a part before?"""
+    set_, unset = patch(change)
+    is_unset = any(name in unset for name in FILTERS) and not any(name in set_ for name in FILTERS)
+    return is_unset and change.becomes("deliver_policy") != "last_per_subject"
+
+
 def update_consumer(change: Change, stream: str, name: str) -> Step:
     """Patches the fields that differ, except `pause_until`, which needs a request of its own."""
     set_, unset = patch(change)
     set_.pop("pause_until", None)
-    loses_its_filter = any(name in unset for name in FILTERS) and not any(name in set_ for name in FILTERS)
-    if loses_its_filter and change.becomes("deliver_policy") != "last_per_subject":
+    if loses_its_filter(change):
         # No server wakes a consumer for new messages once an update has taken its filter away.
         set_["filter_subject"] = ">"
     return Step(

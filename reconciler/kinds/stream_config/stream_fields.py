@@ -293,7 +293,7 @@ class StreamConfig(Terms):
         ),
     ] = None
     """How long the server remembers message ids (`Nats-Msg-Id`) to drop duplicates, at least 100ms. Left out: 2m, or
-    less if `max_age` or a limit of the server is shorter."""
+    less if `max_age` or a limit of the server is shorter; none for a mirror, and from 2.14 on for a stream with sources."""
     placement: Annotated[
         Placement | None,
         Known(

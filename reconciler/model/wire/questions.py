@@ -97,12 +97,14 @@ class CopiedUpTo:
 
     Answer: {"seq": sequence in the origin, 0 for none, "others": whether the messages read show other sources of the
     same origin, "stored": when that copy was stored, if it tells which stream of that name it came from}. Where too many
-    messages would have to be read, `seq` is missing, and at most a bound `least` is given."""
+    messages would have to be read, `seq` is missing, and at most a bound `least` is given, with its `stored`."""
 
     stream: str
     source: tuple[str, str, str]
     subjects: tuple[str, ...]
     """Where its copies lie."""
+    likely: tuple[str, ...] = ()
+    """Narrower subjects where they lie if its origin stored then what it stores now."""
 
 
 Question = SubjectCounts | MessagesFrom | MessagesSince | QueuedFrom | Peers | Holes | Oldest | Largest | CopiedUpTo

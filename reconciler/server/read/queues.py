@@ -50,23 +50,28 @@ async def copied_up_to(js: JetStream, question: CopiedUpTo) -> dict[str, Any] | 
     return {"others": through} | ({"seq": 0} if is_all else await _at_least(js, question, newest.sequence))
 
 
-async def _at_least(js: JetStream, question: CopiedUpTo, last: int) -> dict[str, Any]:
-    """Find the end of a source by bisection, where another source followed it. The source may have come back after
-    that."""
+async def _at_least(js: JetStream, question: CopiedUpTo, end: int) -> dict[str, Any]:
+    """Look where its copies are likely, or find the end of a source by bisection, where another source followed it. The source
+    may have come back after that."""
+    said = await asyncio.gather(*(last(js, question.stream, one) for one in question.likely))
+    copies = [(found, one) for one in said if isinstance(one, Message) and (found := _copied(one, question.source))]
+    if copies:
+        found, copy = max(copies, key=lambda one: one[1].sequence)
+        return {"least": found, **_stored(copy)}
     subject, *others = question.subjects
     first = None if others else await next_after(js, question.stream, 0, subject)
     if not isinstance(first, Message) or (found := _copied(first, question.source)) is None:
         return {}
-    low = first.sequence
-    while last - low > 1:
-        middle = (low + last) // 2
+    low, copy = first.sequence, first
+    while end - low > 1:
+        middle = (low + end) // 2
         one = await next_after(js, question.stream, middle - 1, subject)
-        number = _copied(one, question.source) if isinstance(one, Message) and one.sequence < last else None
+        number = _copied(one, question.source) if isinstance(one, Message) and one.sequence < end else None
         if isinstance(one, Message) and number is not None:
-            found, low = number, one.sequence
+            found, low, copy = number, one.sequence, one
         else:
-            last = middle
-    return {"least": found}
+            end = middle
+    return {"least": found, **_stored(copy)}
 
 
 def _problem(said: Iterable[Message | Problem | None]) -> Problem | None:
