@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, MutableMapping
 from importlib import import_module
 from keyword import iskeyword
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import typer
 from typer.core import TyperGroup
@@ -56,10 +56,9 @@ def _module(name: str) -> Any:
 
 
 class _Modules(MutableMapping[str, Any]):
-    """Makes commands from their modules when somebody asks for them."""
+    """Makes commands from their modules when somebody asks for them, once."""
 
-    def __init__(self) -> None:
-        self._made: dict[str, Any] = {}
+    _made: ClassVar[dict[str, Any]] = {}
 
     def __getitem__(self, name: str) -> Any:
         if name not in COMMANDS:

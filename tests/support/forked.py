@@ -13,16 +13,19 @@ import importlib
 import json
 import os
 import runpy
+import select
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import IO, Any
+
+import typer
 
 import reconciler
 
@@ -103,37 +106,55 @@ def _lifeline() -> socket.socket:
 
 def _serve(lifeline: socket.socket) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    while True:
-        said, passed, _, _ = socket.recv_fds(lifeline, 1, 4)
-        _bury()
-        if not said:
-            return
-        if os.fork() == 0:
-            lifeline.close()
-            _tell(*passed)
-        for one in passed:
-            os.close(one)
+    running: dict[int, socket.socket] = {}
+    with _woken_by_children() as woken:
+        while True:
+            ready, _, _ = select.select([lifeline, woken], [], [])
+            if woken in ready:
+                woken.recv(4096)
+                _bury(running)
+            if lifeline in ready:
+                said, passed, _, _ = socket.recv_fds(lifeline, 1, 4)
+                if not said:
+                    return
+                _start(running, lifeline, *passed)
 
 
-def _bury() -> None:
-    """Those that have ended since."""
+@contextlib.contextmanager
+def _woken_by_children() -> Iterator[socket.socket]:
+    """Something can be read from it whenever a child has ended."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.setblocking(False)
+        signal.set_wakeup_fd(theirs.fileno(), warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        yield ours
+
+
+def _bury(running: dict[int, socket.socket]) -> None:
+    """Tell how each went that has ended since."""
     with contextlib.suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            with running.pop(ended[0]) as client, contextlib.suppress(OSError):  # which may be gone as well
+                client.sendall(f"{os.waitstatus_to_exitcode(ended[1])}\n".encode())
 
 
-def _tell(line: int, *streams: int) -> None:
-    """Its number at once, and how it went in the end."""
+def _start(running: dict[int, socket.socket], lifeline: socket.socket, line: int, *streams: int) -> None:
+    """Tell its number at once."""
     client = socket.socket(fileno=line)
     with client.makefile() as saying:
         said = json.loads(saying.readline())
     if (pid := os.fork()) == 0:
-        client.close()
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for other in (lifeline, client, *running.values()):
+            other.close()
         _become(said, streams)
-    client.sendall(f"{pid}\n".encode())
-    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    client.sendall(f"{code}\n".encode())
-    os._exit(0)
+    for one in streams:
+        os.close(one)
+    running[pid] = client
+    with contextlib.suppress(OSError):
+        client.sendall(f"{pid}\n".encode())
 
 
 def _become(said: Mapping[str, Any], streams: Sequence[int]) -> None:
@@ -158,7 +179,19 @@ def _import_everything() -> None:
         name = ".".join(("reconciler", *file.relative_to(root).with_suffix("").parts))
         if "fleet" not in name and not name.endswith("__main__"):
             importlib.import_module(name.removesuffix(".__init__"))
+    _make_what_is_made_once()
     gc.freeze()  # pages that nobody writes to are shared
+
+
+def _make_what_is_made_once() -> None:
+    """Commands, and what reading files needs to know of specs: each command would make its own again."""
+    root: Any = typer.main.get_command(importlib.import_module("reconciler.cli.app").app)
+    for name in root.commands:
+        if name != "fleet":
+            root.commands[name]
+    shapes = importlib.import_module("reconciler.documents.read.shape")
+    for kind in importlib.import_module("reconciler.kinds").REGISTRY.by_name.values():
+        shapes.shape_of_spec(kind.spec)
 
 
 if __name__ == "__main__":
