@@ -235,3 +235,37 @@ def test_messages_that_stay_although_they_are_acknowledged_are_foretold(
     is_held = "Those that high has not come past stay even when nobody wants them any more" in said
     assert is_held == bool(stayed)
     assert stayed in (0, 10)
+
+
+@on_every_version
+def test_a_split_that_was_cut_between_its_halves_is_finished_without_consent(account: Account, tmp_path: Path) -> None:
+    """The other half was created, and the first has not given up its subjects. Nothing is deleted, so nobody is asked."""
+
+    async def work(js: JetStream) -> tuple[str, list[int]]:
+        await _filled(js, tmp_path, "interest", "s.>")
+        half = OTHER % "s.b, deliver_policy: by_start_sequence, opt_start_seq: 9"
+        await applied(js, tmp_path, ON % ("interest", f"{WHOLE % 's.>'}, {half}"))
+        said = (await applied(js, tmp_path, ON % ("interest", f"{FIRST}, {half}")))["CO301"].message
+        return said, [await settled(js, "S"), *[await _pending(js, one) for one in ("whole", "half")]]
+
+    said, counts = talk(account, work)
+    assert said.endswith("half takes those stored now")
+    assert counts == [12, 6, 6]
+
+
+@on_every_version
+def test_no_start_is_offered_that_would_skip_nothing(account: Account, tmp_path: Path) -> None:
+    """An interest stream has deleted what was acknowledged, so the first stored message is the first that is left."""
+
+    async def work(js: JetStream) -> tuple[str, int]:
+        await _filled(js, tmp_path, "interest", "s.>")
+        await take(js, "S", "whole", 4, acknowledge=False)
+        text = _halves("interest")
+        said = _said(await plan(read(tmp_path, text), js, RunOptions()))["consumer/S/half"]
+        await applied(js, tmp_path, text)
+        return said, await _pending(js, "half")
+
+    said, pending = talk(account, work)
+    assert "whole has delivered" in said
+    assert "To continue after them" not in said
+    assert pending == 6

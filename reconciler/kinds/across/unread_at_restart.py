@@ -55,8 +55,8 @@ def unread_gone_at_restart(change: Change, view: View) -> Iterator[Finding]:
 
     The server feeds the copy by a consumer of its own, whose name begins with `JS_`. When it starts, it reads the consumers
     in the order of their names, and deletes what `JS_…` has acknowledged and none of those that it has read still wants. So
-    consumers whose names sort after `JS_` lose what is copied and not yet processed: at every restart. All names with a small
-    first letter do. In a cluster nothing is lost.
+    consumers whose names sort after `JS_` lose what is copied and not yet processed. All names with a small first letter do. The
+    first restart after the stream became an interest stream may lose nothing. In a cluster nothing is lost.
 
     A plan asks for consent where it makes this so, and warns where it is so already.
 
@@ -79,7 +79,7 @@ def words(origin: str, losses: Sequence[AtRisk]) -> str:
     """What goes at a restart, as a message says it."""
     copying, readers = (sorted(set(names)) for names in zip(*((one.copy, one.consumer) for one in losses), strict=True))
     return (
-        f"at each restart the server deletes from interest stream {origin} what {few(copying, 3)} {_have(copying)} copied and "
+        f"when it restarts, the server deletes from interest stream {origin} what {few(copying, 3)} {_have(copying)} copied and "
         f"{few(readers, 3)} {_have(readers)} not processed yet"
     )
 

@@ -8,15 +8,16 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_checks.around import afterwards, changes_of
-from reconciler.kinds.consumer_position.counts import counting, takes_all
+from reconciler.kinds.consumer_position.counts import counting, naming, takes_all
 from reconciler.kinds.consumer_position.predecessors import left_from
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.effects.readers import filters
+from reconciler.kinds.effects.surplus import MANY_SUBJECTS
 from reconciler.kinds.fields.words import few, listed
 from reconciler.kinds.stream_config.origins import copying_on
 from reconciler.kinds.subjects.filters import wanted
 from reconciler.kinds.subjects.subjects import collide, is_subset, meets
-from reconciler.model.wire.questions import MessagesFrom
+from reconciler.model.wire.questions import MessagesFrom, SubjectCounts
 
 NAMED = 3
 
@@ -45,10 +46,15 @@ def fate(change: Change, before: Sequence[str], after: Sequence[str], view: View
     return f"{gets} some of them, and the others stay until another consumer does"
 
 
-def questions(change: Change, before: Sequence[str], after: Sequence[str], view: View) -> Iterator[MessagesFrom]:
-    """How many messages are stored on the subjects that a consumer leaves, and of these on each that an heir takes."""
+def questions(
+    change: Change, before: Sequence[str], after: Sequence[str], view: View
+) -> Iterator[MessagesFrom | SubjectCounts]:
+    """On which subjects that a consumer leaves messages are stored, and how many; of these how many on each that an heir takes."""
     stream = change.address.stream
     if taken := _taken(_heirs(change, before, view), before, after):
+        state = (view.snapshot.streams.get(stream) or {}).get("state") or {}
+        if 0 < state.get("num_subjects", 0) <= MANY_SUBJECTS:
+            yield from naming(stream, before)
         for subjects in (before, meets(before, after), taken):
             yield from counting(stream, subjects)
 
@@ -65,14 +71,38 @@ def heirs(change: Change, before: Sequence[str], after: Sequence[str], view: Vie
 
 def _heirs(change: Change, before: Sequence[str], view: View) -> dict[str, Sequence[str]]:
     """Who gets what is stored on these subjects: any other consumer of a work queue, and of other streams those that the
-    plan creates to start no later than with what this one has yet to process."""
+    plan creates to start no later than with what this one has yet to process. An earlier run may have created them: on an
+    interest stream, consumers count that have processed nothing of that."""
     stream = change.address.stream
     if retention_of(stream, view) == "workqueue":
-        found = _takers(change, view)
+        found = [*_takers(change, view)]
     else:
         created = (one for one in changes_of(view).get(stream, ()) if one.action is Action.CREATE and one.desired)
-        found = ((one.address.name, wanted(one)) for one in created if _starts_in_time(one, change, view))
+        found = [(one.address.name, wanted(one)) for one in created if _starts_in_time(one, change, view)]
+        narrows = change.action is Action.UPDATE and retention_of(stream, view) == "interest"
+        for name, theirs in _behind(change, view) if narrows else ():
+            others = [one for _, given in found for one in given]
+            if not any(collide(one, other) for one in theirs for other in others):
+                found.append((name, theirs))
     return {name: theirs for name, theirs in found if meets(theirs, before)}
+
+
+def _behind(change: Change, view: View) -> Iterator[tuple[str, Sequence[str]]]:
+    """Other consumers that stay as they are, take none of what this one keeps, and have acknowledged nothing of what it has yet to
+    process."""
+    stream, name = change.address.names
+    there, changing = (
+        view.snapshot.consumers.get(stream, {}),
+        {one.address.name for one in changes_of(view).get(stream, ())},
+    )
+    for other, config in afterwards(stream, view):
+        info = there.get(other)
+        if other == name or info is None or (other in changing and filters(config) != filters(info["config"])):
+            continue
+        floor = int((info.get("ack_floor") or {}).get("stream_seq") or 0)
+        is_behind = floor < left_from(change, view) and not str(config.get("deliver_policy")).startswith("last")
+        if is_behind and not any(collide(one, two) for one in filters(config) for two in wanted(change)):
+            yield other, filters(config)
 
 
 def _starts_in_time(heir: Change, change: Change, view: View) -> bool:

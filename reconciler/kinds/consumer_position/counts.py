@@ -8,8 +8,8 @@ from itertools import combinations
 from reconciler.changes.change import Change
 from reconciler.changes.view import View
 from reconciler.kinds.effects.readers import filters
-from reconciler.kinds.subjects.subjects import collide
-from reconciler.model.wire.questions import MessagesFrom
+from reconciler.kinds.subjects.subjects import collide, matches
+from reconciler.model.wire.questions import MessagesFrom, SubjectCounts
 
 
 def number_of(asked: Sequence[MessagesFrom], view: View) -> int | None:
@@ -25,12 +25,26 @@ def counting(stream: str, subjects: Sequence[str], start: int = 1) -> list[Messa
 
 
 def takes_all(stream: str, taken: Sequence[str], held: Sequence[str], kept: Sequence[str], view: View) -> bool:
-    """Is every stored message that `held` matches and `kept` does not on the subjects `taken`? False where nobody
-    counted, or where two of these overlap and their messages would count twice."""
+    """Is every stored message that `held` matches and `kept` does not on the subjects `taken`? The subjects of what is stored tell,
+    whoever publishes meanwhile. Without them the numbers do: false where nobody counted, or where two of these overlap and their
+    messages would count twice."""
+    if (stored_on := _subjects_of(stream, held, view)) is not None:
+        return all(any(matches(subject, one) for one in (*taken, *kept)) for subject in stored_on)
     if any(collide(one, other) for one, other in combinations(taken, 2)):
         return False
     given, stored, staying = (number_of(counting(stream, subjects), view) for subjects in (taken, held, kept))
     return None not in (given, stored, staying) and given == (stored or 0) - (staying or 0)
+
+
+def _subjects_of(stream: str, filters: Sequence[str], view: View) -> set[str] | None:
+    answers = [view.facts.get(one) for one in naming(stream, filters)]
+    known = [one for one in answers if isinstance(one, Mapping)]
+    return {subject for one in known for subject in one} if answers and len(known) == len(answers) else None
+
+
+def naming(stream: str, filters: Sequence[str]) -> list[SubjectCounts]:
+    """What names the subjects on which messages are stored that these match."""
+    return [SubjectCounts(stream=stream, filter=one) for one in filters]
 
 
 def counted_from(change: Change, start: int | str) -> list[MessagesFrom]:

@@ -155,7 +155,8 @@ def words(change: Change, view: View) -> str:
     names, again = listed([one.name for one in found]), delivered_before(change, view)
     verb, of = "has" if len(found) == 1 else "have", "them" if found[0].start == 1 else "the messages from there on"
     said = f". {names} {verb} delivered {amount(again)} of {of}, and this one delivers them too"
-    left = min(one.left for one in found)
-    if left <= found[0].start:
-        return said
+    left, first = min(one.left for one in found), found[0]
+    state = view.snapshot.streams[first.stream].get("state") or {}
+    if left <= max(first.start, int(state.get("first_seq") or 1)):
+        return said  # that start would skip nothing
     return f"{said}. To continue after them instead: deliver_policy: by_start_sequence, opt_start_seq: {left}"

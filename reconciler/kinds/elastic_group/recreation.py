@@ -194,7 +194,9 @@ def consequences(change: Change, view: View) -> Iterable[Consequence]:
         yield from _of_the_rest(change, view)
         return
     if change.touches("max_members", "partitioning_filters"):
-        yield Consequence(message="Keys move between partitions; their order is kept, since all members end first")
+        yield Consequence(
+            message="Keys move between partitions; all members end first, so no two of them work on one key"
+        )
     if filling := _filling(change, view):
         yield Consequence(message=filling)
 
