@@ -91,10 +91,8 @@ def _behind(change: Change, view: View) -> Iterator[tuple[str, Sequence[str]]]:
     """Other consumers that stay as they are, take none of what this one keeps, and have acknowledged nothing of what it has yet to
     process."""
     stream, name = change.address.names
-    there, changing = (
-        view.snapshot.consumers.get(stream, {}),
-        {one.address.name for one in changes_of(view).get(stream, ())},
-    )
+    there = view.snapshot.consumers.get(stream, {})
+    changing = {one.address.name for one in changes_of(view).get(stream, ())}
     for other, config in afterwards(stream, view):
         info = there.get(other)
         if other == name or info is None or (other in changing and filters(config) != filters(info["config"])):
