@@ -266,7 +266,7 @@ ORDER = (
     ),
     Act(
         name="the copy handover is out",
-        file="reconciler/kinds/order/copy_handovers.py",
+        file="reconciler/kinds/order/copies.py",
         before="    if not (giving and taking):",
         after="    if giving or taking:",
         seen_by=("tests/core/test_order.py",),
@@ -362,7 +362,7 @@ REPLACING = (
     ),
     Act(
         name="a source is cut before the new queue of its group exists",
-        file="reconciler/kinds/order/queue_handovers.py",
+        file="reconciler/kinds/order/copies.py",
         before="            yield Tie(change.address, above)",
         after="            yield Tie(above, change.address)",
         seen_by=("tests/replacement/test_sources_cut.py::test_only_what_was_lost_before_is_counted_and_lost[2.15]",),

@@ -52,7 +52,7 @@ RULES = (
     ),
     Act(
         name="consumers of a work queue are created beside its copy",
-        file="reconciler/kinds/order/copied_queues.py",
+        file="reconciler/kinds/order/copies.py",
         before="                    yield Tie(consumer.address, change.address, weak=weak)",
         after="                    yield Tie(change.address, consumer.address, weak=weak)",
         seen_by=(

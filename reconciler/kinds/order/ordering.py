@@ -12,30 +12,10 @@ from reconciler.changes.change import Change
 from reconciler.changes.stages import Opening, Tie
 from reconciler.changes.view import View
 from reconciler.kinds.across import filter_handovers, replicas
-from reconciler.kinds.order import account_room as room
-from reconciler.kinds.order import (
-    consumer_room,
-    copied_queues,
-    copy_handovers,
-    queue_handovers,
-    reader_handovers,
-    retention,
-    subject_handovers,
-)
+from reconciler.kinds.order import copies, reader_handovers, retention, room, subject_handovers
 from reconciler.model.resource import Json
 
-HANDOVERS = (
-    subject_handovers,
-    copy_handovers,
-    copied_queues,
-    filter_handovers,
-    reader_handovers,
-    queue_handovers,
-    retention,
-    consumer_room,
-    room,
-    replicas,
-)
+HANDOVERS = (subject_handovers, copies, filter_handovers, reader_handovers, retention, room, replicas)
 OPENS = {field: open_ for module in HANDOVERS for field, open_ in module.OPENS.items()}
 
 

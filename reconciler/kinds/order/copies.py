@@ -1,9 +1,13 @@
-"""Copies that move between streams. A server that checks a stream walks everything that it copies, and refuses a stream
-that it meets again (10052).
+"""Copies that move between streams, that begin beside consumers of what they copy, or that fill a queue again.
 
-While some streams already copy what they will, and others still copy what they did, the server may meet a stream that
-it never would before or afterwards. So a stream is written after the streams upstream that stop copying: what is left
-then is part of what is wanted.
+A server that checks a stream walks everything that it copies, and refuses a stream that it meets again (10052). While some
+streams already copy what they will, and others still copy what they did, the server may meet a stream that it never would
+before or afterwards. So a stream is written after the streams upstream that stop copying: what is left then is part of what
+is wanted.
+
+What is copied from a queue is deleted there, so its new consumers come before its new copies. Servers up to 2.12 refuse them
+beside a copy (10099, 10100). A new queue of a group copies from its source what the old one held, so the source keeps
+everything until the new queue has it.
 """
 
 from __future__ import annotations
@@ -11,11 +15,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from reconciler.changes.change import Action, Change
-from reconciler.changes.stages import Opening, Tie
+from reconciler.changes.stages import BETTER, NEEDED, Opening, Tie
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.streams import config_of, copies, live_streams
+from reconciler.kinds.consumer_checks.around import changes_of
+from reconciler.kinds.effects.sources_begun import deletes_copied
+from reconciler.kinds.elastic_group import refilling
+from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.order.subject_handovers import parked
+from reconciler.kinds.stream_config.listening import fresh
 from reconciler.kinds.stream_config.stream_settle import window_then
+from reconciler.kinds.subjects.filters import filters_of
+from reconciler.kinds.subjects.subjects import meets
 from reconciler.model.resource import Config
 
 Origins = Mapping[str, set[str]]
@@ -23,6 +34,13 @@ Origins = Mapping[str, set[str]]
 
 
 def ties(view: View) -> Iterator[Tie]:
+    """Copies that move, copies of a stream that deletes what is copied, and queues that are filled again."""
+    yield from _moved(view)
+    yield from _after_their_consumers(view)
+    yield from _before_cuts(view)
+
+
+def _moved(view: View) -> Iterator[Tie]:
     """(stream that stops copying, every stream that copies from there) if anything on the way gets a new copy."""
     writing = {
         view.stream_of(change.address) or "": change
@@ -86,6 +104,27 @@ def _let_go(change: Change, view: View) -> Opening | None:
         cost=(int(bool(subjects)), 0),
         effect=f"stop copying {', '.join(lost)} on stream {view.stream_of(change.address)}, so that another stream can copy it",
     )
+
+
+def _after_their_consumers(view: View) -> Iterator[Tie]:
+    """(consumer, copy) where both want the same messages of such a stream."""
+    consumers = changes_of(view)
+    weak = NEEDED if view.target.version < V2_14 else BETTER
+    for change in view.changes.values():
+        if not change.action.writes or change.action is Action.DELETE or view.stream_of(change.address) is None:
+            continue
+        for read in fresh(change, view):
+            for consumer in consumers.get(read.stream, ()) if deletes_copied(read.stream, view) else ():
+                is_written = consumer.action.writes and consumer.desired is not None
+                if is_written and consumer.desired and meets(filters_of(consumer.desired.config), read.subjects):
+                    yield Tie(consumer.address, change.address, weak=weak)
+
+
+def _before_cuts(view: View) -> Iterator[Tie]:
+    """A group with a new queue comes before the change that deletes messages of its source."""
+    for change in view.changes.values():
+        if above := refilling.cut_afterwards(change, view):
+            yield Tie(change.address, above)
 
 
 OPENS = {"sources": _let_go}

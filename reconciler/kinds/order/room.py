@@ -1,23 +1,102 @@
-"""Consumers under the limits of their stream. Looser limits come before the consumers that use them, tighter ones after
-(10069, 10121, 10153). A consumer is deleted before another takes its place (10026). If there is room for both, an
-interest stream gets the new consumer first, since it drops what no consumer wants."""
+"""Room: what frees some comes before what needs it.
+
+In the account, changes that free reserved storage or a place for a stream come before changes that need it. This also holds
+if no limit is visible: servers have limits of their own that no request shows (10047, 10028).
+
+On a stream, looser limits come before the consumers that use them, tighter ones after (10069, 10121, 10153). A consumer is
+deleted before another takes its place (10026). If there is room for both, an interest stream gets the new consumer first,
+since it drops what no consumer wants.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.stages import BETTER, Opening, Tie
 from reconciler.changes.view import View
+from reconciler.kinds.afterwards.reservations import StreamReservation
+from reconciler.kinds.afterwards.streams import afterwards
 from reconciler.kinds.consumer_position.retention import is_interest
 from reconciler.kinds.order import retention
-from reconciler.model.resource import Address, Json
+from reconciler.model.resource import Address, Config, Json
 
+STORAGE = {"file": ("max_storage", "reserved_storage"), "memory": ("max_memory", "reserved_memory")}
+FREES = ("max_bytes", "num_replicas")
+"""Fields by which a stream reserves less."""
 CAPS = ("max_ack_pending", "inactive_threshold")
 
 
+class More(NamedTuple):
+    """How much more a change takes than is taken now; negative for what it frees."""
+
+    address: Address
+    amount: int
+    gives: str = ""
+
+
 def ties(view: View) -> Iterator[Tie]:
+    """What has to make room first, on streams and in the account."""
+    yield from _on_streams(view)
+    yield from _in_account(view)
+
+
+def _in_account(view: View) -> Iterator[Tie]:
+    """Changes that free storage or a stream's place come before changes that need some, unless there is room for all at
+    once."""
+    live = {name: info["config"] for name, info in view.snapshot.streams.items()}
+    after = afterwards(view)
+    written = {name: change for name, change in after.made_by.items() if change.action.writes}
+    sized = [
+        (change, live.get(name), after.streams.get(name))
+        for name, change in written.items()
+        if max(StreamReservation.of(config.get(name, {})).reserves for config in (live, after.streams))
+    ]
+    for storage, (limit, reserved) in STORAGE.items():
+        needs = [_more(change, was, will, storage) for change, was, will in sized]
+        if _is_tight(needs, view.target.limits.get(limit), view.target.usage.get(reserved)):
+            yield from _freeing_first(needs)
+    places = [More(change.address, (n in after.streams) - (n in live)) for n, change in written.items()]
+    most = view.target.limits.get("max_streams") or -1
+    if most > 0 and _is_tight(places, most, len(live)):
+        yield from _freeing_first(places)
+
+
+def _more(change: Change, was: Config | None, will: Config | None, storage: str) -> More:
+    gives = next((field for field in FREES if change.touches(field)), "") if change.action is Action.UPDATE else ""
+    return More(change.address, _reserved(will, storage) - _reserved(was, storage), gives)
+
+
+def _reserved(config: Config | None, storage: str) -> int:
+    need = StreamReservation.of(config or {})
+    return need.reserves * need.replicas if need.storage == storage else 0
+
+
+def _is_tight(needs: Iterable[More], most: int | None, taken: int | None) -> bool:
+    """Would everything that is needed not fit beside everything that exists? Without a visible limit, it might not."""
+    if most is None or most < 0:
+        return True
+    return (taken or 0) + sum(need.amount for need in needs if need.amount > 0) > most
+
+
+def _freeing_first(needs: Iterable[More]) -> Iterator[Tie]:
+    needing = [need.address for need in needs if need.amount > 0]
+    for need in needs:
+        if need.amount < 0:
+            yield from (Tie(need.address, address, gives=need.gives) for address in needing)
+
+
+def _shrink(change: Change, _view: View) -> Opening:
+    return Opening(
+        fields={"max_bytes": change.becomes("max_bytes")},
+        cost=(0, 1),
+        effect=f"free reserved storage of {change.address.name}, so that another stream can reserve it",
+    )
+
+
+def _on_streams(view: View) -> Iterator[Tie]:
     """The order of a stream and its consumers under its limits, and of consumers that are deleted and created."""
     for stream, consumers in _by_stream(view).items():
         above = view.changes.get(Address.of("stream", stream))
@@ -112,6 +191,7 @@ def _raise(change: Change, _view: View) -> Opening:
 
 
 OPENS = {
+    "max_bytes": _shrink,
     "consumer_limits": _loosen,
     "max_consumers": _raise,
     "max_ack_pending": lambda change, view: _lower("max_ack_pending", change, view),
