@@ -269,3 +269,40 @@ def test_no_start_is_offered_that_would_skip_nothing(account: Account, tmp_path:
     assert "whole has delivered" in said
     assert "To continue after them" not in said
     assert pending == 6
+
+
+@on_every_version
+def test_no_start_is_offered_that_skips_what_nobody_has_delivered(account: Account, tmp_path: Path) -> None:
+    """The new consumer takes more than the old one gives up."""
+    shape = ON.replace("[s.>]", "[s.>], allow_direct: true")
+
+    async def work(js: JetStream) -> str:
+        await applied(js, tmp_path, shape % ("limits", WHOLE % "s.a, s.b.x"))
+        await publish(js, *["s.a", "s.b.x", "s.b.y"] * 5)
+        await take(js, "S", "whole", 10)
+        wider = await plan(read(tmp_path, shape % ("limits", f"{FIRST}, {OTHER % 's.b.>'}")), js, RunOptions())
+        return _said(wider)["consumer/S/half"]
+
+    said = talk(account, work)
+    assert "whole has delivered 5 of them" in said
+    assert "To continue after them" not in said
+
+
+@on_every_version
+def test_what_an_earlier_filter_left_out_was_not_delivered(account: Account, tmp_path: Path) -> None:
+    """The consumer is widened when it has passed everything, and a server never goes back."""
+    shape = ON.replace("[s.>]", "[s.>], allow_direct: true")
+
+    async def work(js: JetStream) -> str:
+        await applied(js, tmp_path, shape % ("limits", FIRST))
+        await publish(js, *["s.a", "s.b"] * 5)
+        await take(js, "S", "whole", 5)
+        await applied(js, tmp_path, shape % ("limits", WHOLE % "s.a, s.b"))
+        await publish(js, *["s.a", "s.b"] * 2)
+        await take(js, "S", "whole", 4)
+        split = await plan(read(tmp_path, shape % ("limits", f"{FIRST}, {OTHER % 's.b'}")), js, RunOptions())
+        return _said(split)["consumer/S/half"]
+
+    said = talk(account, work)
+    assert "whole has delivered at least 2 and at most 6 of them" in said, "it has delivered two"
+    assert "To continue after them" not in said, "that would skip four that nobody has delivered"

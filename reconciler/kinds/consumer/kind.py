@@ -87,7 +87,7 @@ CONSUMER = Kind(
         *offer.consequences(change, view),
         *lost_position.consequences(change, view),
         *waits(change, view),
-        *shown_filter(change),
+        *shown_filter(change, view),
         *advisories.consequences(change, view),
         *EFFECTS.consequences(change, view),
     ),

@@ -112,9 +112,11 @@ def waits(change: Change, view: View) -> Iterator[Consequence]:
         )
 
 
-def shown_filter(change: Change) -> Iterator[Consequence]:
-    """What the server shows of a consumer whose filter apply takes away, and whom it refuses for that."""
-    if change.action is Action.UPDATE and calls.loses_its_filter(change):
+def shown_filter(change: Change, view: View) -> Iterator[Consequence]:
+    """What the server shows of a consumer whose filter apply takes away, and whom it refuses for that. A consumer that is
+    recreated has none."""
+    starts_anew = is_work_queue(change.address.stream, view) and not can_reset(view)
+    if change.action is Action.UPDATE and calls.loses_its_filter(change) and not starts_anew:
         yield Consequence(
             message="The server then shows filter `>`, which counts as none here; an application that creates this consumer at start-up "
             "without a filter is refused (10148), unless it may update one that exists"

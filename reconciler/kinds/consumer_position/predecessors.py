@@ -15,7 +15,7 @@ from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.effects.readers import undelivered
 from reconciler.kinds.fields.words import amount, listed
 from reconciler.kinds.subjects.filters import FILTERS, held, let_go, wanted
-from reconciler.kinds.subjects.subjects import meets
+from reconciler.kinds.subjects.subjects import is_subset, meets
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
 from reconciler.model.wire.questions import Question
@@ -41,6 +41,8 @@ class Predecessor:
     """The first sequence that is left to the new one."""
     start: int
     """The sequence that the new one starts at."""
+    given: int
+    """Deliveries since it was created."""
 
 
 def questions(change: Change, view: View) -> Iterator[Question]:
@@ -102,6 +104,7 @@ def _predecessor(change: Change, subjects: Sequence[str], start: int, view: View
         reached=_undelivered_from(info),
         left=left_from(change, view),
         start=start,
+        given=int(delivered["consumer_seq"]),
     )
 
 
@@ -127,10 +130,21 @@ def delivered_before(change: Change, view: View) -> Amount:
 def _delivered(one: Predecessor, view: View) -> Amount:
     stored, later = number_of(counting(one.stream, one.subjects, one.start), view), _later(one, view)
     if stored is not None and later is not None:
-        return Amount(max(0, stored - later.most), max(0, stored - later.least))
+        most = max(0, stored - later.least)
+        return Amount(min(max(0, stored - later.most), max(0, most - _passed_over(one, view))), most)
     state = view.snapshot.streams[one.stream].get("state") or {}
     passed = max(0, min(int(state.get("messages", 0)), one.reached - max(one.start, int(state.get("first_seq", 1)))))
     return Amount(0, passed if stored is None else min(passed, stored))
+
+
+def _passed_over(one: Predecessor, view: View) -> int:
+    """How many of the messages before its position it may not have delivered: its filter may have been another one then, and a
+    server never goes back. Deliveries tell, as many as there are messages."""
+    held, later = (
+        number_of(asked, view)
+        for asked in (counting(one.stream, one.held), counting(one.stream, one.held, one.reached))
+    )
+    return 0 if held is None or later is None else max(0, held - later - one.given)
 
 
 def _later(one: Predecessor, view: View) -> Amount | None:
@@ -157,6 +171,8 @@ def words(change: Change, view: View) -> str:
     said = f". {names} {verb} delivered {amount(again)} of {of}, and this one delivers them too"
     left, first = min(one.left for one in found), found[0]
     state = view.snapshot.streams[first.stream].get("state") or {}
-    if left <= max(first.start, int(state.get("first_seq") or 1)):
-        return said  # that start would skip nothing
+    skips_nothing = left <= max(first.start, int(state.get("first_seq") or 1))
+    is_all = all(any(is_subset(mine, theirs) for one in found for theirs in one.held) for mine in wanted(change))
+    if skips_nothing or not is_all or any(_passed_over(one, view) for one in found):
+        return said  # nobody has delivered what the old filters left out
     return f"{said}. To continue after them instead: deliver_policy: by_start_sequence, opt_start_seq: {left}"

@@ -164,7 +164,8 @@ def _in_words(consumers: Mapping[str, Info], late: list[str], behind: Mapping[st
     first, *others = ((called(name, consumers[name]), amount(behind[name])) for name in late)
     said = [f"{name} {number}" for name, number in others[: NAMED - 1]]
     if rest := len(others) - len(said):
-        said.append(f"{some(rest, 'more consumer')} some of them")
+        is_certain = all(behind[name].least for name in late[-rest:])
+        said.append(f"{'' if is_certain else 'perhaps '}{some(rest, 'more consumer')} some of them")
     return listed([f"{first[0]} has not processed {first[1]} of them", *said])
 
 
