@@ -683,6 +683,13 @@ RULES = (
         seen_by=(says("ST303"), "tests/quantities/test_splits.py"),
     ),
     Act(
+        name="messages that stay although they are acknowledged are not foretold beside a lowered limit",
+        file="reconciler/kinds/effects/uncaptured.py",
+        before='        return f"{words}{held}", stored',
+        after="        return words, stored",
+        seen_by=(says("ST303"),),
+    ),
+    Act(
         name="a consumer that has come past all messages is said to keep them",
         file="reconciler/kinds/effects/uncaptured.py",
         before='("stream_seq") or 0) < last',

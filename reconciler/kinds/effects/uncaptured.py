@@ -243,13 +243,13 @@ def _stored(change: Change, gone: list[str], view: View) -> tuple[str, dict[str,
         return f". Apply deletes {some(number, 'stored message')} under it with the last consumer that wants them", {
             "stored": 0
         }
+    held = _held(change, staying, view)
     if loss := shrinking.going(change.address.name, view):
-        return _beside_limits(change, staying, left, loss)
+        words, stored = _beside_limits(change, staying, left, loss)
+        return f"{words}{held}", stored
     stay = amount(left, "stored message")
-    words = (
-        f". {stay[0].upper()}{stay[1:]} under it {verb(left.most, 'stay')}{late.words}{_held(change, staying, view)}"
-    )
-    return words, {"stored": left}
+    words = f". {stay[0].upper()}{stay[1:]} under it {verb(left.most, 'stay')}{late.words}"
+    return f"{words}{held}", {"stored": left}
 
 
 def _held(change: Change, staying: Iterable[str], view: View) -> str:
@@ -276,7 +276,7 @@ def _held(change: Change, staying: Iterable[str], view: View) -> str:
     return (
         f". Those that {few(holding)} {'has' if is_one else 'have'} not come past stay even when nobody wants them any more: "
         f"{'its' if is_one else 'their'} filters are then all subjects of the stream, and the server takes that for no filter. "
-        f"Purge them when they are processed"
+        "Purge them when they are processed"
     )
 
 
