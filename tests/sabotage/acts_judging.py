@@ -2110,6 +2110,13 @@ QUANTITIES = (
         seen_by=("tests/quantities/test_another_name.py",),
     ),
     Act(
+        name="a changed source is said to affect consumers that take nothing of it",
+        file="reconciler/kinds/effects/dependants.py",
+        before='if meets(filters_of(info["config"]), subjects)]',
+        after='if filters_of(info["config"])]',
+        seen_by=("tests/rules/test_rules.py",),
+    ),
+    Act(
         name="a consumer renamed by hand passes for the old one",
         file="reconciler/engine/moves.py",
         before="yield entry.address, replace(change, former=owned, made_anew=made)",

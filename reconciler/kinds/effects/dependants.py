@@ -3,12 +3,14 @@ manages them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from reconciler.changes.change import Change
 from reconciler.changes.view import View
 from reconciler.kinds.stream_config import origins
+from reconciler.kinds.subjects.filters import filters_of
+from reconciler.kinds.subjects.subjects import meets
 from reconciler.model.resource import Address, Json
 
 Consumers = Mapping[str, Mapping[str, Json]]
@@ -70,6 +72,14 @@ def consuming(stream: str, view: View) -> list[Address]:
 def everybody(stream: str, view: View) -> list[Address]:
     """Everything that consumes or copies it now."""
     return [*consuming(stream, view), *copies(stream, view)]
+
+
+def getting(subjects: Sequence[str], stream: str, view: View) -> list[Address]:
+    """What consumes or copies some of these subjects of it now."""
+    there = view.snapshot.consumers.get(stream, {})
+    reading = [name for name, info in there.items() if meets(filters_of(info["config"]), subjects)]
+    copying = [name for name, taken in origins.copying_on(stream, view).items() if meets(taken, subjects)]
+    return [*consumers(stream, reading, view), *streams(copying, view)]
 
 
 def groups(stream: str, view: View) -> list[Address]:

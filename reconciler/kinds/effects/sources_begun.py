@@ -20,9 +20,8 @@ from reconciler.kinds.effects.surplus import state_of, stream_of
 from reconciler.kinds.fields.known import V2_14, V2_15
 from reconciler.kinds.fields.times import ZERO, moment
 from reconciler.kinds.stream_config.copies import identity, index_of, origin_of
-from reconciler.kinds.stream_config.origins import fed_stream, is_fed_durably, taken_subjects
+from reconciler.kinds.stream_config.origins import fed_stream, given_subjects, is_fed_durably, taken_subjects
 from reconciler.kinds.subjects.subjects import is_subset, meets
-from reconciler.kinds.subjects.transforms import outcome
 from reconciler.model.dataclass import dataclass
 from reconciler.model.records import BUCKET, encode_key
 from reconciler.model.resource import Address, Config, Json
@@ -210,8 +209,9 @@ class Begun:
     @property
     def lands_on(self) -> Sequence[str]:
         """Subjects under which its copies are stored, unless the stream renames all that it stores. `>`: nobody knows."""
-        renamed = [outcome(one["dest"]) if one.get("dest") else one.get("src") or ">" for one in self._renamed]
-        return renamed or meets(taken_subjects(self.source), self._ever_stored)
+        if self._renamed:
+            return given_subjects(self.source)
+        return meets(taken_subjects(self.source), self._ever_stored)
 
     @property
     def held(self) -> int:

@@ -20,9 +20,9 @@ from reconciler.kinds.effects.surplus import OwnName, as_named, state_of, stream
 from reconciler.kinds.fields.times import moment
 from reconciler.kinds.fields.words import amount, consent_to, few, some, verb
 from reconciler.kinds.stream_config.copies import identity, origin_of
-from reconciler.kinds.stream_config.origins import taken_subjects
+from reconciler.kinds.stream_config.origins import given_subjects, taken_subjects
 from reconciler.kinds.subjects.subjects import collide, meets
-from reconciler.model.resource import Json
+from reconciler.model.resource import Address, Json
 
 NOTHING = exactly(0)
 STARTS = ("opt_start_seq", "opt_start_time", "consumer")
@@ -66,7 +66,7 @@ def _again(family: str, change: Change, view: View) -> Iterator[Finding]:
         found = _begun(source, change, view)
         goes_on = found.goes_on_after if found else None
         again = _flagged(f"{family}304", index, source, copied, goes_on)
-        yield replace(again, affects=dependants.everybody(stream_of(change), view))
+        yield replace(again, affects=_getting(source, change, view))
 
 
 def _others(change: Change, view: View) -> Iterator[tuple[int, Source]]:
@@ -222,7 +222,7 @@ def _left_out(change: Change, view: View) -> Iterator[Finding]:
                 outcome=Outcome.WARNS,
                 path=f"{one.path}.name",
                 quantities={"left_out": lost},
-                affects=dependants.everybody(stream_of(change), view),
+                affects=_getting(one.source, change, view),
                 message=f"the server continues with this source after message {one.goes_on_after} of {one.origin}, whatever it says now: "
                 f"{amount(lost, 'message')} that {one.origin} stores before {_is(lost)} not copied",
                 fix="to copy them, remove the source and apply, then add it again: that also copies once more what is stored here",
@@ -233,7 +233,7 @@ def _left_out(change: Change, view: View) -> Iterator[Finding]:
                 outcome=Outcome.WARNS,
                 path=f"{one.path}.name",
                 quantities={"left_out": lost},
-                affects=dependants.everybody(stream_of(change), view),
+                affects=_getting(one.source, change, view),
                 message=f"this stream no longer stores its first messages, so servers start a new source no earlier than its "
                 f"newest one ({one.start.at}): {amount(lost, 'message')} that {one.origin} stores {_is(lost)} not copied"
                 + (", unless the earlier source has copied them" if has_earlier else ""),
@@ -251,7 +251,7 @@ def _refused(code: str, change: Change, view: View) -> Iterator[Finding]:
                 outcome=Outcome.NEEDS_CONSENT,
                 path=f"{one.path}.name",
                 to=one.origin,
-                affects=dependants.everybody(stream_of(change), view),
+                affects=_getting(one.source, change, view),
                 message=f"the server feeds this source through a consumer of its own, and {take} some of the same messages of "
                 f"work queue {one.origin}: it refuses the new filter there (10100), and copies nothing more of {one.origin}",
                 fix="remove the source and apply, then add it again with the new filter: that also copies what the queue still stores; "
@@ -279,7 +279,7 @@ def _beyond(code: str, change: Change, view: View) -> Iterator[Finding]:
             quantities={"left_out": Amount(0, one.beyond + one.origin_state.get("messages", 0))}
             if reached.is_known
             else {},
-            affects=dependants.everybody(stream_of(change), view),
+            affects=_getting(one.source, change, view),
             message=_skipping(one, reached),
             fix=f"{by_number if reached.is_known else by_header}{f', or {consent}' if is_certain else ', if it did'}",
         )
@@ -302,6 +302,14 @@ def _skipping(one: Begun, reached: LastCopy) -> str:
     return f"{continues} {last}: {there if one.origin_state.get('messages') else first}"
 
 
+def _getting(source: Source, change: Change, view: View) -> list[Address]:
+    """What consumes or copies what the source brings. Where the stream or its kind gives copies other subjects: all that
+    does."""
+    if change.address.kind != "stream" or change.becomes("subject_transform") or change.was("subject_transform"):
+        return dependants.everybody(stream_of(change), view)
+    return dependants.getting(given_subjects(source), stream_of(change), view)
+
+
 def _is(number: Amount) -> str:
     return "is" if number.most == 1 else "are"
 
@@ -317,7 +325,7 @@ def _left(change: Change, stream: str, view: View) -> Iterator[Finding]:
                 outcome=Outcome.WARNS,
                 path="sources",
                 quantities={"left": left} if left else {},
-                affects=dependants.everybody(stream, view),
+                affects=_getting(told, change, view),
                 message=f"source {told['name']} is removed while {stream} is {behind} behind: {stream} never gets the rest",
                 fix=f"remove it when `nats stream info {stream}` shows no lag",
             )

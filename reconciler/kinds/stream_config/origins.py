@@ -13,6 +13,7 @@ from reconciler.kinds.fields.words import in_words
 from reconciler.kinds.stream_config.stream_settle import canonical
 from reconciler.kinds.stream_config.validity import is_since
 from reconciler.kinds.subjects.subjects import is_subset, meets
+from reconciler.kinds.subjects.transforms import outcome
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.version import Version
 
@@ -40,6 +41,14 @@ def taken_subjects(copied: Config) -> list[str]:
     if copied.get("filter_subject"):
         return [copied["filter_subject"]]
     return [one.get("src") or ">" for one in copied.get("subject_transforms") or ()] or [">"]
+
+
+def given_subjects(copied: Config) -> list[str]:
+    """The subjects that a mirror or a source gives to what it takes, before the stream itself renames it."""
+    transforms = copied.get("subject_transforms") or ()
+    return [outcome(one["dest"]) if one.get("dest") else one.get("src") or ">" for one in transforms] or taken_subjects(
+        copied
+    )
 
 
 def readings(_address: Address, config: Config) -> Iterator[SubjectsRead]:
