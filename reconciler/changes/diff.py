@@ -37,10 +37,14 @@ def rebase(desired: Resource, live: Resource, applied: Owned | None, fields: Map
 def as_remembered(desired: Resource, applied: Owned | None) -> Resource:
     """The desired resource, with what this server filled in at the last write in place of the stock defaults: its own
     limits show in no other way. Values that it would no longer fill in, since the file says something else now, are
-    ignored. So are values that did not come from its limits."""
-    if applied is None or not applied.filled:
+    ignored. So are values that did not come from its limits, unless they stay whatever they came from."""
+    if applied is None or not desired.filled:
         return desired
     known = {
+        name: replace(filled, value=applied.applied.get(name))
+        for name, filled in desired.filled.items()
+        if filled.stays
+    } | {
         name: replace(filled, value=value)
         for name, value in applied.filled.items()
         if value is not None
@@ -52,6 +56,7 @@ def as_remembered(desired: Resource, applied: Owned | None) -> Resource:
     if not known:
         return desired
     config = {**desired.config, **{name: filled.value for name, filled in known.items()}}
+    config = {name: value for name, value in config.items() if value is not None}
     return replace(desired, config=config, filled={**desired.filled, **known})
 
 

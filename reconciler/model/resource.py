@@ -225,6 +225,8 @@ class ServerDefault:
     """A server with limits of its own may fill in any number up to this one. None: it fills in the stock default."""
     source: str = "default"
     """Where the value comes from, in words: `from consumer_limits`."""
+    stays: bool = False
+    """What decided it when the object was written is gone, and the server keeps what it had."""
 
     def could_be(self, value: Json) -> bool:
         """Could a server have filled this in?"""
@@ -257,7 +259,8 @@ class Resource:
 
     def leaves_to_server(self, name: str) -> bool:
         """Does this field hold what the server fills in by itself?"""
-        return name in self.filled and self.config.get(name) == self.filled[name].value
+        filled = self.filled.get(name)
+        return filled is not None and not filled.stays and self.config.get(name) == filled.value
 
     @property
     def sent(self) -> Config:

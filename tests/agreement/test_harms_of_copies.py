@@ -638,6 +638,47 @@ def test_copies_of_a_stream_that_is_made_again_skip_as_many_messages_as_they_had
 FEEDS: dict[str, dict[str, Any]] = {"mirror": {"mirror": {"name": "B"}}, "source": {"sources": [{"name": "B"}]}}
 
 
+@shows("XX213")
+@pytest.mark.parametrize("minor", MINORS)
+def test_a_source_with_a_start_begins_there_again_at_a_restart_if_nothing_of_its_origin_is_stored(minor: str) -> str:
+    async def process(js: JetStream, stream: str, number: int) -> None:
+        await reaches(number, js, stream)
+        for _ in range(number):
+            message = await pull(js.pipeline.nc, stream, "w")
+            assert message is not None
+            await js.pipeline.nc.request(message.reply, b"", timeout=5)
+
+    async def make(js: JetStream) -> int:
+        await make_stream(js, "O", subjects=["o"])
+        await publish(js, *["o"] * 20)
+        for stream in ("STARTED", "CONTINUES"):
+            await make_stream(js, stream, retention="workqueue", sources=[{"name": "O", "opt_start_seq": 11}])
+            await make_consumer(js, stream, "w")
+            await reaches(10, js, stream)
+        await change(js, "CONTINUES", sources=[{"name": "O"}])
+        for stream in ("STARTED", "CONTINUES"):
+            await process(js, stream, 10)
+        return await count(js, "STARTED") + await count(js, "CONTINUES")
+
+    again = 0 if minor == "2.15" else 10
+
+    async def look(js: JetStream) -> tuple[int, int]:
+        await publish(js, "o")
+        await reaches(again + 1, js, "STARTED")
+        await reaches(1, js, "CONTINUES")
+        return await count(js, "STARTED") - 1, await count(js, "CONTINUES") - 1
+
+    with running(minor) as server:
+        assert talk(Alone(server), make) == 0
+        server.restart()
+        found = talk(Alone(server), look)
+    assert found == (again, 0)
+    return (
+        f"Of 10 messages that a work queue had copied from its start on and that were processed, {found[0]} are copied again after "
+        "a restart; without the start, 0."
+    )
+
+
 @shows("XX212")
 @pytest.mark.parametrize(("minor", "feed"), [(minor, feed) for minor in MINORS for feed in FEEDS])
 def test_a_restart_deletes_what_a_copy_took_and_consumers_have_yet_to_process(minor: str, feed: str) -> str:

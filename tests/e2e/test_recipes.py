@@ -220,6 +220,11 @@ def test_a_stream_with_sources_of_its_own_gets_another_name_and_goes_on_with_the
         await line.copied("NEW", 25 if queue else 65)
         await line.process("OLD", "c")
         await line.process("NEW", "c")
+        own = own.replace(f", opt_start_seq: {last + 1}", "")
+        await line.applied(f"streams: {{{origin}, {old % ''}, NEW: {{{own}, retention: {retention}, {C % start}}}}}")
+        await line.publish("o.a", 5)
+        await line.copied("NEW", 5 if queue else 70)
+        await line.process("NEW", "c")
         return line.each_once()
 
     assert talk(account, work)
@@ -229,15 +234,20 @@ def test_a_stream_with_sources_of_its_own_gets_another_name_and_goes_on_with_the
 def test_a_mirror_gets_another_name_and_its_consumers_go_on_where_they_stood(account: Account, tmp_path: Path) -> None:
     async def work(js: JetStream) -> bool:
         line = Pipeline(js, tmp_path)
-        old = f"O: {{subjects: [o.>]}}, OLD: {{mirror: {{name: O}}, {C % ''}}}"
+        old = f"O: {{subjects: [o.>], max_msgs: 15}}, OLD: {{mirror: {{name: O}}, {C % ''}}}"
         await line.applied(f"streams: {{{old}}}")
-        await line.publish("o.a", 30)
-        await line.copied("OLD", 30)
+        for stored in (15, 30):  # the origin keeps 15 of 30
+            await line.publish("o.a", 15)
+            await line.copied("OLD", stored)
         await line.process("OLD", "c", 10)
         await line.applied(f"streams: {{{old}, NEW: {{mirror: {{name: O}}}}}}")
+        await line.copied("NEW", 15)
+        first = done(await js.request("STREAM.INFO.NEW"))["state"]["first_seq"]
+        await line.process("OLD", "c", first - 1 - 10)
         await line.publish("o.a", 5)
         floor = done(await js.request("CONSUMER.INFO.OLD.c"))["ack_floor"]["stream_seq"]
-        await line.copied("NEW", 35)
+        assert floor >= first - 1
+        await line.copied("NEW", 20)
         await line.applied(f"streams: {{{old}, NEW: {{mirror: {{name: O}}, {C % (START % (floor + 1))}}}}}")
         await line.process("NEW", "c")
         return line.each_once()

@@ -289,6 +289,27 @@ def test_no_start_is_offered_that_skips_what_nobody_has_delivered(account: Accou
 
 
 @on_every_version
+def test_what_two_have_delivered_counts_once(account: Account, tmp_path: Path) -> None:
+    """Both leave the same subject to a new one, each at another message."""
+    shape = ON.replace("[s.>]", "[s.>], allow_direct: true")
+    other = "other: {ack_policy: explicit, filter_subject: %s}"
+
+    async def work(js: JetStream) -> str:
+        await applied(js, tmp_path, shape % ("limits", f"{WHOLE % 's.a, s.b'}, {other % 's.>'}"))
+        await publish(js, *["s.a", "s.b"] * 10)
+        await take(js, "S", "whole", 20)
+        await take(js, "S", "other", 16)
+        split = shape % ("limits", f"{FIRST}, {other % 's.c'}, {OTHER % 's.b'}")
+        return _said(await plan(read(tmp_path, split), js, RunOptions()))["consumer/S/half"]
+
+    said = talk(account, work)
+    assert "whole and other have delivered 10 of them" in said
+    assert said.endswith(
+        "To continue at the first message that one of them leaves instead: deliver_policy: by_start_sequence, opt_start_seq: 17"
+    )
+
+
+@on_every_version
 def test_what_an_earlier_filter_left_out_was_not_delivered(account: Account, tmp_path: Path) -> None:
     """The consumer is widened when it has passed everything, and a server never goes back."""
     shape = ON.replace("[s.>]", "[s.>], allow_direct: true")

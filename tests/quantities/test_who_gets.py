@@ -52,8 +52,8 @@ def test_who_gets_messages_of_a_subject_that_moves_is_said(account: Account, tmp
     assert "stored in stream/EVENTS instead; all, part, NONE, which read SIGNUPS, get none of them; " in moved
     assert "; PART, which reads SIGNUPS, gets only org.new of them. Between" in moved
     assert besides == (
-        "all and WHOLE get what is published on org.> as well (ST303); late gets what is published on org.old as well (ST303); "
-        "PART gets what is published on org.new as well (ST303)"
+        "what is published on org.> goes to all and WHOLE as well (ST303); what is published on org.old goes to late as well (ST303); "
+        "what is published on org.new goes to PART as well (ST303)"
     )
     assert came == {
         "SIGNUPS.all": 0, "SIGNUPS.part": 0, "SIGNUPS.other": 0, "EVENTS.all": 3, "EVENTS.user": 1, "EVENTS.late": 1,

@@ -12,6 +12,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.afterwards.streams import Copy, afterwards, config_of, copies
 from reconciler.kinds.effects import dependants
 from reconciler.kinds.elastic_group.fixed import QUEUE
+from reconciler.kinds.fields.known import V2_15
 from reconciler.kinds.fields.words import in_words, written_size
 from reconciler.kinds.subjects.subjects import collide, name_problem
 from reconciler.model.resource import Address, Config
@@ -253,6 +254,39 @@ def _part(copy: Copy, config: Config, origin: Config, own_name: Callable[[str], 
     return ", ".join([*said, *tighter])
 
 
+@rule(
+    "XX213",
+    "copied-again-at-restart",
+    on=(*WRITTEN, *STANDING),
+    needs=("neighbours",),
+    until=V2_15,
+    reaction=Reaction.HARMS,
+)
+def copied_again_at_restart(change: Change, view: View) -> Iterator[Finding]:
+    """A source has an `opt_start_seq`, its stream can become empty, and the server is older than 2.15.
+
+    The start says where the source begins, and the file keeps it. A server that restarts continues after the last message
+    of the origin that the stream still stores. If it stores none, because all are processed or too old, the source begins
+    at its start once more: consumers get all of that again.
+
+    Instead: take `opt_start_seq` out in a later apply, when the stream has stored a message of the origin. It then
+    continues after the last message that it stored.
+    """
+    config = config_of(change, view) if view.is_stream(change.address) else {}
+    if config.get("retention", "limits") == "limits" and not config.get("max_age"):
+        return
+    for copy in copies(view.stream_of(change.address) or "", config):
+        if not copy.is_mirror and (start := copy.said.get("opt_start_seq")):
+            yield Finding(
+                outcome=Outcome.WARNS,
+                path=f"{copy.path}.opt_start_seq",
+                affects=dependants.everybody(copy.stream, view),
+                message=f"if the server restarts while nothing of {copy.origin} is stored here, it copies {copy.origin} from message "
+                f"{start} on again, and consumers get that once more",
+                fix=f"take opt_start_seq out in a later apply, when a message of {copy.origin} is stored here",
+            )
+
+
 RULES = (
     copy_cycle,
     copy_too_small,
@@ -260,4 +294,5 @@ RULES = (
     direct_reads_overwritten,
     deliver_prefix_overlap,
     mirror_answers_for_a_part,
+    copied_again_at_restart,
 )

@@ -3,7 +3,7 @@ copied and no consumer wants."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from reconciler.changes.amount import Amount
 from reconciler.changes.change import Action, Change
@@ -55,7 +55,8 @@ def copied_and_deleted(change: Change, view: View) -> Iterator[Finding]:
             if _stays(one.origin, name, view)
         }
         if is_queue := retention == "workqueue":  # a consumer of a queue wants all that its filter matches
-            subjects = [subject for subject in subjects if not _is_wanted(subject, there)]
+            wanted = [*(filters_of(info["config"]) for info in there.values()), *_coming(one.origin, view)]
+            subjects = [subject for subject in subjects if not _is_wanted(subject, wanted)]
         goes = _goes(one, subjects, there, retention, view)
         if not (subjects if is_queue else goes.most):
             continue
@@ -80,9 +81,16 @@ def _stays(stream: str, name: str, view: View) -> bool:
     )
 
 
-def _is_wanted(subject: str, there: Consumers) -> bool:
+def _coming(stream: str, view: View) -> Iterator[Sequence[str]]:
+    """The filters of consumers that the plan creates there. They come before the copy."""
+    for change in changes_of(view).get(stream, ()):
+        if change.action is Action.CREATE and change.desired:
+            yield filters_of(change.desired.config)
+
+
+def _is_wanted(subject: str, wanted: Iterable[Sequence[str]]) -> bool:
     """Does one consumer want all of it?"""
-    return any(is_subset(subject, one) for info in there.values() for one in filters_of(info["config"]))
+    return any(is_subset(subject, one) for filters in wanted for one in filters)
 
 
 def _goes(one: Begun, subjects: Sequence[str], there: Consumers, retention: str, view: View) -> Amount:
@@ -98,13 +106,8 @@ def _goes(one: Begun, subjects: Sequence[str], there: Consumers, retention: str,
         is_whole = one.start.at == 1 and all(any(is_subset(mine, theirs) for theirs in subjects) for mine in filters)
         wanted.append(wants.least if is_whole else 0)
     least = sum(wanted) if retention == "workqueue" else max(wanted, default=0)
-    is_joined = len(there) < len(view.snapshot.consumers.get(one.origin, {})) or _comes(one.origin, view)
+    is_joined = len(there) < len(view.snapshot.consumers.get(one.origin, {})) or any(_coming(one.origin, view))
     return Amount(0 if is_joined else max(0, copied.least - most), max(0, copied.most - least))
-
-
-def _comes(stream: str, view: View) -> bool:
-    """Does the plan create a consumer there? It comes before the copy, and wants whatever its filter matches."""
-    return any(change.action is Action.CREATE for change in changes_of(view).get(stream, ()))
 
 
 def _when(goes: Amount, later: Sequence[str]) -> str:

@@ -44,8 +44,8 @@ class BucketShape:
     """Stream field → the bucket's own name for it."""
     is_possible: Callable[[Config], bool] = lambda _config: True
     """Does a bucket of this kind allow these values?"""
-    prepare: Callable[[dict[str, Json]], None] = lambda _body: None
-    """Final changes of the stream's body that follow from what is declared."""
+    is_direct: bool = False
+    """Do clients make its mirrors with `mirror_direct`?"""
 
     def stream(self, bucket: str) -> str:
         """The stream behind a bucket: `KV_config` for `config`."""
@@ -122,11 +122,14 @@ def settle_bucket(shape: BucketShape, declared: Declared, context: Context) -> R
 
 def _settled(shape: BucketShape, name: str, said: Config, context: Context) -> Settled:
     """What the server would echo, in the bucket's own names."""
-    body = shape.full(name) | {shape.server(key): value for key, value in said.items()}
-    if body.get("mirror"):
+    body, stream = shape.full(name) | {shape.server(key): value for key, value in said.items()}, shape.stream(name)
+    if mirror := body.get("mirror"):
         del body["subjects"]
-    shape.prepare(body)
-    settled = settle(body, context.target, name=shape.stream(name), origin=origin_of_mirror(body, context))
+        is_there = context.snapshot is not None and stream in context.snapshot.streams
+        if shape.is_direct and ("external" in mirror or not is_there):
+            body["mirror_direct"] = True
+    origin = origin_of_mirror(body, context)
+    settled = settle(body, context.target, name=stream, origin=origin, is_direct=shape.is_direct)
     filled = {shape.ours(key): one for key, one in settled.filled.items()}
     follows = {shape.ours(key): _in_own_names(shape, source) for key, source in settled.follows.items()}
     return Settled(config=own(shape, name, settled.config), filled=filled, follows=follows)

@@ -19,7 +19,7 @@ from reconciler.kinds.fields.known import V2_10, V2_11, Known
 from reconciler.kinds.stream_config.copies import CHECKS as COPIES
 from reconciler.kinds.stream_config.rewriting import CHECKS as REWRITING
 from reconciler.kinds.stream_config.stream_config import Placement, Republish, StreamSource
-from reconciler.model.resource import Json, Terms
+from reconciler.model.resource import Terms
 from reconciler.model.units import Bytes, Count, Duration
 
 
@@ -66,11 +66,6 @@ class KVBucketSpec(Terms):
     belong to the server. Left out: none."""
 
 
-def _prepare(body: dict[str, Json]) -> None:
-    if "mirror" in body:
-        body["mirror_direct"] = True
-
-
 LONGEST_HISTORY = 64
 
 SHAPE = bucket.BucketShape(
@@ -87,7 +82,7 @@ SHAPE = bucket.BucketShape(
         "max_msg_size": "max_value_size",
         "subject_delete_marker_ttl": "limit_marker_ttl",
     },
-    prepare=_prepare,
+    is_direct=True,
 )
 
 

@@ -186,7 +186,8 @@ def _from_where_the_file_says(change: Change, was: str, start: Start, stood: int
     stored = start.stored or Amount(0, every)
     known = "even if it had processed them" if stood in (None, named) else _including(stood)
     comes = f"sequence {named}, and delivers {amount(stored, 'message')} from there on" if named else start.where
-    found = _consented(change, f"{was}it starts at {comes}, {known}", {"redelivered": stored.most}, stood)
+    later = f"write a later opt_start_seq, {_LAST_ACKNOWLEDGED}" if named and stood == named else ""
+    found = _consented(change, f"{was}it starts at {comes}, {known}", {"redelivered": stored.most}, stood, later)
     return found if stored.most else None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import combinations
 
 from reconciler.changes.amount import Amount, exactly, total
 from reconciler.changes.change import Action, Change
@@ -18,7 +19,7 @@ from reconciler.kinds.subjects.filters import FILTERS, held, let_go, wanted
 from reconciler.kinds.subjects.subjects import is_subset, meets
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
-from reconciler.model.wire.questions import Question
+from reconciler.model.wire.questions import MessagesFrom, Question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +48,9 @@ class Predecessor:
 
 def questions(change: Change, view: View) -> Iterator[Question]:
     """How many messages that the new consumer gets are stored before and after the position of the others."""
-    for one in predecessors(change, view):
+    found = predecessors(change, view)
+    yield from _taken(change, found) if len(found) > 1 else ()
+    for one in found:
         yield from counting(one.stream, one.subjects, one.start)
         for subjects in (one.subjects, one.held, one.kept):
             yield from (*counting(one.stream, subjects), *counting(one.stream, subjects, one.reached))
@@ -123,8 +126,20 @@ def left_from(change: Change, view: View) -> int:
 
 
 def delivered_before(change: Change, view: View) -> Amount:
-    """How many stored messages the new consumer delivers that a predecessor has delivered."""
-    return total([_delivered(one, view) for one in predecessors(change, view)])
+    """How many stored messages the new consumer delivers that a predecessor has delivered. Several may have delivered the
+    same."""
+    found = predecessors(change, view)
+    each = [_delivered(one, view) for one in found]
+    if not any(meets(one.subjects, other.subjects) for one, other in combinations(found, 2)):
+        return total(each)
+    stored = number_of(_taken(change, found), view)
+    most = sum(one.most for one in each)
+    return Amount(max(one.least for one in each), most if stored is None else min(most, stored))
+
+
+def _taken(change: Change, found: Sequence[Predecessor]) -> list[MessagesFrom]:
+    """What the new consumer takes of all that is stored."""
+    return counting(change.address.stream, wanted(change), found[0].start)
 
 
 def _delivered(one: Predecessor, view: View) -> Amount:
@@ -175,4 +190,5 @@ def words(change: Change, view: View) -> str:
     is_all = all(any(is_subset(mine, theirs) for one in found for theirs in one.held) for mine in wanted(change))
     if skips_nothing or not is_all or any(_passed_over(one, view) for one in found):
         return said  # nobody has delivered what the old filters left out
-    return f"{said}. To continue after them instead: deliver_policy: by_start_sequence, opt_start_seq: {left}"
+    after = "after them" if len({one.left for one in found}) == 1 else "at the first message that one of them leaves"
+    return f"{said}. To continue {after} instead: deliver_policy: by_start_sequence, opt_start_seq: {left}"

@@ -50,7 +50,8 @@ def direct_gets_refused(moved: MovedField) -> Iterable[Finding]:
 
 def _in_its_origins_place(moved: MovedField) -> Iterator[Finding]:
     """What happens to direct gets of a mirror's origin."""
-    origin = ((moved.change.becomes("mirror") or moved.change.was("mirror")) or {}).get("name", "")
+    mirror = (moved.change.becomes("mirror") or moved.change.was("mirror")) or {}
+    origin = mirror.get("name", "")
     own, streams = stream_of(moved.change), moved.view.snapshot.streams
     if value_after(moved.change, moved.path):
         held, all_of_it = (streams.get(name, {}).get("state", {}).get("messages", 0) for name in (own, origin))
@@ -60,15 +61,23 @@ def _in_its_origins_place(moved: MovedField) -> Iterator[Finding]:
         )
         fix = f"remove allow_direct from {origin}, or let the mirror hold all of it"
         yield from [_at_once(moved, words, fix)] if held < all_of_it else []
-    elif _answers(moved, origin) or list(_answering(moved, origin)):
-        yield note(f"this mirror no longer answers direct gets of its origin {origin}; others still do")
+    elif _answers(moved, origin) or any(name != own for name in _answering(moved, origin)):
+        yield note(f"{_then(moved)}this mirror no longer answers direct gets of its origin {origin}; others still do")
     elif streams.get(origin, {}).get("config", {}).get("allow_direct"):
         return  # the verdict on the origin says that nobody answers any more
     elif origin in streams:
-        words = f"direct gets of {origin} get an error (no responders): only this mirror answered them, since {origin} has no allow_direct"
+        words = f"{_none(origin)}, since {origin} has no allow_direct"
         yield _at_once(
             moved, words, f"set allow_direct of {origin}, or let these clients read through the leader first"
         )
+    elif "external" not in mirror and state_of(moved.change).get("messages"):
+        yield _at_once(
+            moved, f"{_none(origin)}, since there is no {origin}", f"let these clients read {own} itself first"
+        )
+
+
+def _none(origin: str) -> str:
+    return f"direct gets of {origin} get an error (no responders): only this mirror answered them"
 
 
 def _answers(moved: MovedField, stream: str) -> bool:
@@ -80,10 +89,14 @@ def _answers(moved: MovedField, stream: str) -> bool:
 
 
 def _at_once(moved: MovedField, words: str, fix: str) -> Finding:
-    """Servers before 2.12 look at a mirror's mirror_direct only when they start."""
-    if moved.view.target.version < V2_12:
-        return note(f"from the server's next restart on: {words}")
+    if late := _then(moved):
+        return note(f"{late}{words}")
     return Finding(outcome=Outcome.WARNS, path=moved.path, message=words, fix=fix)
+
+
+def _then(moved: MovedField) -> str:
+    """Servers before 2.12 look at a mirror's mirror_direct only when they start."""
+    return "from the server's next restart on: " if moved.view.target.version < V2_12 else ""
 
 
 def _answering(moved: MovedField, stream: str) -> Iterator[str]:

@@ -44,8 +44,8 @@ def taken_in_besides(moved: MovedField) -> Iterable[Finding]:
     for subjects, names in getting.items():
         if subjects:
             rest = [some(len(names) - NAMED, "more reader")] if len(names) > NAMED else []
-            who, get = listed([*names[:NAMED], *rest]), "gets" if len(names) == 1 else "get"
-            yield note(f"{who} {get} what is published on {few([_besides(one, held) for one in subjects])} as well")
+            new = few([_besides(one, held) for one in subjects])
+            yield note(f"what is published on {new} goes to {listed([*names[:NAMED], *rest])} as well")
 
 
 def _besides(subject: str, held: Iterable[str]) -> str:

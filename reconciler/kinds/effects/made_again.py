@@ -2,13 +2,14 @@
 
 Streams that copied from one that is gone skip some of the one that apply creates under its name, or copy it twice. A
 mirror counts on from the last message that it copied; so does a source on servers before 2.15, and nobody can tell where
-that is. From 2.15 on a source copies everything of the new stream, also what that has copied again from its own origins.
+that is. From 2.15 on a source copies everything of the new stream from its `opt_start_seq` on, also what that has copied
+again from its own origins.
 A mirror has the numbers of its origin: what its copies skip of a new mirror is what they have. A stream with sources
 gives other numbers to what it copies again."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from reconciler.changes.change import Action, Change, Consequence
@@ -35,6 +36,8 @@ class Behind(NamedTuple):
     """The `first_seq` with which they skip nothing; 0: nobody knows it, or it cannot have one."""
     behind: tuple[str, ...] = ()
     """Their names."""
+    answering: tuple[str, ...] = ()
+    """Mirrors that answer direct gets of the new one with what they hold of the old one."""
 
     @property
     def quantities(self) -> dict[str, int]:
@@ -49,23 +52,59 @@ def behind(origin: str, change: Change, view: View, own: OwnName, *, is_known: b
     old = "the old one" if is_known else "an earlier stream of this name"
     config = {name: change.becomes(own(name)) for name in ("mirror", "sources")}
     mirrors, sourced = _copies(origin, view)
-    first, reached = change.becomes(own("first_seq")) or 1, max(mirrors.values(), default=0)
-    filled, is_new_server = sum(_stored(name, view) for name in names(config)), view.target.version >= V2_15
-    counts_as_before = is_known and _counts_as_before(change, config, reached, view, own)
-    late = [] if counts_as_before else [name for name, at in mirrors.items() if at >= first]
-    unsure = sourced if first == 1 and not (is_new_server or counts_as_before) else []
+    first, is_new_server = change.becomes(own("first_seq")) or 1, view.target.version >= V2_15
+    filled = sum(_stored(name, view) for name in names(config))
+    counts_as_before = is_known and _counts_as_before(change, config, max(mirrors.values(), default=0), view, own)
+    late = {} if counts_as_before else {name: at for name, at in mirrors.items() if at >= first}
+    begun = {name: start - 1 for name, start in sourced.items() if start > first} if is_new_server else {}
+    begun = {} if counts_as_before else begun
+    unsure = [*sourced] if first == 1 and not (is_new_server or counts_as_before) else []
     twice = sorted(
         [*([] if counts_as_before else mirrors.keys() - late), *(sourced if is_new_server or first > 1 else [])]
     )
-    skipped, copied = reached + 1 - first if late else 0, filled if twice else 0
+    answering = () if counts_as_before else _answering(mirrors, change, view, own)
+    reached, copied = max((*late.values(), *begun.values()), default=0), filled if twice else 0
     again = twice if filled else []
     words = (
-        *_of(late, "skips", f"up to the first {some(skipped, 'message')} of the new one", old, is_known=True),
-        *_of(unsure, "skips", "as many messages of the new one", old, is_known=is_known),
+        *_of([*late], "skips", _first_of(late, first), old, is_known=True),
+        *_of(unsure, "skips", f"up to as many messages of the new one as {old} ever stored", old, is_known=is_known),
         *_of(again, "copies", f"up to {some(copied, 'message')} again", old, is_known=is_known),
+        *_beginning(begun, first),
+        *_read_in(answering),
     )
-    can_count_on = late and not (unsure or filled or config["mirror"])
-    return Behind(words, skipped, copied, reached + 1 if can_count_on else 0, (*late, *unsure, *again))
+    can_count_on = reached and not (unsure or filled or config["mirror"])
+    skipped = reached + 1 - first if reached else 0
+    copies = tuple(dict.fromkeys((*late, *unsure, *again, *begun)))
+    return Behind(words, skipped, copied, reached + 1 if can_count_on else 0, copies, answering)
+
+
+def _first_of(late: Mapping[str, int], first: int) -> str:
+    return f"up to the first {some(max(late.values(), default=first) + 1 - first, 'message')} of the new one"
+
+
+def _beginning(begun: Mapping[str, int], first: int) -> Iterator[str]:
+    """Sources with a start, which numbers the messages of the old one."""
+    if begun:
+        begins, where = ("begins", "its") if len(begun) == 1 else ("begin", "their")
+        yield (
+            f"{listed(sorted(begun))} {begins} where {where} opt_start_seq says and {_one([*begun], 'skips')} {_first_of(begun, first)}"
+        )
+
+
+def _answering(mirrors: Iterable[str], change: Change, view: View, own: OwnName) -> tuple[str, ...]:
+    """A mirror answers direct gets of its origin, whatever that is now. Clients send none to a stream without
+    `allow_direct`."""
+    said, stock = change.becomes(own("allow_direct")), change.desired.stock if change.desired else {}
+    if not (stock.get("allow_direct") if said is None else said):
+        return ()
+    streams = view.snapshot.streams
+    return tuple(sorted(name for name in mirrors if streams[name]["config"].get("mirror_direct")))
+
+
+def _read_in(answering: tuple[str, ...]) -> Iterator[str]:
+    if answering:
+        answer, hold = ("answers", "it holds") if len(answering) == 1 else ("answer", "they hold")
+        yield f"{listed([*answering])} {answer} direct gets of the new one with what {hold} of the old one (mirror_direct)"
 
 
 def _of(copies: list[str], verb: str, what: str, old: str, *, is_known: bool) -> Sequence[str]:
@@ -93,17 +132,17 @@ def _counts_as_before(change: Change, config: Config, reached: int, view: View, 
     return "external" in mirror or bool(there and (there.get("state") or {}).get("last_seq", 0) >= reached)
 
 
-def _copies(origin: str, view: View) -> tuple[dict[str, int], list[str]]:
+def _copies(origin: str, view: View) -> tuple[dict[str, int], dict[str, int]]:
     """Live streams that have copied from it and stay: mirrors, with the last of its messages they have, and streams with a
-    source of that name."""
-    mirrors, sourced = dict[str, int](), list[str]()
+    source of that name, with its `opt_start_seq`. Of several the latest one counts."""
+    mirrors, sourced = dict[str, int](), dict[str, int]()
     for name, info in view.snapshot.streams.items():
         config, last = info["config"], (info.get("state") or {}).get("last_seq", 0)
         if last and _is(config.get("mirror") or {}, origin):
             mirrors[name] = last
-        elif last and any(_is(one, origin) for one in config.get("sources") or ()):
-            sourced.append(name)
-    return mirrors, sorted(sourced)
+        elif last and (found := [one for one in config.get("sources") or () if _is(one, origin)]):
+            sourced[name] = max(one.get("opt_start_seq") or 0 for one in found)
+    return mirrors, dict(sorted(sourced.items()))
 
 
 def _is(copied: Config, origin: str) -> bool:
@@ -143,8 +182,12 @@ def made_again(family: str, own: OwnName = as_named, stream: OwnName = as_named)
         its origin. Its consumers are gone too: those that the files declare start over.
 
         The new stream counts from 1. Streams that copied from the old one continue after the last message they have copied. They
-        silently skip as many messages of the new one, so this needs consent. Sources on servers from 2.15 on copy all of it. If it
-        is a mirror or has sources itself, they also copy again what it copies again from its origins.
+        silently skip as many messages of the new one, so this needs consent. Sources on servers from 2.15 on copy all of it from
+        their `opt_start_seq` on: take that out when a source has begun. If the new stream is a mirror or has sources itself, they
+        also copy again what it copies again from its origins.
+
+        A mirror with `mirror_direct` answers direct gets of its origin. It answers those of the new one, too, with the messages of
+        the old one: readers of a bucket get values that were deleted with it.
 
         If somebody recreated it by hand, the new one exists, and this is a warning: an apply only updates the record.
 
@@ -195,6 +238,11 @@ def _instead(change: Change, copies: Behind, own: OwnName, *, is_again: bool) ->
     mirror, ways = change.becomes(own("mirror")), list[str]()
     if copies.first and change.address.kind == "stream" and copies.first != change.becomes("first_seq"):
         ways.append(f"write first_seq: {copies.first}, so that the streams that copied from it skip nothing")
+    if copies.answering:
+        ways.append(
+            f"remove {listed([*copies.answering])} in an apply before this one, with what is stored there, and declare "
+            f"{'it' if len(copies.answering) == 1 else 'them'} again; or write allow_direct: false, so that clients ask the leader"
+        )
     if mirror and copies.copied:
         ways.append(_ONCE)
     if is_again:

@@ -23,6 +23,7 @@ from reconciler.kinds.effects.surplus import (
     stream_of,
 )
 from reconciler.kinds.fields.felt import value_after
+from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.times import ZERO, between
 from reconciler.kinds.fields.words import amount, average, listed, size, some, verb, written_size
 from reconciler.model.resource import Json
@@ -83,7 +84,8 @@ def _full(moved: MovedField, limit: str) -> Iterator[Finding]:
         return
     (of, limited), left = _in_words(limit, most), staying(change, moved.view)[REFUSING[limit]]
     replaces = limit_after(moved, "max_msgs_per_subject") and not change.becomes("discard_new_per_subject")
-    spared = "replaces no message" if limit == "max_msgs" else "does not replace a message at least as large"
+    larger = "a message at least as large" if moved.view.target.version >= V2_14 else "a larger message"
+    spared = "replaces no message" if limit == "max_msgs" else f"does not replace {larger}"
     every = f"every publish that {spared}" if replaces else "every publish"
     if _retention(moved) == "interest":
         every += " and that a consumer wants" if replaces else " that a consumer wants"
@@ -117,7 +119,9 @@ def _leaving(left: Amount, stored: int, of: Callable[[int], str]) -> str:
     """What the same change deletes for another reason."""
     if left.most == stored == left.least:
         return ""
-    return f", this change leaves {of(left.most) if left.is_exact else 'fewer, and perhaps ' + of(left.most)}"
+    if left.is_exact:
+        return f", this change leaves {of(left.most)}"
+    return ", this change may leave fewer" if left.most == stored else f", this change leaves at most {of(left.most)}"
 
 
 def _in_bytes(over: Amount, change: Change, beside: int) -> str:

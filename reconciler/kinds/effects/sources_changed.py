@@ -43,7 +43,7 @@ def copied_again(family: str) -> Rule:
 
         Instead: give the source `opt_start_seq` or `opt_start_time` to say where it starts; or declare a second stream.
         """
-        return list(_again(family, change, view))
+        return [*_again(family, change, view), *_without_start(change, view)]
 
     return rule(f"{family}304", "source-copied-again", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.HARMS)(
         judge
@@ -67,6 +67,23 @@ def _again(family: str, change: Change, view: View) -> Iterator[Finding]:
         goes_on = found.goes_on_after if found else None
         again = _flagged(f"{family}304", index, source, copied, goes_on)
         yield replace(again, affects=_getting(source, change, view))
+
+
+def _without_start(change: Change, view: View) -> Iterator[Finding]:
+    """Sources whose start is taken out before they have copied anything."""
+    if not change.touches("sources") or state_of(change).get("last_seq"):
+        return
+    before = _sources(change.was("sources"), view)
+    for index, source in enumerate(change.becomes("sources") or ()):
+        was = before.get(identity(source, view.target.version), source)
+        if "opt_start_seq" in was and "opt_start_seq" not in source:
+            yield Finding(
+                outcome=Outcome.WARNS,
+                path=f"sources[{index}].opt_start_seq",
+                message=f"nothing of {source['name']} is stored here yet: if the server restarts before that, it copies {source['name']} "
+                "from its first message on",
+                fix=f"take it out when a message of {source['name']} is stored here",
+            )
 
 
 def _others(change: Change, view: View) -> Iterator[tuple[int, Source]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from reconciler.changes.renaming import Renaming
 from reconciler.kinds.fields.known import V2_12, V2_14, V2_15
@@ -45,6 +45,7 @@ def _stream(asked: Renaming) -> list[str]:
         ),
         _worked_off(asked),
         *_pushed_last(asked),
+        *_without_start(asked, also=asked.sourcing),
     ]
 
 
@@ -86,6 +87,7 @@ def _queue(asked: Renaming) -> list[str]:
         *_scheduled(asked),
         *_copied_out(asked),
         f"{_worked_off(asked)}{_pushed_from_both(asked)}",
+        *_without_start(asked),
     ]
 
 
@@ -130,6 +132,8 @@ def _mirror(asked: Renaming) -> list[str]:
     return [
         f"Declare {new} with the same `mirror` as {old}, apply, and wait until `nats stream info {new}` shows "
         f"no lag. Messages that its origin no longer holds stay in {old} only.",
+        f"Let the clients of {old} process what only {old} holds: until the ack floor of each consumer, the stream sequence in `nats "
+        f"consumer info {old} CONSUMER`, is at least the first sequence of {new} less one.",
         f"Stop the clients of each consumer of {old}, declare a consumer like it on {new} {_where_it_stood(old)}{_pushed_once(asked)}, "
         f"apply, and start the clients on {new}. Messages that were acknowledged out of order are redelivered.",
         *_sourced(
@@ -141,6 +145,7 @@ def _mirror(asked: Renaming) -> list[str]:
         *_grouped(
             asked, f"It starts at the first message of {new}, so its members process again what they processed in {old}"
         ),
+        *_without_start(asked, also=asked.sourcing),
     ]
 
 
@@ -189,6 +194,21 @@ def _sourcing(asked: Renaming) -> str:
     if asked.live.get("sources"):
         return "the removed sources, each with `opt_start_seq:` S + 1 (messages that were copied after S arrive twice)"
     return "remove its `sources`"
+
+
+def _without_start(asked: Renaming, *, also: Collection[str] = ()) -> Iterator[str]:
+    """A start that stays in the file counts again when the server looks for it."""
+    streams = [*([asked.new.name] if asked.live.get("sources") else []), *also]
+    if not streams:
+        return
+    if asked.version < V2_15:
+        why = "a server that restarts while nothing of its origin is stored there begins at that start again"
+    else:
+        why = "a source skips as much of an origin that is deleted and recreated"
+    yield (
+        f"When {listed(streams)} {'has' if len(streams) == 1 else 'have'} stored a message since, take `opt_start_seq` out of "
+        f"{'its' if len(streams) == 1 else 'their'} `sources`, and apply: with it, {why}."
+    )
 
 
 def _where_it_stood(stream: str) -> str:

@@ -177,7 +177,7 @@ def _given(field: str, limit: int, names: list[str]) -> Finding:
         outcome=Outcome.NEEDS_CONSENT,
         path=f"consumer_limits.{field}",
         to=limit,
-        message=f"{few(sorted(names))} {'has' if len(names) == 1 else 'have'} no {field}: from its next restart on, the server "
+        message=f"{_named(names)} {'has' if len(names) == 1 else 'have'} no {field}: from its next restart on, the server "
         f"deletes {'it' if len(names) == 1 else 'each of them'} after {in_words(limit, UNITS[field])} without use",
         fix=f"write {field} into {'it' if len(names) == 1 else 'each of them'}, in the same file, or consent here: "
         f"{consent_to('ST556', limit, UNITS[field])}",

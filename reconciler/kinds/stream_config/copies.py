@@ -218,7 +218,8 @@ def source_start_change(sent: Sent) -> Iterator[Finding]:
     """The start of an existing source changes.
 
     The server answers ok and shows the new start, but continues after the last message it has copied. Only a source
-    that did not exist before uses its start. A source with another filter is another source.
+    that did not exist before uses its start. A source with another filter is another source. An `opt_start_seq` may be
+    taken out: the source then continues after its last message also when the server has lost sight of it (XX213, ST312).
 
     Instead: leave the start as it is live; to copy again from elsewhere, declare a second stream.
     """
@@ -226,7 +227,7 @@ def source_start_change(sent: Sent) -> Iterator[Finding]:
     for index, source in enumerate(sent.config.get("sources", ())):
         was = before.get(identity(source, sent.version), source)
         for start in ("opt_start_seq", "opt_start_time"):
-            if source.get(start) != was.get(start):
+            if source.get(start) != was.get(start) and (start in source or start == "opt_start_time"):
                 yield objection(
                     f"sources[{index}].{start}",
                     f"{start} has no effect on an existing source: the server would answer ok and continue where it is",

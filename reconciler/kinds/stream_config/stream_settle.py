@@ -71,15 +71,20 @@ def lasting(echo: Config) -> dict[str, Json]:
     return config
 
 
-def settle(body: Config, target: Target, *, name: str, origin: Config | None = None) -> Settled:
+def settle(
+    body: Config, target: Target, *, name: str, origin: Config | None = None, is_direct: bool = False
+) -> Settled:
     """What this server would echo for `body`. `origin` is the canonical configuration of the mirror's origin, if that
-    is in the same account and known. Fields that this version lacks stay as written: a rule refuses them."""
+    is in the same account and known; `is_direct` is its stock `mirror_direct` otherwise. Fields that this version lacks
+    stay as written: a rule refuses them."""
     said = canonical(body)
     config = dict(said)
     _name_as_subject(config, name)
     _forced_by_markers_and_schedules(config, target.version)
     _implied_republish(config)
     filled = _filled(config, target.version, origin)
+    if "mirror" in config and "external" not in config["mirror"] and "mirror_direct" not in {**body, **filled}:
+        filled["mirror_direct"] = ServerDefault(is_direct or None, stays=True)
     _sealed(config)
     config |= {field: one.value for field, one in filled.items() if one.value is not None}
     return Settled(config=config, filled=filled, follows=followed(said, config, _sources(config)))

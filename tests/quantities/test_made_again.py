@@ -1,0 +1,113 @@
+"""A stream or a bucket that is gone comes back under its name: what its copies skip and answer was said."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from reconciler.changes.verdict import Outcome, Verdict
+from reconciler.journeys.plan.plan import plan
+from reconciler.server.wire.api import JetStream
+from tests.groups.making import until
+from tests.quantities.losing import applied, publish
+from tests.support.accounts import Account
+from tests.support.jetstream import done, talk
+from tests.support.topologies import read
+from tests.support.versions import on_every_version
+
+STARTED = """
+streams:
+  O: {subjects: [o.*]}
+  SUM: {sources: [{name: O, opt_start_seq: 6}]}
+  ALL: {sources: [{name: O}]}
+"""
+MIRRORED = "kv_buckets: {B: {}, COPY: {mirror: {name: KV_B}}}"
+ALONE = "kv_buckets: {COPY: {mirror: {name: KV_B}}}\nremoved: [{address: kv_bucket/B, reason: done}]"
+
+
+async def has(js: JetStream, stream: str, messages: int) -> None:
+    await until(js, lambda info: info["state"]["messages"] >= messages, f"STREAM.INFO.{stream}")
+
+
+async def said(js: JetStream, folder: Path, text: str) -> Verdict:
+    """The verdict on what is made again."""
+    found = await plan(read(folder, text), js)
+    (verdict,) = (one for change in found.plan.changes for one in change.verdicts if one.code[2:] == "312")
+    return verdict
+
+
+@pytest.mark.parametrize("account", ["2.15"], indirect=True)
+def test_a_source_with_a_start_skips_as_much_of_a_recreated_origin_as_the_plan_said(
+    account: Account, tmp_path: Path
+) -> None:
+    async def work(js: JetStream) -> None:
+        await applied(js, tmp_path, STARTED)
+        await publish(js, *["o.a"] * 10)
+        await has(js, "SUM", 5)
+        await has(js, "ALL", 10)
+        done(await js.request("STREAM.DELETE.O"))
+        lost = await said(js, tmp_path, STARTED)
+        assert (lost.outcome, lost.quantities["skipped"]) == (Outcome.NEEDS_CONSENT, 5)
+        await applied(js, tmp_path, STARTED, "ST312")
+        await publish(js, *["o.a"] * 8)
+        await has(js, "ALL", 10 + 8)
+        await has(js, "SUM", 5 + 8 - lost.quantities["skipped"])
+        held = done(await js.request("STREAM.INFO.SUM"))["state"]["messages"]
+        assert held == 5 + 8 - lost.quantities["skipped"]
+
+    talk(account, work)
+
+
+@on_every_version
+def test_a_mirror_gives_old_values_of_a_recreated_bucket_as_the_plan_said(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> Counter[bytes]:
+        await applied(js, tmp_path, MIRRORED)
+        await js.pipeline.nc.request("$KV.B.key", b"old", timeout=5)
+        await has(js, "KV_COPY", 1)
+        await applied(js, tmp_path, ALONE, "XX231")
+        read_by = (await said(js, tmp_path, MIRRORED)).message
+        assert "KV_COPY answers direct gets of the new one with what it holds of the old one" in read_by
+        await applied(js, tmp_path, MIRRORED, "KV312")
+        await js.pipeline.nc.request("$KV.B.key", b"new", timeout=5)
+        ask = json.dumps({"last_by_subj": "$KV.B.key"}).encode()
+        answers = [await js.pipeline.nc.request("$JS.API.DIRECT.GET.KV_B", ask, timeout=5) for _ in range(100)]
+        return Counter(answer.data for answer in answers)
+
+    found = talk(account, work)
+    assert found.keys() == {b"old", b"new"}
+
+
+ORIGINS = """
+streams: {O: {subjects: [o.*], allow_direct: %s}, M: {mirror: {name: O}}}
+kv_buckets: {B: {allow_direct: %s}, COPY: {mirror: {name: KV_B}}}
+"""
+ORPHANS = """
+streams: {M: {mirror: {name: O}}}
+kv_buckets: {COPY: {mirror: {name: KV_B}}}
+"""
+GONE = "removed: [{address: stream/O, reason: done}, {address: kv_bucket/B, reason: done}]"
+
+
+@on_every_version
+@pytest.mark.parametrize("direct", ["true", "false"])
+def test_a_mirror_whose_origin_is_removed_stays_as_it_was(account: Account, tmp_path: Path, direct: str) -> None:
+    async def work(js: JetStream) -> None:
+        await applied(js, tmp_path, ORIGINS % (direct, direct))
+        await applied(js, tmp_path, ORPHANS + GONE, "XX231")
+        assert (await plan(read(tmp_path, ORPHANS), js)).plan.steps == ()
+        for stream in ("M", "KV_COPY"):
+            found = done(await js.request(f"STREAM.INFO.{stream}"))["config"]
+            changed = {**found, "mirror_direct": not found["mirror_direct"]}
+            done(await js.request(f"STREAM.UPDATE.{stream}", changed))
+        seen = (await plan(read(tmp_path, ORPHANS), js)).plan.changes
+        assert {one.address: [field.path for field in one.fields] for one in seen if one.fields} == {
+            "stream/M": ["mirror_direct"], "kv_bucket/COPY": ["mirror_direct"],
+        }  # fmt: skip
+        await applied(js, tmp_path, ORPHANS)
+        for stream in ("M", "KV_COPY"):
+            assert done(await js.request(f"STREAM.INFO.{stream}"))["config"]["mirror_direct"] is (direct == "true")
+
+    talk(account, work)
