@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.journeys.plan.plan import Planned, plan
+from reconciler.kinds.consumer import taking_over
 from reconciler.model.run_options import RunOptions
 from reconciler.server.wire.api import JetStream
 from tests.quantities.losing import applied, publish, settled, take
@@ -205,6 +206,36 @@ def test_a_message_that_two_take_does_not_stand_for_one_that_nobody_takes(accoun
         found = await plan(read(tmp_path, ON % ("interest", thirds)), js, RunOptions())
         (verdict,) = [one for change in found.plan.changes for one in change.verdicts if one.code == "CO301"]
         assert (verdict.blocks, "take those stored now" in verdict.message) == (True, False)
+
+    talk(account, work)
+
+
+@pytest.mark.parametrize(
+    ("heirs", "are_taken"),
+    [
+        ("half: {ack_policy: explicit, filter_subjects: [s.b.*, s.d.d]}", True),
+        ("half: {ack_policy: explicit, filter_subject: s.b}", False),
+        ("half: {ack_policy: explicit, filter_subject: s.b.*}", False),
+        (
+            "half: {ack_policy: explicit, filter_subject: s.*.c}, third: {ack_policy: explicit, filter_subject: s.b.*}",
+            False,
+        ),
+    ],
+    ids=["one takes all", "nobody takes them", "one takes a part", "two take the same"],
+)
+def test_where_subjects_are_too_many_to_name_their_messages_are_counted(
+    heirs: str, are_taken: bool, account: Account, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three are one too many here. The first half takes one message, so two are left."""
+    monkeypatch.setattr(taking_over, "MANY_SUBJECTS", 2)
+    shape = ON.replace("[s.>]", "[s.>], allow_direct: true")
+
+    async def work(js: JetStream) -> None:
+        await applied(js, tmp_path, shape % ("interest", WHOLE % "s.>"))
+        await publish(js, "s.a", "s.b.c", "s.d.d")
+        found = await plan(read(tmp_path, shape % ("interest", f"{FIRST}, {heirs}")), js, RunOptions())
+        (verdict,) = [one for change in found.plan.changes for one in change.verdicts if one.code == "CO301"]
+        assert (verdict.blocks, "those stored now" in verdict.message) == (not are_taken, are_taken)
 
     talk(account, work)
 

@@ -1613,7 +1613,7 @@ QUANTITIES = (
         name="what the server has moved past while it looked for the old filter is said to come",
         file="reconciler/kinds/consumer/losses.py",
         before="passed = _moved_past(move, view) if _looks_ahead(move, retention) else 0",
-        after="passed = _moved_past(move, view) if _looks_ahead(move, retention) and move.pending else 0",
+        after="passed = _moved_past(move, view) if _looks_ahead(move, retention) and move.pending.most else 0",
         seen_by=(
             "tests/quantities/test_consumers.py::"
             "test_what_the_server_has_moved_past_while_it_looked_for_the_old_filter_is_told",

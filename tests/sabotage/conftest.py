@@ -27,6 +27,9 @@ def small(tmp_path: Path) -> Tree:
 
 
 SUMS = """
+import subprocess
+import sys
+
 import pytest
 
 from sums import doubled
@@ -38,6 +41,11 @@ def test_two_and_two_are_four():
 
 def test_nothing_is_twice_nothing():
     assert doubled(0) == 0
+
+
+def test_two_and_two_are_four_in_a_command():
+    code = "import sys; from sums import doubled; sys.exit(doubled(2) != 4)"
+    assert subprocess.run([sys.executable, "-c", code], env={}).returncode == 0
 
 
 @pytest.mark.skip

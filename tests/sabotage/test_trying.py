@@ -10,6 +10,7 @@ from tests.sabotage.tree import PROJECT, Tree
 from tests.sabotage.trying import Verdict, red_before, run, tried
 
 FOUR = "tests/test_sums.py::test_two_and_two_are_four"
+IN_A_COMMAND = f"{FOUR}_in_a_command"
 NOTHING = "tests/test_sums.py::test_nothing_is_twice_nothing"
 
 
@@ -37,6 +38,12 @@ def test_what_comes_of_an_act(small: Tree, done: Act, verdict: Verdict) -> None:
     text = (small.root / "sums.py").read_text()
     assert tried(done, small).verdict is verdict
     assert (small.root / "sums.py").read_text() == text
+
+
+def test_what_a_command_compiled_under_one_act_does_not_stand_for_the_next(small: Tree) -> None:
+    """Both are as long as what they replace. Two and two are four under the first."""
+    verdicts = [tried(act(IN_A_COMMAND, after=after), small).verdict for after in ("2 + number", "3 * number")]
+    assert verdicts == [Verdict.UNSEEN, Verdict.CAUGHT]
 
 
 def test_what_does_not_end_is_ended(small: Tree) -> None:

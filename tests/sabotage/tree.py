@@ -7,7 +7,8 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 
 from tests.sabotage.act import Act
@@ -16,12 +17,15 @@ PROJECT = Path(__file__).parents[2]
 SHARED = (".cache", ".venv")
 """Servers, a browser and the environment: too large to copy, and no act is about them."""
 LATER = 60
-"""Seconds by which a file with an act is younger: what was compiled of the true one does not count for it."""
+"""Seconds by which a file with an act is younger, at least: what was compiled of the true one does not count for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
     root: Path
+    ages: Iterator[int] = field(default_factory=lambda: count(LATER), repr=False, compare=False)
+    """Each act has its own. Commands that tests start compile what they import, and Python takes that for any other text of the
+    same age and length."""
 
     @classmethod
     def of(cls, project: Path, root: Path) -> Tree:
@@ -41,8 +45,9 @@ class Tree:
         """The act is done inside the block. Raises Rotten."""
         file = self.root / act.file
         text, when = file.read_text(encoding="utf-8"), file.stat().st_mtime
+        then = when + next(self.ages)
         file.write_text(act.done_to(text), encoding="utf-8")
-        os.utime(file, (when + LATER, when + LATER))
+        os.utime(file, (then, then))
         try:
             yield
         finally:
