@@ -211,10 +211,16 @@ def _deliver_prefixes(config: Config) -> Iterator[tuple[str, str]]:
 LIMITS = ("max_msgs", "max_bytes", "max_age")
 
 
-@rule("XX210", "mirror-answers-for-a-part", on=(Action.CREATE,), needs=("neighbours",), reaction=Reaction.HARMS)
+@rule(
+    "XX210",
+    "mirror-answers-for-a-part",
+    on=(Action.CREATE, Action.ADOPT),
+    needs=("neighbours",),
+    reaction=Reaction.HARMS,
+)
 def mirror_answers_for_a_part(change: Change, view: View) -> Found:
-    """A new mirror holds only part of its origin, because of a filter, a start or limits of its own, and the origin has
-    `allow_direct`.
+    """A mirror that is created or adopted holds only part of its origin, because of a filter, a start or limits of its
+    own, and the origin has `allow_direct`.
 
     Whatever its file says, such a mirror also answers direct gets of its origin. It answers some of the gets, and finds
     nothing although the origin has the message. Clients of buckets read with direct gets.
