@@ -185,6 +185,11 @@ def test_what_is_ours_and_no_longer_declared_is_orphaned_and_no_drift(tmp_path: 
     assert (item(found).standing, found.exit_code) == (Standing.ORPHANED, 0)
 
 
+def test_of_a_missing_bucket_and_its_stream_the_bucket_tells_it(tmp_path: Path) -> None:
+    found = look(tmp_path, desired="kv_buckets: {B: {}}\nstreams: {KV_B: {external: true}}\n")
+    assert {one.address for one in found.items} == {"stream/S", "kv_bucket/B"}
+
+
 def test_what_cannot_be_read_is_unknown_and_ends_with_1(tmp_path: Path) -> None:
     found = look(tmp_path, raw={"streams": {"S": None}, "unknown": {"stream/S": "no answer in time"}})
     assert (item(found).standing, found.exit_code) == (Standing.UNKNOWN, 1)

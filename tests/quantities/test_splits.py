@@ -320,6 +320,31 @@ def test_no_start_is_offered_that_skips_what_nobody_has_delivered(account: Accou
 
 
 @on_every_version
+def test_a_start_before_what_was_acknowledged_out_of_order_is_not_called_a_continuation(
+    account: Account, tmp_path: Path
+) -> None:
+    """Of twenty, the fifth and the sixth are in flight, and all others are acknowledged."""
+    audit = "audit: {ack_policy: explicit}"
+
+    async def work(js: JetStream) -> tuple[str, str]:
+        await applied(js, tmp_path, ON % ("interest", f"{WHOLE % 's.>'}, {audit}"))
+        await publish(js, *["s.a", "s.b"] * 10)
+        await take(js, "S", "whole", 4)
+        await take(js, "S", "whole", 2, acknowledge=False)
+        await take(js, "S", "whole", 14)
+        starts = ("", ", deliver_policy: by_start_sequence, opt_start_seq: 5")
+        texts = [ON % ("interest", f"{FIRST}, {OTHER % f's.b{start}'}, {audit}") for start in starts]
+        first, second = [_said(await plan(read(tmp_path, text), js, RunOptions()))["consumer/S/half"] for text in texts]
+        return first, second
+
+    first, second = talk(account, work)
+    assert first.endswith(
+        "To begin at the first message that was not acknowledged instead: deliver_policy: by_start_sequence, opt_start_seq: 5"
+    )
+    assert "whole has delivered up to 10 of the messages from there on" in second
+
+
+@on_every_version
 def test_what_two_have_delivered_counts_once(account: Account, tmp_path: Path) -> None:
     """Both leave the same subject to a new one, each at another message."""
     shape = ON.replace("[s.>]", "[s.>], allow_direct: true")
@@ -336,7 +361,7 @@ def test_what_two_have_delivered_counts_once(account: Account, tmp_path: Path) -
     said = talk(account, work)
     assert "whole and other have delivered 10 of them" in said
     assert said.endswith(
-        "To continue at the first message that one of them leaves instead: deliver_policy: by_start_sequence, opt_start_seq: 17"
+        "To begin at the first message that one of them leaves instead: deliver_policy: by_start_sequence, opt_start_seq: 17"
     )
 
 

@@ -2159,6 +2159,20 @@ QUANTITIES = (
         seen_by=("tests/quantities/test_splits.py::test_what_two_have_delivered_counts_once",),
     ),
     Act(
+        name="nobody is told that a source of a new origin begins late",
+        file="reconciler/kinds/effects/sources_changed.py",
+        before="            *_before_it_begins(change, view),\n",
+        after="",
+        seen_by=("tests/rules/test_rules.py",),
+    ),
+    Act(
+        name="a start before what was acknowledged is called a continuation",
+        file="reconciler/kinds/consumer_position/predecessors.py",
+        before="if any(one.left < one.reached for one in found):",
+        after="if not found:",
+        seen_by=("tests/quantities/test_splits.py",),
+    ),
+    Act(
         name="a copy is said to delete what a consumer of the same plan processes",
         file="reconciler/kinds/across/drained.py",
         before=", *_coming(one.origin, view)]",

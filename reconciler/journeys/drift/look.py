@@ -209,9 +209,11 @@ class _Look:
             return f"it was applied last from {owned.source}, but this is {self.view.source}"
         return ""
 
-    def _absent(self, change: Change) -> Item:
+    def _absent(self, change: Change) -> Item | None:
         """An object that was never applied is pending. Where the account has no record at all, that cannot be known,
-        and the file counts."""
+        and the file counts. Of a bucket of the same files and its stream, the bucket tells it."""
+        if change.desired and change.desired.external and self._is_of_a_declared_bucket(change.address.name):
+            return None
         remembers = any(owned.topology == self.view.topology for owned in self.view.ledger.values())
         if change.on_record is None and remembers and not (change.desired and change.desired.external):
             return _item(change, Standing.PENDING, reason="declared and not applied yet")
@@ -221,6 +223,10 @@ class _Look:
         if change.on_record:
             gone = f"it was applied{'' if change.owned else ' under its old name'}, but no longer exists"
         return _item(change, Standing.MISSING, reason=gone)
+
+    def _is_of_a_declared_bucket(self, stream: str) -> bool:
+        desired = (self.view.desired.get(one) for one in self.view.backed_by(stream))
+        return any(one is not None and not one.external for one in desired)
 
     def _compared(self, change: Change) -> Item | None:
         fields = tuple(_field(one, change.owned) for one in change.fields)

@@ -149,7 +149,8 @@ def _delivered(one: Predecessor, view: View) -> Amount:
         return Amount(min(max(0, stored - later.most), max(0, most - _passed_over(one, view))), most)
     state = view.snapshot.streams[one.stream].get("state") or {}
     passed = max(0, min(int(state.get("messages", 0)), one.reached - max(one.start, int(state.get("first_seq", 1)))))
-    return Amount(0, passed if stored is None else min(passed, stored))
+    of_all = number_of(counting(one.stream, one.subjects), view)
+    return Amount(0, min([passed, *(number for number in (stored, of_all) if number is not None)]))
 
 
 def _passed_over(one: Predecessor, view: View) -> int:
@@ -190,5 +191,10 @@ def words(change: Change, view: View) -> str:
     is_all = all(any(is_subset(mine, theirs) for one in found for theirs in one.held) for mine in wanted(change))
     if skips_nothing or not is_all or any(_passed_over(one, view) for one in found):
         return said  # nobody has delivered what the old filters left out
-    after = "after them" if len({one.left for one in found}) == 1 else "at the first message that one of them leaves"
-    return f"{said}. To continue {after} instead: deliver_policy: by_start_sequence, opt_start_seq: {left}"
+    if any(one.left < one.reached for one in found):
+        where = "begin at the first message that was not acknowledged"
+    elif len({one.left for one in found}) == 1:
+        where = "continue after them"
+    else:
+        where = "begin at the first message that one of them leaves"
+    return f"{said}. To {where} instead: deliver_policy: by_start_sequence, opt_start_seq: {left}"

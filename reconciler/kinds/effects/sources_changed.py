@@ -192,6 +192,7 @@ def left_behind(family: str, own: OwnName = as_named) -> Rule:
             *_left(change, own(change.address.name), view),
             *_begun_late(change, view),
             *_left_out(change, view),
+            *_before_it_begins(change, view),
             *_refused(f"{family}305", change, view),
             *_beyond(f"{family}305", change, view),
         ]
@@ -256,6 +257,20 @@ def _left_out(change: Change, view: View) -> Iterator[Finding]:
                 + (", unless the earlier source has copied them" if has_earlier else ""),
                 fix="write opt_start_seq: 1, which copies all of them"
                 + (", and those that the earlier source has copied once more" if has_earlier else ""),
+            )
+
+
+def _before_it_begins(change: Change, view: View) -> Iterator[Finding]:
+    """Sources whose origins the same plan creates, so that publishers may be faster than the server."""
+    for one in awaiting(change, view):
+        if one.earliest and not any(start in one.source for start in STARTS):
+            yield Finding(
+                outcome=Outcome.WARNS,
+                path=f"{one.path}.name",
+                affects=_getting(one.source, change, view),
+                message="this stream no longer stores its first messages, so servers start a new source no earlier than its newest one: "
+                f"what {one.origin} stores before the source begins is not copied",
+                fix="write opt_start_seq: 1, which copies all of it",
             )
 
 
