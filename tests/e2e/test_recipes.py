@@ -287,9 +287,14 @@ def test_copies_of_a_stream_follow_its_new_name(account: Account, tmp_path: Path
         await line.copied("CC", 29)
         await line.copied("M", 29)
         new = f"NEW: {{subjects: [s.>], {GROUP}}}"
+        both = CC % ("OLD", f"}}, {{name: NEW, filter_subject: s.>{FROM % start}")
         after = f"{new}, {CC % ('NEW', FROM % start)}, {MIRROR % ('M2', 'NEW', START % start)}"
+        mirrors = f"{MIRROR % ('M', 'OLD', '')}, {MIRROR % ('M2', 'NEW', START % start)}"
+        await line.applied(f"streams: {{{old % ''}, {new}, {both}, {mirrors}}}")
+        await line.publish("s.a", 10)
+        await line.copied("CC", 39)
         await line.applied(f"streams: {{{old % ''}, {MIRROR % ('M', 'OLD', '')}, {after}}}")
-        await line.publish("s.a", 20)
+        await line.publish("s.a", 10)
         await line.copied("CC", 49)
         await line.copied("M2", 49)
         await line.copied("NEW-g", 49)
@@ -300,6 +305,35 @@ def test_copies_of_a_stream_follow_its_new_name(account: Account, tmp_path: Path
         assert copied - Counter(["s.a 6"]) == everything - Counter(["s.a 6"])
         going = ", ".join(f"{{address: {one}, reason: renamed}}" for one in ("stream/OLD", "stream/M", "consumer/M/c"))
         await line.applied(f"streams: {{{after}}}\nremoved: [{going}]")
+
+    talk(account, work)
+
+
+@on_every_version
+def test_what_a_renamed_stream_keeps_for_a_moment_only_is_copied(account: Account, tmp_path: Path) -> None:
+    """It holds one message of a subject, and a stream that sources it holds all."""
+
+    async def work(js: JetStream) -> None:
+        line = Pipeline(js, tmp_path)
+        old, new = "OLD: {%smax_msgs_per_subject: 1}", "NEW: {%s, max_msgs_per_subject: 1}"
+        one, two = "HIST: {sources: [{name: %s%s}]}", "HIST: {sources: [{name: OLD}, {name: NEW%s}]}"
+
+        async def publish(so_far: int) -> None:
+            for number in range(so_far + 1, so_far + 6):
+                await line.publish("s.a", 1)
+                await line.copied("HIST", number)
+
+        await line.applied(f"streams: {{{old % 'subjects: [s.>], '}, {one % ('OLD', '')}}}")
+        await publish(0)
+        copying = new % "sources: [{name: OLD}]"
+        await line.applied(f"streams: {{{old % 'subjects: [s.>], '}, {one % ('OLD', '')}, {copying}}}")
+        await line.applied(f"streams: {{{old % ''}, {one % ('OLD', '')}, {copying}}}")
+        start = FROM % (await line.copied("NEW", 1) + 1)
+        await line.applied(f"streams: {{{old % ''}, {two % start}, {new % 'subjects: [s.>]'}}}")
+        await publish(5)
+        await line.applied(f"streams: {{{old % ''}, {one % ('NEW', start)}, {new % 'subjects: [s.>]'}}}")
+        await publish(10)
+        assert await line.copied("HIST", 15) == 15
 
     talk(account, work)
 

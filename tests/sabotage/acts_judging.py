@@ -2180,6 +2180,13 @@ QUANTITIES = (
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
+        name="what sources a renamed stream gets nothing of it for a while",
+        file="reconciler/kinds/stream/another_name.py",
+        before="N + 1{_sourced_beside(asked)}; apply.",
+        after="N + 1; apply.",
+        seen_by=("tests/rules/test_rules.py",),
+    ),
+    Act(
         name="a mirror is renamed without what only the old one holds",
         file="reconciler/kinds/stream/another_name.py",
         before="is at least the first sequence of {new} less one.",

@@ -37,8 +37,8 @@ def _stream(asked: Renaming) -> list[str]:
         f"until `nats stream info {new}` shows no lag.{_anew(asked)}",
         f"{_left_out(asked)} Wait until {new} shows no lag, and note its last sequence: N.",
         f"Give {new} {f'the {given} and ' if given else ''}{_sourcing(asked)}; declare its consumers{_but_pushed(asked)} with "
-        f"`deliver_policy: by_start_sequence` and `opt_start_seq:` N + 1; apply.{_publishers(asked)}",
-        *_sourced(asked, "Wait", " with `opt_start_seq:` N + 1, and apply. Nothing is copied twice"),
+        f"`deliver_policy: by_start_sequence` and `opt_start_seq:` N + 1{_sourced_beside(asked)}; apply.{_publishers(asked)}",
+        *_no_longer_sourced(asked),
         *_mirrored(asked, f", with consumers that start at N + 1 as those of {new} do. {_EMPTIED}"),
         *_grouped(
             asked, f"It starts at the first message of {new}, so its members process again what they processed in {old}"
@@ -106,15 +106,26 @@ def _readers(asked: Renaming) -> str:
 def _copied_out(asked: Renaming) -> Iterator[str]:
     """The readers of the old queue end, each when it has everything."""
     old, new = asked.old.name, asked.new.name
-    if asked.sourcing:
-        yield (
-            f"Wait until `nats stream info` shows no lag of {old} for {listed([*asked.sourcing])}, then remove {old} from "
-            "its `sources`, and apply. Nothing is copied twice."
-        )
+    yield from _no_longer_sourced(asked)
     if asked.mirrors:
         yield f"{_EMPTIED}. Messages that {old} no longer holds stay in the old mirror only."
     if asked.groups:
         yield f"Let the members of group {listed([*asked.groups])} process what is left in {old} before they serve {new}."
+
+
+def _sourced_beside(asked: Renaming) -> str:
+    """What the limits of the new stream delete before another one sources it would never be copied."""
+    if not asked.sourcing:
+        return ""
+    return f"; let {listed([*asked.sourcing])} source {asked.new.name}, with `opt_start_seq:` N + 1, as well as {asked.old.name}"
+
+
+def _no_longer_sourced(asked: Renaming) -> Iterator[str]:
+    if asked.sourcing:
+        yield (
+            f"Wait until `nats stream info` shows no lag of {asked.old.name} for {listed([*asked.sourcing])}, then remove "
+            f"{asked.old.name} from {'its' if len(asked.sourcing) == 1 else 'their'} `sources`, and apply. Nothing is copied twice."
+        )
 
 
 def _anew(asked: Renaming) -> str:
@@ -160,6 +171,8 @@ def _left_out(asked: Renaming) -> str:
         )
     if subjects:
         after = " From now on publishers get an error (no responders) and have to retry."
+    if before:
+        after += f" Until {asked.new.name} has these sources, what limits of their origins delete is not copied: lift small ones first."
     fields = [name for name in ("subjects", "sources") if asked.live.get(name)]
     if any(collide(one, old) for one in subjects):
         free = next(one for one in (f"{old}.moved", f"moved-{old}") if not any(collide(one, its) for its in subjects))
