@@ -116,10 +116,13 @@ def _takers(change: Change, gone: Sequence[str], view: View) -> tuple[dict[str, 
 
 
 def _stored_elsewhere(change: Change, taken: dict[str, str], parts: dict[str, str], view: View) -> list[str]:
+    told: dict[tuple[str, str], list[str]] = {}
+    for subject, other in (taken | parts).items():
+        then = f"{_unwanted(subject, other, view)}{_not_followed(change, subject, other, view)}"
+        told.setdefault((other, then), []).append(subject if subject in parts else _without(change, subject))
     return [
-        f"messages published on {subject if subject in parts else _without(change, subject)} will be stored in {other} instead"
-        f"{_unwanted(subject, other, view)}{_not_followed(change, subject, other, view)}"
-        for subject, other in (taken | parts).items()
+        f"messages published on {listed(subjects)} will be stored in {other} instead{then}"
+        for (other, then), subjects in told.items()
     ]
 
 
