@@ -266,6 +266,11 @@ class Begun:
         return encode_key(Address.of("stream", self.origin)) in self.view.snapshot.entries.get(BUCKET, {})
 
     @property
+    def counts_on(self) -> bool:
+        """Does the file let a new origin continue the numbers of an earlier one?"""
+        return not self.origin_state and self._last_of_origin > 0
+
+    @property
     def _last_of_origin(self) -> int:
         if self.origin_state:
             return int(self.origin_state.get("last_seq", 0))

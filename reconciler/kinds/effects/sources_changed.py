@@ -303,7 +303,7 @@ def _beyond(code: str, change: Change, view: View) -> Iterator[Finding]:
             f"let {one.origin} be created with a first_seq above the last message that this stream copied (the header "
             "Nats-Stream-Source of its newest copy names it)"
         )
-        is_certain = bool(reached.at) or one.is_on_record
+        is_certain = bool(reached.at) or (one.is_on_record and not one.counts_on)
         yield Finding(
             outcome=Outcome.NEEDS_CONSENT if is_certain else Outcome.WARNS,
             path=f"{one.path}.name",

@@ -23,8 +23,9 @@ from reconciler.kinds.effects.readers import (
 )
 from reconciler.kinds.effects.surplus import Loss
 from reconciler.kinds.fields.known import V2_12
-from reconciler.kinds.fields.words import amount, few, listed, outside, some, verb
+from reconciler.kinds.fields.words import amount, few, in_words, listed, outside, some, verb
 from reconciler.kinds.stream_config.origins import arriving, copying_on
+from reconciler.kinds.stream_config.stream_settle import DUPLICATE_WINDOW
 from reconciler.kinds.subjects.filters import keeping
 from reconciler.kinds.subjects.passing import is_parking_subject, taken_at_deletions
 from reconciler.kinds.subjects.subject_index import SubjectIndex
@@ -72,7 +73,8 @@ def subject_removed(change: Change, view: View) -> Found:
     it no longer captures.
 
     If another stream takes over the subject, that stream has its own consumers and copies. The consumers and copies of
-    this stream no longer get those messages. No two streams may store one subject, so this stream gives it up first:
+    this stream no longer get those messages. It knows no message ids (`Nats-Msg-Id`) of what this stream has stored, so what
+    is published again is stored again. No two streams may store one subject, so this stream gives it up first:
     for a moment no stream stores it. If apply is interrupted at that point, no stream stores it until the next apply.
 
     On an interest stream, and from 2.12 on on a work queue, stored messages may stay although they were acknowledged. The server takes
@@ -96,7 +98,7 @@ def subject_removed(change: Change, view: View) -> Found:
         outcome=Outcome.WARNS,
         path="subjects",
         quantities=stored,
-        message=f"{'; '.join(said)}{BETWEEN if taken or parts else ''}{words}{_fired(change)}",
+        message=f"{'; '.join(said)}{BETWEEN + _unknown_ids(change) if taken or parts else ''}{words}{_fired(change)}",
         fix="move the publishers first; the plan cannot see who they are" if lost else None,
     )
 
@@ -140,6 +142,17 @@ def _unwanted(subject: str, taker: str, view: View) -> str:
 
 
 BETWEEN = ". Between the two steps publishers get an error (no responders) and have to retry"
+
+
+def _unknown_ids(change: Change) -> str:
+    """Message ids do not move with their subject. Said where somebody relies on them for longer than servers do by
+    themselves."""
+    window = change.was("duplicate_window") or 0
+    if window <= DUPLICATE_WINDOW:
+        return ""
+    return (
+        f"; message ids (`Nats-Msg-Id`) that this stream remembers for {in_words(window, 'duration')} are unknown there"
+    )
 
 
 def _fired(change: Change) -> str:
