@@ -77,6 +77,8 @@ class Strayed:
     wanted: Json = None
     """What the plan wanted, raw."""
     info: Annotated[FieldInfo, UNWRITTEN] = field(default_factory=FieldInfo)
+    goes: Annotated[bool, UNWRITTEN] = False
+    """The plan wanted to delete the object."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

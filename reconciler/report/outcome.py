@@ -143,7 +143,12 @@ def strayed_lines(strayed: Sequence[Strayed], indent: int = 6) -> list[str]:
     if not strayed:
         return []
     rows = [
-        [one.path, *(show_side(value, one.info) for value in (one.planned, one.now, one.wanted))] for one in strayed
+        [
+            one.path,
+            *(show_side(value, one.info) for value in (one.planned, one.now)),
+            "deleted" if one.goes else show_side(one.wanted, one.info),
+        ]
+        for one in strayed
     ]
     return table([["", "planned from", "now live", "wanted"], *rows], indent=indent)
 

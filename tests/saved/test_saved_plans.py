@@ -223,6 +223,15 @@ def test_a_stream_that_was_made_anew_is_another_one(someone: Someone) -> None:
     assert (failed["address"], failed["reason"]["code"]) == ("stream/A", "AP201")
 
 
+def test_what_somebody_changed_of_an_object_that_goes_is_written_as_people_write_it(someone: Someone) -> None:
+    someone.applied(TWO)
+    going = "streams: {B: {subjects: [b], max_age: 7d}}\nremoved: [{address: stream/A, reason: done}]\n"
+    saved(someone, going)
+    edited(someone, "A", max_age=DAY // 16)
+    (line,) = [one for one in apply_saved(someone).out.splitlines() if "max_age" in one]
+    assert line.split() == ["max_age", "7d", "1h30m", "deleted"]
+
+
 def test_a_stream_that_is_gone_is_not_made_again(someone: Someone) -> None:
     someone.applied(TWO)
     saved(someone, CHANGED)

@@ -32,10 +32,11 @@ def forms(snapshot: Snapshot) -> Forms:
         bucket, key = on
         return snapshot.entries.get(bucket, {}).get(key)
 
-    return Forms(patch=stream_config.update_body, wrong=wrong, fields=_fields, stored=stored)
+    return Forms(patch=stream_config.update_body, wrong=wrong, fields=fields_of, stored=stored)
 
 
-def _fields(step: Step) -> Mapping[str, FieldInfo]:
+def fields_of(step: Step) -> Mapping[str, FieldInfo]:
+    """Return what is known of the fields of its stream or consumer."""
     return stream_config.FIELD_INFOS if len(step.on) == 1 else consumer_config.FIELD_INFOS
 
 

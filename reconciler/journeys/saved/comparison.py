@@ -18,6 +18,7 @@ from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.recount import beyond, counted_again
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.engine.identity import Seen, recreated
+from reconciler.journeys.plan.predict import fields_of
 from reconciler.journeys.saved.interrupted import (
     Begun,
     is_continued,
@@ -32,6 +33,7 @@ from reconciler.journeys.saved.interrupted import (
 from reconciler.journeys.saved.saved import Saved
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity
+from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Address, Consent, Json, Terms, no_terms
 from reconciler.model.wire.steps import Call, Step
 
@@ -337,11 +339,18 @@ def _sides(then: FieldChange | None, now: FieldChange | None) -> tuple[Json, Jso
 def _raw(step: Step, now: Step | None) -> Iterator[Strayed]:
     if now is None:
         return
-    then, there = step.before or {}, now.before or {}
+    then, there, infos = step.before or {}, now.before or {}, fields_of(step)
     for name in sorted(then.keys() | there.keys()):
         was, is_ = own(name, then.get(name)), own(name, there.get(name))
         if was != is_:
-            yield Strayed(path=name, planned=was, now=is_, wanted=step.set.get(name))
+            yield Strayed(
+                path=name,
+                planned=was,
+                now=is_,
+                wanted=step.set.get(name),
+                info=infos.get(name, FieldInfo()),
+                goes=removes(step),
+            )
     if step.call in (Call.ENTRY_PUT, Call.ENTRY_DELETE) and step.revision != now.revision:
         yield Strayed(path="revision", planned=step.revision, now=now.revision)
 

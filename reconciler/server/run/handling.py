@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 
+from reconciler.changes.at_stake import removes
 from reconciler.changes.events import Strayed
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic
@@ -116,7 +117,14 @@ def changes_since(run: RunContext, step: Step, live: Config) -> tuple[Strayed, .
     new = live.keys() - OUR_OWN if step.call in WHOLE and before else ()
     infos = run.forms.fields(step)
     return tuple(
-        Strayed(path=name, planned=planned, now=found, wanted=step.set.get(name), info=infos.get(name, FieldInfo()))
+        Strayed(
+            path=name,
+            planned=planned,
+            now=found,
+            wanted=step.set.get(name),
+            info=infos.get(name, FieldInfo()),
+            goes=removes(step),
+        )
         for name in (*before, *sorted(set(new) - before.keys()))
         if (found := _value(live, name))
         != (planned := _own(before.get(name)) if name == "metadata" else before.get(name))
