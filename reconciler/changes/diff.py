@@ -41,9 +41,7 @@ def as_remembered(desired: Resource, applied: Owned | None) -> Resource:
     if applied is None or not desired.filled:
         return desired
     known = {
-        name: replace(filled, value=applied.applied.get(name))
-        for name, filled in desired.filled.items()
-        if filled.stays
+        name: replace(filled, value=applied.filled.get(name)) for name, filled in desired.filled.items() if filled.stays
     } | {
         name: replace(filled, value=value)
         for name, value in applied.filled.items()

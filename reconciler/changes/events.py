@@ -78,7 +78,7 @@ class Strayed:
     """What the plan wanted, raw."""
     info: Annotated[FieldInfo, UNWRITTEN] = field(default_factory=FieldInfo)
     goes: Annotated[bool, UNWRITTEN] = False
-    """The plan wanted to delete the object."""
+    """The step deletes the object, and wants no value of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

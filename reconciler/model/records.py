@@ -95,7 +95,9 @@ def managed(desired: Resource) -> tuple[Config, Config]:
     if "metadata" in fields:
         mine = {key for key in own if f"metadata.{key}" not in left}
         fields["metadata"] = {key: value for key, value in fields["metadata"].items() if key in mine}
-    filled = {name: fields.pop(name) for name in desired.filled if name in fields and desired.leaves_to_server(name)}
+    filled = {
+        name: fields.pop(name) for name, one in desired.filled.items() if name in fields and fields[name] == one.value
+    }
     return {name: value for name, value in fields.items() if value != {}}, filled
 
 

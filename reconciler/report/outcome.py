@@ -146,7 +146,7 @@ def strayed_lines(strayed: Sequence[Strayed], indent: int = 6) -> list[str]:
         [
             one.path,
             *(show_side(value, one.info) for value in (one.planned, one.now)),
-            "deleted" if one.goes else show_side(one.wanted, one.info),
+            "–" if one.goes else show_side(one.wanted, one.info),
         ]
         for one in strayed
     ]

@@ -111,3 +111,16 @@ def test_a_mirror_whose_origin_is_removed_stays_as_it_was(account: Account, tmp_
             assert done(await js.request(f"STREAM.INFO.{stream}"))["config"]["mirror_direct"] is (direct == "true")
 
     talk(account, work)
+
+
+@on_every_version
+def test_a_mirror_direct_that_is_taken_out_of_the_file_goes_to_its_default(account: Account, tmp_path: Path) -> None:
+    said = "streams: {M: {mirror: {name: O}, mirror_direct: true}}"
+
+    async def work(js: JetStream) -> bool:
+        await applied(js, tmp_path, said)
+        assert done(await js.request("STREAM.INFO.M"))["config"]["mirror_direct"]
+        await applied(js, tmp_path, said.replace(", mirror_direct: true", ""))
+        return bool(done(await js.request("STREAM.INFO.M"))["config"]["mirror_direct"])
+
+    assert not talk(account, work)

@@ -2138,6 +2138,13 @@ QUANTITIES = (
         seen_by=("tests/quantities/test_made_again.py",),
     ),
     Act(
+        name="a mirror_direct that is taken out of the file stays",
+        file="reconciler/changes/diff.py",
+        before="name: replace(filled, value=applied.filled.get(name))",
+        after="name: replace(filled, value=applied.applied.get(name))",
+        seen_by=("tests/quantities/test_made_again.py",),
+    ),
+    Act(
         name="nobody is told that a source with a start begins there again at a restart",
         file="reconciler/kinds/across/copies.py",
         before='if config.get("retention", "limits") == "limits" and not config.get("max_age"):',

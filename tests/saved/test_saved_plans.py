@@ -229,7 +229,7 @@ def test_what_somebody_changed_of_an_object_that_goes_is_written_as_people_write
     saved(someone, going)
     edited(someone, "A", max_age=DAY // 16)
     (line,) = [one for one in apply_saved(someone).out.splitlines() if "max_age" in one]
-    assert line.split() == ["max_age", "7d", "1h30m", "deleted"]
+    assert line.split() == ["max_age", "7d", "1h30m", "–"]
 
 
 def test_a_stream_that_is_gone_is_not_made_again(someone: Someone) -> None:

@@ -33,9 +33,9 @@ from reconciler.journeys.saved.interrupted import (
 from reconciler.journeys.saved.saved import Saved
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity
-from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Address, Consent, Json, Terms, no_terms
 from reconciler.model.wire.steps import Call, Step
+from reconciler.server.run.handling import strayed_from
 
 PLAN_AGAIN = "Run `reconciler plan` again and look at the live state."
 SETTLED = frozenset({Action.KEEP, Action.ABSENT, Action.ORPHAN})
@@ -343,14 +343,7 @@ def _raw(step: Step, now: Step | None) -> Iterator[Strayed]:
     for name in sorted(then.keys() | there.keys()):
         was, is_ = own(name, then.get(name)), own(name, there.get(name))
         if was != is_:
-            yield Strayed(
-                path=name,
-                planned=was,
-                now=is_,
-                wanted=step.set.get(name),
-                info=infos.get(name, FieldInfo()),
-                goes=removes(step),
-            )
+            yield strayed_from(step, name, was, is_, infos)
     if step.call in (Call.ENTRY_PUT, Call.ENTRY_DELETE) and step.revision != now.revision:
         yield Strayed(path="revision", planned=step.revision, now=now.revision)
 

@@ -110,6 +110,12 @@ OUR_OWN = frozenset({"pause_until"})
 """What a replacement changes itself before it deletes."""
 
 
+def strayed_from(step: Step, name: str, planned: Json, now: Json, infos: Mapping[str, FieldInfo]) -> Strayed:
+    """Return what somebody else changed of a field, beside what the step wants of it."""
+    info, wanted = infos.get(name, FieldInfo()), step.set.get(name)
+    return Strayed(path=name, planned=planned, now=now, wanted=wanted, info=info, goes=removes(step))
+
+
 def changes_since(run: RunContext, step: Step, live: Config) -> tuple[Strayed, ...]:
     """Return fields whose live value differs from the one the plan was made from. The server's own metadata does not
     count."""
@@ -117,14 +123,7 @@ def changes_since(run: RunContext, step: Step, live: Config) -> tuple[Strayed, .
     new = live.keys() - OUR_OWN if step.call in WHOLE and before else ()
     infos = run.forms.fields(step)
     return tuple(
-        Strayed(
-            path=name,
-            planned=planned,
-            now=found,
-            wanted=step.set.get(name),
-            info=infos.get(name, FieldInfo()),
-            goes=removes(step),
-        )
+        strayed_from(step, name, planned, found, infos)
         for name in (*before, *sorted(set(new) - before.keys()))
         if (found := _value(live, name))
         != (planned := _own(before.get(name)) if name == "metadata" else before.get(name))
