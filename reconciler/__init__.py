@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from reconciler.documents.read.load import Loaded
     from reconciler.journeys.drift.drift import Drift
     from reconciler.journeys.plan.plan import Planned
-    from reconciler.journeys.saved.saved import Saved
+    from reconciler.journeys.saved.saved_plan import Saved
     from reconciler.model.diagnostic import Diagnostic
     from reconciler.model.run_options import RunOptions
     from reconciler.model.topology import Topology
@@ -74,16 +74,16 @@ def drift(topology: Topology, server: str | ConnectOptions, options: RunOptions 
 
 def save_plan(planned: Planned, path: Path_) -> None:
     """Save a plan, to apply exactly this plan later. Raises OSError where it cannot be written."""
-    from reconciler.journeys.saved import plans as saved  # noqa: PLC0415
+    from reconciler.journeys.saved import saving  # noqa: PLC0415
 
-    saved.save(saved.keep(planned), Path(path))
+    saving.save(saving.keep(planned), Path(path))
 
 
 def load_plan(path: Path_) -> Saved:
     """Read a plan that was saved with `save_plan` or `plan --out`. Raises CannotContinue where it was altered since."""
-    from reconciler.journeys.saved import plans as saved  # noqa: PLC0415
+    from reconciler.journeys.saved import saving  # noqa: PLC0415
 
-    return saved.read(Path(path))
+    return saving.read(Path(path))
 
 
 def apply(planned: Planned | Saved, server: str | ConnectOptions, *, partial: bool = False) -> Finished:

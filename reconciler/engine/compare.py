@@ -10,9 +10,9 @@ from reconciler.changes.kind import Registry
 from reconciler.changes.view import View
 from reconciler.engine import bulk, identity, moves, unfinished
 from reconciler.engine import take_over as handover
+from reconciler.engine.canonical import recognised, settled
 from reconciler.engine.misnamed import KnownNames, misnamed
-from reconciler.engine.sides import recognised, settled
-from reconciler.engine.unwanted import Ledger, unwanted
+from reconciler.engine.removals import Ledger, unwanted
 from reconciler.memory.remembered import Memory
 from reconciler.model.intents import Intent, intents
 from reconciler.model.records import Owned, is_stale

@@ -15,8 +15,8 @@ from reconciler.changes.view import View
 from reconciler.engine import guards, order, replacement
 from reconciler.engine import take_over as handover
 from reconciler.engine.judging import Judged, judged_all
+from reconciler.model.code_pages import PLANNING
 from reconciler.model.diagnostic import Diagnostic, Severity
-from reconciler.model.pages import PLANNING
 from reconciler.model.policy import is_policy
 from reconciler.model.records import Owned, managed
 from reconciler.model.resource import Address, Config, Consent

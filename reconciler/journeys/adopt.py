@@ -9,7 +9,7 @@ from dataclasses import replace
 from reconciler.changes.change import Action
 from reconciler.changes.plan import PlannedChange
 from reconciler.changes.verdict import Outcome, Verdict
-from reconciler.engine.sides import recognised
+from reconciler.engine.canonical import recognised
 from reconciler.journeys.plan.plan import Planned, PlanPurpose
 from reconciler.kinds import REGISTRY
 from reconciler.model.dataclass import dataclass

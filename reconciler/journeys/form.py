@@ -11,9 +11,9 @@ from reconciler.documents.find.discover import discover
 from reconciler.documents.read.files import DISK, find_files, read_text
 from reconciler.documents.read.shape import Shape
 from reconciler.documents.read.syntax import decode
-from reconciler.documents.write.form import in_form
+from reconciler.documents.write.atomic import write_whole
+from reconciler.documents.write.formatter import in_form
 from reconciler.documents.write.order import document_order
-from reconciler.documents.write.whole import write_whole
 from reconciler.kinds import REGISTRY
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity

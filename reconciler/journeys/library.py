@@ -13,9 +13,9 @@ from reconciler.journeys.drift.look import look
 from reconciler.journeys.export import export as exporting
 from reconciler.journeys.plan import plan as planning
 from reconciler.journeys.plan.plan import Planned
-from reconciler.journeys.saved import plans as saving
-from reconciler.journeys.saved.plans import SavedReview
-from reconciler.journeys.saved.saved import Saved
+from reconciler.journeys.saved import saving
+from reconciler.journeys.saved.saved_plan import Saved
+from reconciler.journeys.saved.saving import SavedReview
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from urllib.parse import quote
 
+from reconciler.model.code_pages import rule_page
 from reconciler.model.diagnostic import Severity, SourceSpan
-from reconciler.model.pages import rule_page
 from reconciler.model.policy import is_policy
 from reconciler.report.codec.json import json_text
 from reconciler.report.document.document import Document, ReportedFinding, findings

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from reconciler.documents.write.write import dump
+from reconciler.documents.write.dump import dump
 from reconciler.kinds import REGISTRY
 from reconciler.model.resource import Address
 from reconciler.model.written import in_units

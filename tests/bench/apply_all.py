@@ -19,7 +19,7 @@ from nats.aio.client import Client
 
 from reconciler.journeys.plan.files import load
 from reconciler.journeys.plan.plan import plan
-from reconciler.journeys.saved.plans import keep, save
+from reconciler.journeys.saved.saving import keep, save
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.server.wire.api import JetStream

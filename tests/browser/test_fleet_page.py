@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.fleet.formats import html
-from reconciler.fleet.report.found import FleetFindings
+from reconciler.fleet.report.findings import FleetFindings
 from reconciler.fleet.report.report import report_of
 from tests.browser.page import Page
 from tests.browser.test_page import CONTRAST, COUNT

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.model.pages import rule_page
+from reconciler.model.code_pages import rule_page
 from reconciler.report.document.document import Document
 from reconciler.report.formats import FORMATS
 from tests.browser.page import Page

@@ -14,7 +14,7 @@ import pytest
 from reconciler.cli.completing import named, shells
 from reconciler.cli.completing.shells import SCRIPTS, answer
 from reconciler.cli.completing.table import text, words
-from reconciler.documents.write.write import dump
+from reconciler.documents.write.dump import dump
 from tests.cli.running import PATIENCE, ROOT, Shell, environment
 from tests.support.terminal import Terminal
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.kinds import REGISTRY
-from reconciler.model.pages import PAGES
+from reconciler.model.code_pages import PAGES
 from tests.cli.running import EXAMPLES, ROOT, TOPOLOGIES, Shell
 
 

@@ -12,7 +12,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from reconciler.kinds import REGISTRY
-from reconciler.model.pages import PAGES, SITE, page
+from reconciler.model.code_pages import PAGES, SITE, page
 
 SOURCE = Path(__file__).parents[2] / "reconciler"
 RULES = {rule.code for rule in REGISTRY.rules()}

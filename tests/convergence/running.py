@@ -16,7 +16,7 @@ from nats.aio.client import Client
 from reconciler.changes.change import Action
 from reconciler.changes.events import Done, Finished
 from reconciler.changes.plan import Plan
-from reconciler.documents.write.write import dump
+from reconciler.documents.write.dump import dump
 from reconciler.engine.compare import compare
 from reconciler.engine.decide import decide
 from reconciler.journeys.apply.apply import apply

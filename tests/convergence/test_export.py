@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from reconciler.changes.change import Action
-from reconciler.documents.write.form import in_form
+from reconciler.documents.write.formatter import in_form
 from reconciler.documents.write.order import document_order
 from reconciler.journeys.plan.files import load
 from reconciler.kinds import REGISTRY

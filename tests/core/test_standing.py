@@ -14,7 +14,7 @@ from reconciler.engine.compare import compare
 from reconciler.engine.decide import decide
 from reconciler.engine.identity import seen
 from reconciler.journeys.saved.comparison import Outlook, outlook
-from reconciler.journeys.saved.saved import AccountPlace, Saved
+from reconciler.journeys.saved.saved_plan import AccountPlace, Saved
 from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered
 from reconciler.model.run_options import RunOptions

@@ -15,7 +15,7 @@ from reconciler.changes.kind import Kind, Registry
 from reconciler.documents.read.nodes import Mapping, Node, Scalar, Sequence
 from reconciler.documents.read.shape import ANYTHING, Shape, shape_of_spec
 from reconciler.documents.read.tree import read_tree
-from reconciler.documents.write.write import dump
+from reconciler.documents.write.dump import dump
 from tests.documents.reading import Folder
 
 NAMES = st.sampled_from(["A", "orders", "b-1", "on", "1", "x y"])

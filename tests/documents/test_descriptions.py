@@ -15,7 +15,7 @@ from reconciler.documents.schema.descriptions import LEFT_OUT, SINCE, UPDATES, W
 from reconciler.documents.schema.topology import topology_schema
 from reconciler.fleet.accounts.fleet_file import fleet_file_schema
 from reconciler.kinds import REGISTRY
-from reconciler.model.pages import page
+from reconciler.model.code_pages import page
 from reconciler.model.wire.version import SUPPORTED
 
 TOPOLOGY, FLEET = topology_schema(REGISTRY), fleet_file_schema()

@@ -16,10 +16,10 @@ from reconciler.documents.read import nodes
 from reconciler.documents.read.nodes import Node
 from reconciler.documents.read.shape import ANYTHING, Shape
 from reconciler.documents.read.tree import read_tree
-from reconciler.documents.write.form import in_form, lost
+from reconciler.documents.write.dump import dump
+from reconciler.documents.write.formatter import in_form, lost
 from reconciler.documents.write.order import document_order, in_order
 from reconciler.documents.write.splices import plain
-from reconciler.documents.write.write import dump
 from reconciler.kinds import REGISTRY as REAL
 from reconciler.model.resource import nowhere
 from reconciler.model.topology import Topology

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from reconciler.documents.read.plain import Plain
+from reconciler.documents.read.plain_values import Plain
 from reconciler.documents.read.shape import ANYTHING
 from reconciler.documents.read.tree import read_tree
 from reconciler.documents.schema.topology import topology_schema, topology_text

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from reconciler.documents.read.files import DISK
 from reconciler.documents.read.load import Loaded, load
 from reconciler.documents.read.values import Filled
-from reconciler.documents.write.write import dump
+from reconciler.documents.write.dump import dump
 from reconciler.kinds import REGISTRY
 from reconciler.model.resource import Address, Json
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.documents.read.plain import Plain
+from reconciler.documents.read.plain_values import Plain
 from reconciler.documents.read.shape import ANYTHING
 from reconciler.documents.read.tree import read_tree
-from reconciler.documents.write.write import dump
+from reconciler.documents.write.dump import dump
 from tests.documents.reading import Folder
 
 HOSTILE = st.sampled_from([

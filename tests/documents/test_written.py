@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from reconciler.changes.kind import Kind, declared_config
-from reconciler.documents.write.write import dump
+from reconciler.documents.write.dump import dump
 from reconciler.kinds import REGISTRY
 from reconciler.model.fields import FieldInfo, about
 from reconciler.model.resource import Json, Terms

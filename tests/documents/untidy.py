@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, TypeVar
 
-from reconciler.documents.write.write import quoted, scalar
+from reconciler.documents.write.dump import quoted, scalar
 
 WORDS = ("# c{0} what for", "#c{0}", "# c{0}: [a, b] # more", "# - c{0} 'x", '# "c{0}', "# ü \U0001f600 c{0}\tx")
 TEXTS = ("ü \U0001f600 = ", "one\ntwo\n", "one\n\n  two # no comment\nthree", "  deep\n", "end\n\n", "a: b\n- c\n")

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from reconciler.fleet.accounts.targets import Fleet
-from reconciler.fleet.runs.look import MOST, FleetRun, collected
+from reconciler.fleet.runs.fleet_run import MOST, FleetRun, collected
 from reconciler.fleet.tables.frames import fitted
 from reconciler.fleet.tables.store import store
 from reconciler.fleet.tables.tables import ACTORS

@@ -9,10 +9,10 @@ import pytest
 from reconciler.cli.fleet.running import code
 from reconciler.cli.shared import exits
 from reconciler.fleet.accounts.targets import FleetTarget
-from reconciler.fleet.report.found import FleetFindings
+from reconciler.fleet.report.findings import FleetFindings
 from reconciler.fleet.report.overview import totals
-from reconciler.fleet.report.seen import SeenTarget
-from reconciler.fleet.runs.looking import LOST, each, strayed_of
+from reconciler.fleet.report.run_rows import SeenTarget
+from reconciler.fleet.runs.snapshot_and_drift import LOST, each, strayed_of
 from reconciler.server.connect.settings import Settings
 from tests.fleet.drift_rows import Row, field, frame, look, night, undeclared, unremembered, whole
 

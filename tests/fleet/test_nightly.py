@@ -21,7 +21,7 @@ from reconciler.cli.shared import exits
 from reconciler.fleet import java
 from reconciler.fleet.accounts.fleet_file import load_fleet
 from reconciler.fleet.report.json import render
-from reconciler.fleet.report.seen import SeenTarget
+from reconciler.fleet.report.run_rows import SeenTarget
 from tests.fleet.conftest import SMALL
 from tests.report import fleets
 from tests.support.accounts import Account

@@ -12,11 +12,11 @@ import pytest
 
 from reconciler.fleet.accounts.targets import Fleet, FleetTarget
 from reconciler.fleet.formats import text
-from reconciler.fleet.report.found import FleetFindings
+from reconciler.fleet.report.findings import FleetFindings
 from reconciler.fleet.report.json import render
 from reconciler.fleet.report.report import report_of
-from reconciler.fleet.runs.look import FleetRun
-from reconciler.fleet.runs.past import report
+from reconciler.fleet.runs.fleet_run import FleetRun
+from reconciler.fleet.runs.stored_runs import report
 from reconciler.fleet.tables.store import Store, store
 from reconciler.report.words.paper import Paper
 from reconciler.server.connect.settings import Settings

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from reconciler.fleet.accounts import pieces
+from reconciler.fleet.accounts import message_ranges
+from reconciler.fleet.accounts.message_ranges import StreamPiece, batches, planned
 from reconciler.fleet.accounts.messages import Pieces, shared
 from reconciler.fleet.accounts.messages import read as read_all
-from reconciler.fleet.accounts.pieces import StreamPiece, batches, planned
 from reconciler.fleet.accounts.reading import REQUESTS
 from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.server.connect.settings import Settings
@@ -55,7 +55,7 @@ def test_a_stream_made_anew_says_so_before_its_messages() -> None:
 
 
 def test_a_large_stream_is_shared_by_tasks_and_so_is_the_window_of_requests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces, "PIECE", 10)
+    monkeypatch.setattr(message_ranges, "PIECE", 10)
     found = shared(planned((EAST,), {}, {"east": {"S": {"after": 0, "sequence": 35, "time": ""}}}), 3, is_followed=True)
     assert [[(one.after, one.upto) for one in part.value] for part in found] == [
         [(0, 10), (30, 35)],

@@ -9,8 +9,8 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reconciler.fleet.accounts.message_ranges import StreamPiece
 from reconciler.fleet.accounts.messages import shared
-from reconciler.fleet.accounts.pieces import StreamPiece
 from reconciler.fleet.accounts.reading import REQUESTS, TargetPart, dealt
 from reconciler.fleet.accounts.source import TargetsReader, heavy, split
 from reconciler.fleet.accounts.targets import HEAVY, FleetTarget

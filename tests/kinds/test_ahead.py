@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.kinds.consumer.ahead import ahead
+from reconciler.kinds.consumer.beyond_end import ahead
 from tests.support.topologies import scene
 
 STATE = {"first_seq": 1, "last_seq": 100, "messages": 100}

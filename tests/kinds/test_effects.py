@@ -18,11 +18,11 @@ from reconciler.kinds.buckets.kv_bucket import SHAPE as KV
 from reconciler.kinds.buckets.object_store import SHAPE as OB
 from reconciler.kinds.consumer_config.consumer_config import FIELDS as CONSUMER_FIELDS
 from reconciler.kinds.elastic_group import ELASTIC_GROUP
-from reconciler.kinds.fields.felt import Felt
+from reconciler.kinds.fields.field_effects import Felt
 from reconciler.kinds.fields.known import Known, known
 from reconciler.kinds.static_group import STATIC_GROUP
 from reconciler.kinds.stream_config.stream_config import FIELDS
-from reconciler.model.pages import page
+from reconciler.model.code_pages import page
 from reconciler.model.resource import Terms
 from tests.support.topologies import facts, scene
 

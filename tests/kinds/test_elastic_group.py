@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.kinds.elastic_group.derived import body, deviations, stream_name
 from reconciler.kinds.elastic_group.movement import owners
+from reconciler.kinds.elastic_group.queue_stream import body, deviations, stream_name
 from tests.support.topologies import scene
 
 GROUP: dict[str, Any] = {

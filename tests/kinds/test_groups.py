@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from reconciler.kinds.elastic_group.derived import body
+from reconciler.kinds.elastic_group.queue_stream import body
 from reconciler.kinds.groups.doctor import examine
 from reconciler.kinds.groups.finding import Evidence
-from reconciler.kinds.groups.model import Group, groups, of_queue, of_record, pin
+from reconciler.kinds.groups.live_group import Group, groups, of_queue, of_record, pin
 from reconciler.kinds.groups.places import Pattern, depths, locate
 from reconciler.model.wire.snapshot import Entry, Snapshot, Target
 from reconciler.model.wire.version import Version

@@ -12,7 +12,7 @@ import pytest
 
 from reconciler.changes.plan import PlannedChange
 from reconciler.journeys.plan.plan import plan
-from reconciler.journeys.saved.plans import keep, review
+from reconciler.journeys.saved.saving import keep, review
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.run_options import RunOptions
 from reconciler.server.wire.api import JetStream

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reconciler.kinds.elastic_group.derived import transforms
+from reconciler.kinds.elastic_group.queue_stream import transforms
 from reconciler.kinds.subjects.partitions import partition
 from reconciler.server.wire.api import JetStream
 from tests.support.accounts import Account

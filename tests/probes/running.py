@@ -12,7 +12,7 @@ from reconciler.changes.plan import Plan
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.plan.plan import plan
 from reconciler.kinds import REGISTRY
-from reconciler.model.pages import PLANNING
+from reconciler.model.code_pages import PLANNING
 from reconciler.model.resource import Address
 from reconciler.model.run_options import RunOptions
 from reconciler.server.wire.api import JetStream

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from reconciler.changes.effect import Side
 from reconciler.changes.plan import Plan
 from reconciler.changes.verdict import Outcome
-from reconciler.kinds.foresight import foretold, gains
+from reconciler.kinds.predicted_effects import foretold, gains
 from reconciler.model.resource import Address
 
 

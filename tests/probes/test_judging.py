@@ -12,7 +12,7 @@ from reconciler.changes.effect import Side
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.kinds import REGISTRY
-from reconciler.kinds.foresight import effects_of
+from reconciler.kinds.predicted_effects import effects_of
 from reconciler.model.resource import Address
 from reconciler.model.wire.snapshot import Target
 from reconciler.model.wire.version import Version

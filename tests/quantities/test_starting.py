@@ -12,7 +12,7 @@ import pytest
 from reconciler.changes.plan import PlannedChange
 from reconciler.changes.verdict import Verdict
 from reconciler.journeys.plan.plan import plan
-from reconciler.kinds.consumer_position.recorded import MARGIN
+from reconciler.kinds.consumer_position.recorded_position import MARGIN
 from reconciler.model.run_options import RunOptions
 from reconciler.server.wire.api import JetStream
 from tests.quantities.losing import applied, publish, take, times

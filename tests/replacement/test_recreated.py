@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.changes.change import Action
-from reconciler.kinds.consumer_position.recorded import MARGIN
+from reconciler.kinds.consumer_position.recorded_position import MARGIN
 from tests.replacement.consuming import Work, at_work, file
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_consumer

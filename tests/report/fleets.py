@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
-from reconciler.fleet.report.found import FleetFindings
-from reconciler.fleet.report.seen import Count, Field, SeenTarget, StrayedObject
+from reconciler.fleet.report.findings import FleetFindings
+from reconciler.fleet.report.run_rows import Count, Field, SeenTarget, StrayedObject
 from reconciler.model.fields import FieldInfo
 
 DAY = 86_400.0

@@ -10,15 +10,15 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from reconciler.fleet.formats import html, markdown, text
-from reconciler.fleet.formats.pieces import Heat, Tile, Tiles
+from reconciler.fleet.formats.elements import Heat, Tile, Tiles
 from reconciler.fleet.report import json as as_json
 from reconciler.fleet.report.drift import alike
-from reconciler.fleet.report.found import FleetFindings
+from reconciler.fleet.report.drift_trend import past_part
+from reconciler.fleet.report.findings import FleetFindings
 from reconciler.fleet.report.overview import overview, totals
-from reconciler.fleet.report.past import past_part
 from reconciler.fleet.report.report import report_of
+from reconciler.fleet.report.run_rows import Count
 from reconciler.fleet.report.schema import COMMANDS, fleet_schema
-from reconciler.fleet.report.seen import Count
 from reconciler.report.words.paper import Paper
 from tests.report import fleets
 from tests.report.golden import same_as_golden

@@ -14,7 +14,7 @@ import pytest
 
 from reconciler.changes.change import Action, Consequence
 from reconciler.kinds import REGISTRY
-from reconciler.model.pages import SITE, rule_page
+from reconciler.model.code_pages import SITE, rule_page
 from reconciler.model.resource import Address, Declared
 from reconciler.model.topology import Topology
 from reconciler.report.document.document import Document

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import pytest
 
-from reconciler.journeys.drift.restored import narrowed
 from reconciler.journeys.drift.text import drift_text
+from reconciler.journeys.drift.way_back import narrowed
 from reconciler.journeys.saved.codec import plan_from_json
 from reconciler.kinds import REGISTRY
 from reconciler.model.resource import Address, Terms

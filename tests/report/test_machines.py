@@ -16,8 +16,8 @@ from reconciler.changes.change import Action
 from reconciler.changes.verdict import Outcome
 from reconciler.cli.shared.reporting import document
 from reconciler.kinds import REGISTRY
+from reconciler.model.code_pages import PAGES, rule_page
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
-from reconciler.model.pages import PAGES, rule_page
 from reconciler.model.resource import Address, Declared, Terms
 from reconciler.model.topology import Topology
 from reconciler.report.document.document import Document

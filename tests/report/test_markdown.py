@@ -11,8 +11,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from reconciler.changes.change import Action
+from reconciler.model.code_pages import rule_page
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
-from reconciler.model.pages import rule_page
 from reconciler.report.document.document import Document
 from reconciler.report.formats import FORMATS
 from reconciler.report.markdown.gfm import code, prose

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from reconciler.fleet.formats.pieces import Grid, Prose, Tiles
-from reconciler.fleet.report.found import FleetFindings
-from reconciler.fleet.report.others import capacity_part
+from reconciler.fleet.formats.elements import Grid, Prose, Tiles
+from reconciler.fleet.report.findings import FleetFindings
+from reconciler.fleet.report.outliers_and_capacity import capacity_part
 from reconciler.fleet.report.overview import overview
 
 Row = dict[str, Any]

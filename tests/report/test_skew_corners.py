@@ -8,7 +8,7 @@ from dataclasses import replace
 from reconciler.cli.fleet.running import code
 from reconciler.cli.shared import exits
 from reconciler.fleet.formats import text
-from reconciler.fleet.report.found import FleetFindings
+from reconciler.fleet.report.findings import FleetFindings
 from reconciler.fleet.report.json import render as as_json
 from reconciler.fleet.report.report import report_of
 from reconciler.report.words.paper import Paper

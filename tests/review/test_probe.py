@@ -21,7 +21,7 @@ from reconciler.journeys.rehearse.probe import LATE, Played, probe
 from reconciler.journeys.rehearse.probe_scenes import ELSEWHERE, GOES, MANY, MEMBERS, NEW
 from reconciler.journeys.rehearse.rehearse import rehearse
 from reconciler.journeys.rehearse.text import shown
-from reconciler.kinds import foresight
+from reconciler.kinds import predicted_effects
 from reconciler.model.resource import Json
 from reconciler.model.run_options import RunOptions
 from reconciler.model.wire.snapshot import Snapshot
@@ -169,7 +169,7 @@ def test_a_difference_that_no_code_speaks_of_fails_the_rehearsal(
     account: Account, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     live = filled(account, tmp_path, HELD)
-    monkeypatch.setattr(foresight, "effects_of", lambda _kind: ())
+    monkeypatch.setattr(predicted_effects, "effects_of", lambda _kind: ())
     found, rehearsal = played(live, tmp_path, changed(("dispatch: {", "dispatch: {headers_only: true, ")))
     assert {one.address for one in found.unforetold} == {"consumer/ORDERS/dispatch"}
     assert (rehearsal.is_fine, rehearsal.is_foretold) == (True, False)

@@ -16,7 +16,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.verdict import Outcome, Verdict
-from reconciler.documents.write.form import in_form
+from reconciler.documents.write.formatter import in_form
 from reconciler.documents.write.order import document_order
 from reconciler.engine.compare import counted
 from reconciler.kinds import REGISTRY

@@ -266,21 +266,21 @@ ORDER = (
     ),
     Act(
         name="the copy handover is out",
-        file="reconciler/kinds/order/copies.py",
+        file="reconciler/kinds/order/copy_order.py",
         before="    if not (giving and taking):",
         after="    if giving or taking:",
         seen_by=("tests/core/test_order.py",),
     ),
     Act(
         name="a consumer that was let go is deleted",
-        file="reconciler/engine/unwanted.py",
+        file="reconciler/engine/removals.py",
         before="        action = Action.FORGET if address in ours else Action.ABSENT",
         after="        action = Action.DELETE if address in ours else Action.ABSENT",
         seen_by=("tests/core/test_reconcile.py",),
     ),
     Act(
         name="what is declared no more is deleted",
-        file="reconciler/engine/unwanted.py",
+        file="reconciler/engine/removals.py",
         before="        action=Action.ORPHAN,",
         after="        action=Action.DELETE,",
         seen_by=("tests/core/test_reconcile.py",),
@@ -295,7 +295,7 @@ ORDER = (
     ),
     Act(
         name="`until` of a removal is ignored",
-        file="reconciler/engine/unwanted.py",
+        file="reconciler/engine/removals.py",
         before="ended = {one.address: one for one in topology.removed if one.until and today > one.until}",
         after="ended = {one.address: one for one in topology.removed if one.until and today > date.max}",
         seen_by=("tests/core/test_reconcile.py",),
@@ -362,7 +362,7 @@ REPLACING = (
     ),
     Act(
         name="a source is cut before the new queue of its group exists",
-        file="reconciler/kinds/order/copies.py",
+        file="reconciler/kinds/order/copy_order.py",
         before="            yield Tie(change.address, above)",
         after="            yield Tie(above, change.address)",
         seen_by=("tests/replacement/test_sources_cut.py::test_only_what_was_lost_before_is_counted_and_lost[2.15]",),
@@ -388,7 +388,7 @@ REPLACING = (
     Act(
         name="a consumer that somebody recreated is replaced at its own position",
         file="reconciler/kinds/consumer_position/position.py",
-        before="        return recorded.continues_at(change, view)",
+        before="        return recorded_position.continues_at(change, view)",
         after="        return None",
         seen_by=("tests/replacement/test_recreated.py",),
     ),
@@ -523,14 +523,14 @@ REMEMBERING = (
 SAVED = (
     Act(
         name="a saved plan is bound to nothing",
-        file="reconciler/journeys/saved/plans.py",
+        file="reconciler/journeys/saved/saving.py",
         before="    if why := elsewhere(saved.place, AccountPlace.of(snapshot)):",
         after="    if why := elsewhere(saved.place, saved.place):",
         seen_by=("tests/saved/test_saved_plans.py",),
     ),
     Act(
         name="a saved plan of an account without a name fits every other one",
-        file="reconciler/journeys/saved/saved.py",
+        file="reconciler/journeys/saved/saved_plan.py",
         before="    return _another(planned, here) if planned.id is None else None",
         after="    return None",
         seen_by=("tests/saved/test_elsewhere.py",),

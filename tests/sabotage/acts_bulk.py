@@ -88,14 +88,14 @@ ACTS = (
     ),
     Act(
         name="a saved plan deletes what its entries match by now",
-        file="reconciler/journeys/saved/plans.py",
+        file="reconciler/journeys/saved/saving.py",
         before="outlook=outlook(saved, now",
         after="outlook=outlook(replace(saved, plan=now), now",
         seen_by=("tests/e2e/test_bulk_removal.py",),
     ),
     Act(
         name="a saved plan forgets its entries about many",
-        file="reconciler/journeys/saved/saved.py",
+        file="reconciler/journeys/saved/saved_plan.py",
         before="            bulk=topology.bulk,",
         after="            bulk=(),",
         seen_by=("tests/e2e/test_bulk_removal.py",),

@@ -21,7 +21,7 @@ ACTS = (
     ),
     Act(
         name="a Spark partition is dropped: the last piece of a stream",
-        file="reconciler/fleet/accounts/pieces.py",
+        file="reconciler/fleet/accounts/message_ranges.py",
         before="        for after in range(first, last, PIECE):",
         after="        for after in range(first, last - PIECE, PIECE):",
         seen_by=("tests/fleet/test_pieces.py",),

@@ -7,7 +7,7 @@ from tests.sabotage.act import Act, says
 RULES = (
     Act(
         name="a message that never ends is said to go with a shorter age",
-        file="reconciler/kinds/effects/surplus.py",
+        file="reconciler/kinds/effects/over_limit.py",
         before="    lasting = Going(messages=Amount(0, going.messages.most), before=None if end is None else Amount(first, end))",
         after="    lasting = going",
         seen_by=("tests/quantities/test_limits.py::test_what_never_ends_outlasts_a_shorter_age",),
@@ -42,7 +42,7 @@ RULES = (
     ),
     Act(
         name="a work queue is said to delete what its consumers want, because it is copied",
-        file="reconciler/kinds/across/drained.py",
+        file="reconciler/kinds/across/copied_and_deleted.py",
         before="        most += wants.most + gave_up(one.origin, info, view)\n",
         after="        continue\n",
         seen_by=(
@@ -52,7 +52,7 @@ RULES = (
     ),
     Act(
         name="consumers of a work queue are created beside its copy",
-        file="reconciler/kinds/order/copies.py",
+        file="reconciler/kinds/order/copy_order.py",
         before="                    yield Tie(consumer.address, change.address, weak=weak)",
         after="                    yield Tie(change.address, consumer.address, weak=weak)",
         seen_by=(
@@ -97,7 +97,7 @@ RULES = (
     ),
     Act(
         name="where a consumer's list of subjects comes from is read from the file",
-        file="reconciler/kinds/consumer/losses.py",
+        file="reconciler/kinds/consumer/filter_changes.py",
         before='(info.get("config") or {}).get("deliver_policy") == "last_per_subject"',
         after='change.was("deliver_policy") == "last_per_subject"',
         seen_by=(
@@ -106,7 +106,7 @@ RULES = (
     ),
     Act(
         name="messages in flight that a new filter leaves out are not spoken of",
-        file="reconciler/kinds/consumer/losses.py",
+        file="reconciler/kinds/consumer/filter_changes.py",
         before="        and not (flying.most and not ending.most)\n",
         after="",
         seen_by=("tests/quantities/test_consumers.py::test_what_is_in_flight_and_left_out_comes_again_as_said",),
@@ -141,7 +141,7 @@ RULES = (
     ),
     Act(
         name="a stream that no longer refuses messages deletes what a limit that stays does not keep, and no plan counts it",
-        file="reconciler/kinds/effects/surplus.py",
+        file="reconciler/kinds/effects/over_limit.py",
         before="    stays = limit in REFUSING and _stops_refusing(change) and becomes(change, own(limit)) is not None\n",
         after="    stays = False\n",
         seen_by=("tests/rules/test_rules.py", "tests/quantities/test_limits.py"),
@@ -165,14 +165,14 @@ RULES = (
     Act(
         name="copies weigh no more than their originals, so fewer messages are said to go",
         file="reconciler/kinds/effects/pushed_out.py",
-        before="    most = 2 * min(stored, number.most * surplus.LARGEST) + number.most * (told + sum(map(len, _texts(source))))\n",
+        before="    most = 2 * min(stored, number.most * over_limit.LARGEST) + number.most * (told + sum(map(len, _texts(source))))\n",
         after="    most = least\n",
         seen_by=("tests/quantities/test_pushed_out.py",),
     ),
     Act(
         name="consumers are said to read what a new source brings, whatever their filters",
         file="reconciler/kinds/effects/listeners.py",
-        before='stay(info) and meets(readers.filters(info["config"]), one.lands_on)',
+        before='stay(info) and meets(unprocessed.filters(info["config"]), one.lands_on)',
         after="stay(info)",
         seen_by=("tests/quantities/test_sources.py",),
     ),
@@ -213,14 +213,14 @@ RULES = (
     ),
     Act(
         name="a group that cannot be recreated on a work queue is told to process everything again",
-        file="reconciler/kinds/elastic_group/recreation.py",
+        file="reconciler/kinds/elastic_group/recreation_cost.py",
         before="    return Obstacle(reason, _declared_again(change, retention, view))\n",
         after='    return Obstacle(reason, _declared_again(change, "limits", view))\n',
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
         name="an entry of `forget` whose work is done hides what a change does to the new owner",
-        file="reconciler/engine/unwanted.py",
+        file="reconciler/engine/removals.py",
         before="        if address not in ours and address in live and address not in begun:\n",
         after="        if address not in ours and address in live and address in begun:\n",
         seen_by=("tests/core/test_reconcile.py", "tests/cli/test_with_server.py"),
@@ -283,7 +283,7 @@ RULES = (
     ),
     Act(
         name="a stream that takes subjects over is said to get none of their messages",
-        file="reconciler/kinds/across/dependants.py",
+        file="reconciler/kinds/across/stream_dependants.py",
         before='    if not lost or reader.address is None or reader.address.kind != "stream":\n',
         after='    if lost or reader.address is None or reader.address.kind != "stream":\n',
         seen_by=("tests/rules/test_rules.py",),
@@ -423,7 +423,7 @@ RULES = (
     ),
     Act(
         name="a consumer that takes more in the same plan is forgotten where another one goes",
-        file="reconciler/kinds/consumer/losses.py",
+        file="reconciler/kinds/consumer/filter_changes.py",
         before="if one.desired and one.address.name not in own",
         after="if one.desired and one.live is None",
         seen_by=("tests/quantities/test_splits.py::test_the_halves_become_one_again_and_nothing_is_deleted",),
@@ -446,21 +446,21 @@ RULES = (
     ),
     Act(
         name="what is still stored of a subject is said to be lost",
-        file="reconciler/kinds/across/dependants.py",
+        file="reconciler/kinds/across/stream_dependants.py",
         before="[kept for kept in after or () if collide(kept, one)]",
         after="[]",
         seen_by=(says("XX233"),),
     ),
     Act(
         name="a stream without subjects is said to feed its copies",
-        file="reconciler/kinds/across/dependants.py",
+        file="reconciler/kinds/across/stream_dependants.py",
         before="(one.filters or not is_emptied)",
         after="(one.filters or after)",
         seen_by=(says("XX233"),),
     ),
     Act(
         name="what a consumer has in flight when it starts over is not counted",
-        file="reconciler/kinds/consumer/losses.py",
+        file="reconciler/kinds/consumer/filter_changes.py",
         before="return Amount(0, flying.most) if _starts_over(move, retention) else exactly(0)",
         after="return exactly(0)",
         seen_by=("tests/quantities/test_consumers.py",),
@@ -509,7 +509,7 @@ RULES = (
     ),
     Act(
         name="a lost queue is said to have held nothing but what its source still stores",
-        file="reconciler/kinds/elastic_group/recreation.py",
+        file="reconciler/kinds/elastic_group/recreation_cost.py",
         before='    return bool(state.get("num_deleted") or state.get("first_seq", 0) > 1)',
         after='    return bool(state.get("num_deleted"))',
         seen_by=(says("EG312"),),
@@ -544,7 +544,7 @@ RULES = (
     ),
     Act(
         name="a switch from push to pull asks for consent to what the server fills in",
-        file="reconciler/kinds/consumer_position/offer.py",
+        file="reconciler/kinds/consumer_position/recreation_offer.py",
         before="    appears = change.was(path) is None and bool(field and field.filled)",
         after="    appears = change.was(path) is None and not field",
         seen_by=(says("CO106"),),
@@ -558,7 +558,7 @@ RULES = (
     ),
     Act(
         name="nothing is said of what a stopped member of a recreated group had not acknowledged",
-        file="reconciler/kinds/elastic_group/recreation.py",
+        file="reconciler/kinds/elastic_group/recreation_cost.py",
         before="if _are_gone(change, view) else in_flight",
         after="if not _are_gone(change, view) else in_flight",
         seen_by=(says("EG101"),),
@@ -572,7 +572,7 @@ RULES = (
     ),
     Act(
         name="a new filter counts what the same plan deletes from the stream",
-        file="reconciler/kinds/consumer/losses.py",
+        file="reconciler/kinds/consumer/filter_changes.py",
         before="    return Amount(max(0, amount.least - deleted), amount.most)",
         after="    return Amount(max(0, amount.least), amount.most) if deleted >= 0 else amount",
         seen_by=(says("CO301"),),
@@ -635,28 +635,28 @@ RULES = (
     ),
     Act(
         name="no plan says that an interest stream deletes what a consumer gave up",
-        file="reconciler/kinds/consumer_position/unwanted.py",
+        file="reconciler/kinds/consumer_position/unclaimed.py",
         before="    before = _stored_up_to(_floor(change), change, view) if _gives_up(change) else 0",
         after="    before = 0",
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
         name="what a consumer gave up counts as processed",
-        file="reconciler/kinds/effects/readers.py",
+        file="reconciler/kinds/effects/unprocessed.py",
         before="    return Amount(min(least, most), min(most + given_up, going.messages.most))",
         after="    return Amount(min(least, most), most)",
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
         name="a consumer whose filter somebody changed does not count with what its owner applied",
-        file="reconciler/kinds/across/dependants.py",
+        file="reconciler/kinds/across/stream_dependants.py",
         before="    every = (*live, *recorded(stream, view), *as_applied(stream, view))",
         after="    every = (*live, *recorded(stream, view))",
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
         name="what clients publish while it is counted is said to be processed",
-        file="reconciler/kinds/effects/readers.py",
+        file="reconciler/kinds/effects/unprocessed.py",
         before="    return Amount(behind.least, min(behind.most + arrived, part.messages.most))",
         after="    return Amount(behind.least, min(behind.most, part.messages.most))",
         seen_by=(says("ST303"),),
@@ -670,7 +670,7 @@ RULES = (
     ),
     Act(
         name="a consumer is said to have processed messages that its filter leaves out",
-        file="reconciler/kinds/effects/readers.py",
+        file="reconciler/kinds/effects/unprocessed.py",
         before="        choosy = any(not _takes_all(info) for info in consumers.values())",
         after="        choosy = False",
         seen_by=(says("ST303"),),
@@ -726,7 +726,7 @@ RULES = (
     ),
     Act(
         name="a new start that a restoration writes counts as left out",
-        file="reconciler/journeys/drift/restored.py",
+        file="reconciler/journeys/drift/way_back.py",
         before="one.change.top not in starts",
         after="True",
         seen_by=("tests/drift/test_restore.py::test_a_consumer_comes_back_where_the_file_says_since",),
@@ -789,14 +789,14 @@ RULES = (
     ),
     Act(
         name="a consumer that is not named is said to lose something for certain",
-        file="reconciler/kinds/effects/readers.py",
+        file="reconciler/kinds/effects/unprocessed.py",
         before="        is_certain = all(behind[name].least for name in late[-rest:])",
         after="        is_certain = True",
         seen_by=(says("ST301"),),
     ),
     Act(
         name="nothing is said of a queue that an interrupted removal left, once its entry is gone",
-        file="reconciler/engine/unwanted.py",
+        file="reconciler/engine/removals.py",
         before="    changes |= {one: _remaining(ledger[one], one) for one in gone if registry.of(one).remains(one, snapshot)}",
         after="    changes |= {one: _remaining(ledger[one], one) for one in gone if False}",
         seen_by=("tests/core/test_reconcile.py",),
@@ -826,7 +826,7 @@ RULES = (
     ),
     Act(
         name="what somebody deleted is said to stay as it is, where it is removed",
-        file="reconciler/engine/unwanted.py",
+        file="reconciler/engine/removals.py",
         before="            action, reason = (Action.FORGET, GONE) if owned",
         after="            action, reason = (Action.FORGET, GIVEN_UP) if owned",
         seen_by=("tests/core/test_reconcile.py",),
@@ -863,14 +863,14 @@ RULES = (
     ),
     Act(
         name="a narrower filter is said to delete what a consumer of the whole stream keeps",
-        file="reconciler/kinds/consumer/losses.py",
+        file="reconciler/kinds/consumer/filter_changes.py",
         before="    is_kept = any(one != keeping(one, taken) for one in others)",
         after="    is_kept = False",
         seen_by=(says("CO301"),),
     ),
     Act(
         name="nobody says that a consumer takes with it what no consumer wants",
-        file="reconciler/kinds/consumer_position/unwanted.py",
+        file="reconciler/kinds/consumer_position/unclaimed.py",
         before='    if not change.live or retention_of(stream, view) != "interest" or',
         after='    if not change.live or retention_of(stream, view) != "limits" or',
         seen_by=(
@@ -879,7 +879,7 @@ RULES = (
     ),
     Act(
         name="what two consumers want is counted twice",
-        file="reconciler/kinds/effects/readers.py",
+        file="reconciler/kinds/effects/unprocessed.py",
         before="        if wants and not any(collide(one, other) for one in subjects for other in counted):",
         after="        if wants:",
         seen_by=("tests/quantities/test_consumers.py::test_what_consumers_want_together_counts_no_message_twice",),
@@ -893,14 +893,14 @@ RULES = (
     ),
     Act(
         name="a limit per subject is said to trim at once where nobody counted",
-        file="reconciler/kinds/effects/surplus.py",
+        file="reconciler/kinds/effects/over_limit.py",
         before='("apply", "") if is_prompt else ("the server", _later(change))',
         after='("apply", "")',
         seen_by=(says("ST301"),),
     ),
     Act(
         name="pulls of a renamed consumer are said to be worth another try",
-        file="reconciler/kinds/consumer_position/offer.py",
+        file="reconciler/kinds/consumer_position/recreation_offer.py",
         before='    elif change.origin:\n        after = f"later pulls on',
         after='    elif change.origin and False:\n        after = f"later pulls on',
         seen_by=("tests/golden/test_golden.py",),
@@ -956,7 +956,7 @@ RULES = (
     ),
     Act(
         name="a replacement does not say that applications which create the consumer themselves are refused",
-        file="reconciler/kinds/consumer_position/offer.py",
+        file="reconciler/kinds/consumer_position/recreation_offer.py",
         before='"it refuses an application that creates the consumer itself at start-up, with another start (10012)"',
         after='""',
         seen_by=("tests/replacement/test_remembered.py",),
@@ -971,7 +971,7 @@ RULES = (
     Act(
         name="what went with a stream is said to have gone with its consumer",
         file="reconciler/kinds/consumer_position/lost_position.py",
-        before="if is_interest and not recorded.is_on_another_stream(change, view):",
+        before="if is_interest and not recorded_position.is_on_another_stream(change, view):",
         after="if is_interest:",
         seen_by=("tests/quantities/test_starting.py",),
     ),
@@ -1012,7 +1012,7 @@ RULES = (
     ),
     Act(
         name="a new queue is said to hold what its source no longer stores",
-        file="reconciler/kinds/elastic_group/recreation.py",
+        file="reconciler/kinds/elastic_group/recreation_cost.py",
         before="still_stored.gone(change, view) or 0",
         after="0",
         seen_by=(says("EG101"),),
@@ -1047,14 +1047,14 @@ RULES = (
     ),
     Act(
         name="messages that a consumer does not match count as delivered again",
-        file="reconciler/kinds/consumer_position/recorded.py",
+        file="reconciler/kinds/consumer_position/recorded_position.py",
         before="sys.maxsize if gone_by is None else gone_by, change, view), to_come)",
         after="sys.maxsize if gone_by is None else gone_by, change, view), to_come + sys.maxsize)",
         seen_by=(says("CO312"),),
     ),
     Act(
         name="a recreated consumer whose record is older than its progress is said to repeat nothing",
-        file="reconciler/kinds/consumer_position/recorded.py",
+        file="reconciler/kinds/consumer_position/recorded_position.py",
         before="return LostPosition(at, again, never, reached, ended) if again or never else None",
         after="return LostPosition(at, again, never, reached, ended) if (again and (at or 0) > 1) or never else None",
         seen_by=(
@@ -1064,7 +1064,7 @@ RULES = (
     ),
     Act(
         name="what the old one processed after its position was recorded is not said to come again",
-        file="reconciler/kinds/consumer_position/recorded.py",
+        file="reconciler/kinds/consumer_position/recorded_position.py",
         before="    reached, again = after_ack_floor(live), _given_again(change, view)\n",
         after="    reached, again = after_ack_floor(live), min(_given_again(change, view), between(1, at or 1, change, view))\n",
         seen_by=(
@@ -1074,7 +1074,7 @@ RULES = (
     ),
     Act(
         name="what came after a consumer was recreated counts as processed by the old one",
-        file="reconciler/kinds/consumer_position/recorded.py",
+        file="reconciler/kinds/consumer_position/recorded_position.py",
         before='    return answer.get("first") if isinstance(answer, Mapping) else None\n\n\ndef _later',
         after="    return None if isinstance(answer, Mapping) else None\n\n\ndef _later",
         seen_by=("tests/quantities/test_starting.py::test_what_came_after_it_was_recreated_by_hand_does_not_count",),
@@ -1095,7 +1095,7 @@ RULES = (
     ),
     Act(
         name="members that still consume are said to have ended",
-        file="reconciler/kinds/elastic_group/recreation.py",
+        file="reconciler/kinds/elastic_group/recreation_cost.py",
         before="    if left:\n",
         after="    if left and False:\n",
         seen_by=(
@@ -1160,7 +1160,7 @@ RULES = (
     ),
     Act(
         name="`drift --restore` asks the server for the reader of a stream that its owner deleted",
-        file="reconciler/journeys/drift/restored.py",
+        file="reconciler/journeys/drift/way_back.py",
         before="    changes = {**dict(_changes(view, items, registry)), **_refusing(drift, view, registry)}",
         after="    changes = dict(_changes(view, items, registry))",
         seen_by=("tests/drift/test_restore.py::test_a_reader_of_a_stream_that_its_owner_deleted_is_not_put_back",),
@@ -1223,7 +1223,7 @@ RULES = (
     ),
     Act(
         name="a version bound is off by one: from when a limit per subject trims at once",
-        file="reconciler/kinds/effects/surplus.py",
+        file="reconciler/kinds/effects/over_limit.py",
         before="TRIMS = Version(2, 14)",
         after="TRIMS = Version(2, 12)",
         seen_by=(says("ST301"),),
@@ -1238,7 +1238,7 @@ RULES = (
     ),
     Act(
         name="foretold effects are not judged",
-        file="reconciler/kinds/effects/foretold.py",
+        file="reconciler/kinds/effects/effect_rules.py",
         before="for found in one.tell(moved) if found.outcome is not Outcome.ALLOWED)",
         after="for found in one.tell(moved) if found.outcome is Outcome.ALLOWED)",
         seen_by=(says("ST605"),),
@@ -1371,28 +1371,28 @@ CONSENT = (
 QUANTITIES = (
     Act(
         name="a lowered limit is no loss",
-        file="reconciler/kinds/effects/losses.py",
+        file="reconciler/kinds/effects/lowered_limits.py",
         before="                outcome=Outcome.NEEDS_CONSENT,\n                path=path,",
         after="                outcome=Outcome.WARNS,\n                path=path,",
         seen_by=(says("ST301"),),
     ),
     Act(
         name="a quantity is doubled: the messages beyond a limit",
-        file="reconciler/kinds/effects/surplus.py",
+        file="reconciler/kinds/effects/over_limit.py",
         before="    going = Going(messages=exactly(surplus), before=before)\n",
         after="    going = Going(messages=exactly(2 * surplus), before=before)\n",
         seen_by=(says("ST301"),),
     ),
     Act(
         name="bytes beyond a limit are counted against the number of messages",
-        file="reconciler/kinds/effects/surplus.py",
+        file="reconciler/kinds/effects/over_limit.py",
         before='if not (surplus := _above(change, path, "bytes")):',
         after='if not (surplus := _above(change, path, "messages")):',
         seen_by=(says("ST301"),),
     ),
     Act(
         name="one message too few is said to be too old",
-        file="reconciler/kinds/effects/surplus.py",
+        file="reconciler/kinds/effects/over_limit.py",
         before='sequences = max(0, kept - state.get("first_seq", 1))',
         after='sequences = max(0, kept - 1 - state.get("first_seq", 1))',
         seen_by=(says("ST301"),),
@@ -1611,7 +1611,7 @@ QUANTITIES = (
     ),
     Act(
         name="what the server has moved past while it looked for the old filter is said to come",
-        file="reconciler/kinds/consumer/losses.py",
+        file="reconciler/kinds/consumer/filter_changes.py",
         before="passed = _moved_past(move, view) if _looks_ahead(move, retention) else 0",
         after="passed = _moved_past(move, view) if _looks_ahead(move, retention) and move.pending.most else 0",
         seen_by=(
@@ -1621,14 +1621,14 @@ QUANTITIES = (
     ),
     Act(
         name="a server is said to have moved past messages behind the next one of the old filter",
-        file="reconciler/kinds/consumer/losses.py",
+        file="reconciler/kinds/consumer/filter_changes.py",
         before="    return min(found) if found and len(known) == len(answers) else None",
         after="    return max(found) + 1000 if found and len(known) == len(answers) else None",
         seen_by=(says("CO301"),),
     ),
     Act(
         name="where nobody counts what is ahead, a filter that leaves nothing out is said to leave out what is in flight",
-        file="reconciler/kinds/consumer/losses.py",
+        file="reconciler/kinds/consumer/filter_changes.py",
         before="most = min(move.flying, left, _outside(move, move.flying, view))",
         after="most = min(move.flying, left)",
         seen_by=(says("CO301"),),
@@ -1663,7 +1663,7 @@ QUANTITIES = (
     ),
     Act(
         name="clients of a consumer that is pushed from then on are told to pull again",
-        file="reconciler/kinds/consumer_position/offer.py",
+        file="reconciler/kinds/consumer_position/recreation_offer.py",
         before='    if then:\n        after = f"later ones',
         after='    if not then and subject:\n        after = f"later ones',
         seen_by=(
@@ -1687,14 +1687,14 @@ QUANTITIES = (
     ),
     Act(
         name="a consumer that starts over is said to go on after its position",
-        file="reconciler/kinds/consumer/losses.py",
+        file="reconciler/kinds/consumer/filter_changes.py",
         before='retention == "workqueue" and not (move.narrows',
         after='retention == "interest" and not (move.narrows',
         seen_by=("tests/quantities/test_consumers.py",),
     ),
     Act(
         name="a consumer that is recreated is said to go on after its position",
-        file="reconciler/kinds/consumer/losses.py",
+        file="reconciler/kinds/consumer/filter_changes.py",
         before='.get("opt_start_seq", 1) if is_recreated else None',
         after='.get("opt_start_seq", 1) if not is_recreated else None',
         seen_by=(says("CO301"),),
@@ -1708,7 +1708,7 @@ QUANTITIES = (
     ),
     Act(
         name="the last messages of each subject are said not to come any more",
-        file="reconciler/kinds/consumer/losses.py",
+        file="reconciler/kinds/consumer/filter_changes.py",
         before='if move.is_listed and move.point is None else ""',
         after='if not move.is_listed and move.point is None else ""',
         seen_by=(says("CO301"),),
@@ -1758,14 +1758,14 @@ QUANTITIES = (
     ),
     Act(
         name="a new consumer is promised what the same plan deletes",
-        file="reconciler/kinds/consumer_position/starting.py",
+        file="reconciler/kinds/consumer_position/start_position.py",
         before="    return Amount(messages - gone.most, messages - gone.least)",
         after="    return exactly(messages + 0 * gone.most)",
         seen_by=(says("CO312"),),
     ),
     Act(
         name="a new consumer that starts in what the same plan deletes is said to get as little as before",
-        file="reconciler/kinds/consumer_position/starting.py",
+        file="reconciler/kinds/consumer_position/start_position.py",
         before="        return Amount(min(number, total.least), min(number, total.most))",
         after="        return _less(change, number, 0, view)",
         seen_by=("tests/quantities/test_starting.py",),
@@ -1807,7 +1807,7 @@ QUANTITIES = (
     ),
     Act(
         name="bounds of a consumer that acknowledges nothing are said to come from its acknowledgements",
-        file="reconciler/kinds/effects/readers.py",
+        file="reconciler/kinds/effects/unprocessed.py",
         before="    if is_unacknowledged:\n",
         after="    if is_unacknowledged or in_bounds:\n",
         seen_by=(
@@ -1830,7 +1830,7 @@ QUANTITIES = (
     ),
     Act(
         name="a recreated consumer is said to have delivered nothing yet",
-        file="reconciler/kinds/consumer_position/starting.py",
+        file="reconciler/kinds/consumer_position/start_position.py",
         before='    if change.made_anew:\n        return ", and somebody',
         after='    if not change.made_anew:\n        return ", and somebody',
         seen_by=("tests/quantities/test_starting.py::test_the_start_where_a_recreated_one_is_wanted_is_one_decision",),
@@ -1838,13 +1838,13 @@ QUANTITIES = (
     Act(
         name="a file that starts a recreated consumer behind the record is not told what that skips",
         file="reconciler/kinds/consumer_position/lost_position.py",
-        before="    number = recorded.between(at, asked, change, view) if at else 0",
-        after="    number = recorded.between(at, asked, change, view) * 0 if at else 0",
+        before="    number = recorded_position.between(at, asked, change, view) if at else 0",
+        after="    number = recorded_position.between(at, asked, change, view) * 0 if at else 0",
         seen_by=("tests/quantities/test_starting.py::test_a_later_start_than_the_record_is_told_with_what_it_skips",),
     ),
     Act(
         name="a consumer that the same plan deletes counts among those that have not read what a stream loses",
-        file="reconciler/kinds/effects/readers.py",
+        file="reconciler/kinds/effects/unprocessed.py",
         before="    return lambda info: counts(info) and all(info is not one for one in going)",
         after="    return counts",
         seen_by=("tests/rules/test_rules.py",),
@@ -1865,7 +1865,7 @@ QUANTITIES = (
     ),
     Act(
         name="a stream passes on what it narrows for itself",
-        file="reconciler/kinds/subjects/passing.py",
+        file="reconciler/kinds/subjects/subject_moves.py",
         before="    return any(taker != giver and collide(subject, theirs) for taker, theirs in near)",
         after="    return any(collide(subject, theirs) for taker, theirs in near)",
         seen_by=("tests/kinds/test_order_on_interest.py",),
@@ -1925,7 +1925,7 @@ QUANTITIES = (
     ),
     Act(
         name="a consumer that was removed before is created as if there had been none",
-        file="reconciler/kinds/consumer_position/former.py",
+        file="reconciler/kinds/consumer_position/removed_consumer.py",
         before="    return marker.stored if marker and marker.deleted and marker.stored else None",
         after="    return None",
         seen_by=(
@@ -1934,7 +1934,7 @@ QUANTITIES = (
     ),
     Act(
         name="what a recreated consumer has delivered since counts as skipped",
-        file="reconciler/kinds/consumer_position/recorded.py",
+        file="reconciler/kinds/consumer_position/recorded_position.py",
         before="    return min(end, began or _began_by(change, view) or end)",
         after="    return min(end, began or end)",
         seen_by=("tests/replacement/test_recreated.py::test_what_the_new_one_has_delivered_since_is_not_skipped",),
@@ -1958,7 +1958,7 @@ QUANTITIES = (
     ),
     Act(
         name="what is published while it is counted hides what a new filter leaves out",
-        file="reconciler/kinds/consumer/losses.py",
+        file="reconciler/kinds/consumer/filter_changes.py",
         before="        most = max(move.pending.most, 0 if move.widens else",
         after="        most = min(move.pending.most, 0 if move.widens else",
         seen_by=(
@@ -1975,7 +1975,7 @@ QUANTITIES = (
     ),
     Act(
         name="a consumer that began with the last of each subject has processed everything where its server counts nothing",
-        file="reconciler/kinds/effects/readers.py",
+        file="reconciler/kinds/effects/unprocessed.py",
         before="    if not _began_with_last(info):\n        return exactly(number)",
         after="    if not number or not _began_with_last(info):\n        return exactly(number)",
         seen_by=(
@@ -1992,7 +1992,7 @@ QUANTITIES = (
     ),
     Act(
         name="what the server counts of a consumer that began with the last of each subject is taken for all that comes",
-        file="reconciler/kinds/effects/readers.py",
+        file="reconciler/kinds/effects/unprocessed.py",
         before="max(number, least if is_counted else min(span,",
         after="max(number, least if is_counted else min(number, span,",
         seen_by=(
@@ -2043,7 +2043,7 @@ QUANTITIES = (
     ),
     Act(
         name="a copy that others wait for is not waited for",
-        file="reconciler/kinds/stream_config/listening.py",
+        file="reconciler/kinds/stream_config/new_copies.py",
         before="if _takes(one, view) or _givers(one, change, view)]",
         after="if _takes(one, view)]",
         seen_by=(
@@ -2052,7 +2052,7 @@ QUANTITIES = (
     ),
     Act(
         name="a consumer starts at the last message although that was deleted",
-        file="reconciler/kinds/consumer_position/starting.py",
+        file="reconciler/kinds/consumer_position/start_position.py",
         before='if policy == "last" and filters(config) == [">"] and has_gaps(state):',
         after="if False:",
         seen_by=(
@@ -2090,7 +2090,7 @@ QUANTITIES = (
     ),
     Act(
         name="a consumer that somebody recreated is restored without the start that its file says",
-        file="reconciler/journeys/drift/restored.py",
+        file="reconciler/journeys/drift/way_back.py",
         before="    if change.made_anew:  # and",
         after="    if False:  # and",
         seen_by=("tests/drift/test_restore.py::test_a_consumer_comes_back_where_the_file_says_since",),
@@ -2153,7 +2153,7 @@ QUANTITIES = (
     ),
     Act(
         name="a start may not be taken out of a source",
-        file="reconciler/kinds/stream_config/copies.py",
+        file="reconciler/kinds/stream_config/mirrors_and_sources.py",
         before=' and (start in source or start == "opt_start_time"):',
         after=":",
         seen_by=("tests/rules/test_rules.py", "tests/e2e/test_recipes.py"),
@@ -2181,7 +2181,7 @@ QUANTITIES = (
     ),
     Act(
         name="a copy is said to delete what a consumer of the same plan processes",
-        file="reconciler/kinds/across/drained.py",
+        file="reconciler/kinds/across/copied_and_deleted.py",
         before=", *_coming(one.origin, view)]",
         after="]",
         seen_by=("tests/rules/test_rules.py",),

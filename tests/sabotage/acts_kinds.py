@@ -256,21 +256,21 @@ FILES = (
     ),
     Act(
         name="a file that lost a comment on its way into form is written",
-        file="reconciler/documents/write/form.py",
+        file="reconciler/documents/write/formatter.py",
         before="    if comment := next((one for one in comments if left[one.text]), None):",
         after="    if comment := None:",
         seen_by=("tests/documents/test_form.py",),
     ),
     Act(
         name="a file that says something else in form is written",
-        file="reconciler/documents/write/form.py",
+        file="reconciler/documents/write/formatter.py",
         before="    if node := was if problems or now is None else _differing(was, now):",
         after="    if node := None:",
         seen_by=("tests/documents/test_form.py",),
     ),
     Act(
         name="in form, an alias may come before its anchor",
-        file="reconciler/documents/write/flow.py",
+        file="reconciler/documents/write/one_line.py",
         before="    if left == entries or not any(_named(entry, tokens)[0] for entry in entries):",
         after="    if entries:",
         seen_by=("tests/documents/test_form.py",),
@@ -284,7 +284,7 @@ FILES = (
     ),
     Act(
         name="consumers of a bucket's stream are read as somebody has made it, not as the bucket will be",
-        file="reconciler/engine/sides.py",
+        file="reconciler/engine/canonical.py",
         before="    parents |= dict(_of_buckets(desired, parents, registry))\n",
         after="",
         seen_by=("tests/e2e/test_consumers_of_buckets.py",),
@@ -365,7 +365,7 @@ GROUPS = (
     ),
     Act(
         name="a group's queue takes in other subjects than the record says",
-        file="reconciler/kinds/elastic_group/derived.py",
+        file="reconciler/kinds/elastic_group/queue_stream.py",
         before='    arguments = ",".join(map(str, (partitions, *item["partitioning_wildcards"])))',
         after='    arguments = ",".join(map(str, (partitions, *item["partitioning_wildcards"][::-1])))',
         seen_by=("tests/kinds/test_elastic_group.py",),

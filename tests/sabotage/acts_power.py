@@ -31,7 +31,7 @@ ACTS = (
     ),
     Act(
         name="a saved plan goes on where the bucket knows less than it did",
-        file="reconciler/journeys/saved/saved.py",
+        file="reconciler/journeys/saved/saved_plan.py",
         before="    if here.reached >= planned.reached:",
         after="    if here.reached >= 0:",
         seen_by=(OLDER + "test_a_saved_plan_stops_where_the_bucket_knows_less_than_it_did",),
@@ -45,14 +45,14 @@ ACTS = (
     ),
     Act(
         name="a consumer behind the end of its stream is not named",
-        file="reconciler/kinds/consumer/ahead.py",
+        file="reconciler/kinds/consumer/beyond_end.py",
         before="            if last is not None and FAR > reached > last and not",
         after="            if last is not None and reached > FAR and not",
         seen_by=(OLDER + "test_a_consumer_behind_the_end_of_its_stream_is_named[2.11]",),
     ),
     Act(
         name="a consumer that is to start later is said to stand in a stream that lost its last messages",
-        file="reconciler/kinds/consumer/ahead.py",
+        file="reconciler/kinds/consumer/beyond_end.py",
         before="    return reached < (",
         after="    return reached < 0 * (",
         seen_by=("tests/kinds/test_ahead.py",),
@@ -73,7 +73,7 @@ ACTS = (
     ),
     Act(
         name="a replaced consumer begins where it stood, though its stream lost its end",
-        file="reconciler/kinds/effects/rewound.py",
+        file="reconciler/kinds/effects/lost_tail.py",
         before="    return min(point, _first_since(stream, intent, view) or point, point if last is None else last + 1)",
         after="    return point if last is None else min(point, last + 1)",
         seen_by=("tests/power/test_lost_ends.py",),

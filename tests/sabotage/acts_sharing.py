@@ -39,21 +39,21 @@ ACTS = (
     ),
     Act(
         name="a consumer that drains what a moved subject left is said to match nothing",
-        file="reconciler/kinds/across/dependants.py",
+        file="reconciler/kinds/across/stream_dependants.py",
         before='    return info is not None and bool((info.get("state") or {}).get("messages"))',
         after="    return False and info is not None",
         seen_by=(says("XX234"),),
     ),
     Act(
         name="only live readers are told when subjects go",
-        file="reconciler/kinds/across/dependants.py",
+        file="reconciler/kinds/across/stream_dependants.py",
         before="(*live, *recorded(stream, view), *as_applied(stream, view))",
         after="(*live, *as_applied(stream, view))",
         seen_by=(says("XX233"),),
     ),
     Act(
         name="a stream goes without consent of whoever is only recorded",
-        file="reconciler/kinds/across/dependants.py",
+        file="reconciler/kinds/across/stream_dependants.py",
         before="    if missing := list(recorded(name, view)):",
         after="    if missing := []:",
         seen_by=(says("XX231"),),
@@ -109,7 +109,7 @@ ACTS = (
     ),
     Act(
         name="a review names who uses a stream of that name from somebody else",
-        file="reconciler/journeys/review/dependants.py",
+        file="reconciler/journeys/review/other_topologies.py",
         before=" - _of_somebody_else(other, owner)",
         after="",
         seen_by=REVIEWS,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from tests.sabotage.act import Act
 
 DIVIDE = "reconciler/journeys/stages/divide.py"
-PASSING = "reconciler/journeys/stages/passing.py"
-STAGED = "reconciler/cli/account/staged.py"
-SEVERAL = "reconciler/cli/shared/several.py"
+PASSING = "reconciler/journeys/stages/stage_checks.py"
+STAGED = "reconciler/cli/account/staged_apply.py"
+SEVERAL = "reconciler/cli/shared/each_topology.py"
 STAGES = "tests/cli/test_stages.py"
 AT_ONCE = "tests/cli/test_at_once.py"
 
@@ -78,14 +78,14 @@ ACTS = (
     ),
     Act(
         name="a stage does what was not shown before the first one",
-        file="reconciler/cli/account/applying.py",
+        file="reconciler/cli/account/apply_run.py",
         before="            as_shown(manner.agreed.get(plan.topology), plan)",
         after="            as_shown(plan, plan)",
         seen_by=(f"{STAGES}::test_a_stage_that_is_not_applied_stops_before_the_next",),
     ),
     Act(
         name="a change may harm more than was shown before the first stage",
-        file="reconciler/journeys/stages/passing.py",
+        file="reconciler/journeys/stages/stage_checks.py",
         before="(not is_new and _written(now)",
         after="(_written(now)",
         seen_by=("tests/stages/test_agreed.py",),

@@ -72,7 +72,7 @@ FORMATS = (
     ),
     Act(
         name="the link of a code leads to no page",
-        file="reconciler/model/pages.py",
+        file="reconciler/model/code_pages.py",
         before='return f"{SITE}/reference/rules/{code}/"',
         after='return f"{SITE}/rules/{code}/"',
         seen_by=("tests/cli/test_pages.py::test_explain_ends_with_the_address_of_the_page",),
@@ -241,7 +241,7 @@ FORMATS = (
     ),
     Act(
         name="an escape in written YAML is removed: text that reads as a number",
-        file="reconciler/documents/write/write.py",
+        file="reconciler/documents/write/dump.py",
         before="return resolve(text) == text and isinstance(resolve(text), str)",
         after="return bool(text)",
         seen_by=("tests/documents/test_write.py",),
@@ -320,7 +320,7 @@ DRIFT = (
     ),
     Act(
         name="a consumer is restored where it was applied to begin, whatever the file says since",
-        file="reconciler/journeys/drift/restored.py",
+        file="reconciler/journeys/drift/way_back.py",
         before="return _started(owned.applied, said, starts)",
         after="return dict(owned.applied)",
         seen_by=("tests/drift/test_restore.py::test_a_consumer_comes_back_where_the_file_says_since",),
@@ -406,7 +406,7 @@ DRIFT = (
     ),
     Act(
         name="going back also takes back what nobody minds",
-        file="reconciler/journeys/drift/restored.py",
+        file="reconciler/journeys/drift/way_back.py",
         before="        if one.counts:\n",
         after="        if one.path:\n",
         seen_by=("tests/drift/test_restore.py::test_what_nobody_minds_stays_as_it_is",),
@@ -487,7 +487,7 @@ DRIFT = (
     ),
     Act(
         name="a filter that somebody changed is said to have left out what the old one delivered",
-        file="reconciler/kinds/consumer/losses.py",
+        file="reconciler/kinds/consumer/filter_changes.py",
         before="    return Amount(max(0, missed - _given_besides(move, view)), missed)",
         after="    return Amount(missed, missed)",
         seen_by=(
@@ -497,13 +497,13 @@ DRIFT = (
     Act(
         name="a queue is to be set to a record that somebody edited and that goes back",
         file="reconciler/kinds/elastic_group/queue_rules.py",
-        before="    if fixed(change) and change.desired and derived.fits",
-        after="    if not change.desired and derived.fits",
+        before="    if fixed(change) and change.desired and queue_stream.fits",
+        after="    if not change.desired and queue_stream.fits",
         seen_by=("tests/rules/test_rules.py::test_the_rule_says_what_its_cases_expect[EG320]",),
     ),
     Act(
         name="messages in flight are said to be all that members are given again",
-        file="reconciler/kinds/elastic_group/recreation.py",
+        file="reconciler/kinds/elastic_group/recreation_cost.py",
         before="if self.has_holes else []",
         after="if not self.has_holes else []",
         seen_by=("tests/rules/test_rules.py",),
@@ -524,7 +524,7 @@ DRIFT = (
     ),
     Act(
         name="drift that a restoration leaves out is called unchanged",
-        file="reconciler/journeys/drift/restored.py",
+        file="reconciler/journeys/drift/way_back.py",
         before="diagnostics=said, kept=kept, hidden=left_out)",
         after="diagnostics=said, hidden=waiting)",
         seen_by=("tests/drift/test_restore.py::test_what_is_left_out_of_the_selection_stays",),

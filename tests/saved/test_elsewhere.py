@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.journeys.saved.saved import AccountPlace, elsewhere
+from reconciler.journeys.saved.saved_plan import AccountPlace, elsewhere
 from tests.e2e.here import Here
 from tests.e2e.someone import Someone, login
 from tests.server.test_observe_elsewhere import leaf_and_hub

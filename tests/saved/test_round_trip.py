@@ -9,7 +9,7 @@ from reconciler.changes.plan import Plan
 from reconciler.engine.identity import seen
 from reconciler.journeys.saved.codec import saved_from_json, saved_json
 from reconciler.journeys.saved.comparison import Outlook, outlook
-from reconciler.journeys.saved.saved import AccountPlace, Saved
+from reconciler.journeys.saved.saved_plan import AccountPlace, Saved
 from reconciler.kinds import REGISTRY
 from reconciler.model.intents import intents
 from reconciler.model.run_options import Origin, RunOptions

@@ -12,7 +12,7 @@ from reconciler.changes.events import Event, Finished, Waiting
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.drift.look import look
 from reconciler.journeys.plan.plan import plan
-from reconciler.kinds.stream_config import listening
+from reconciler.kinds.stream_config import new_copies
 from reconciler.model.run_options import RunOptions
 from reconciler.model.wire.snapshot import Entry
 from reconciler.model.wire.steps import Call
@@ -145,7 +145,7 @@ def test_a_copy_that_its_server_cannot_set_up_is_named_and_the_subjects_stay_awa
     account: Account, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Somebody deletes the stream while the copy is waited for."""
-    monkeypatch.setattr(listening, "LISTENS_WITHIN", SECOND)
+    monkeypatch.setattr(new_copies, "LISTENS_WITHIN", SECOND)
 
     async def work(js: JetStream) -> None:
         text = "streams: {T: {subjects: [t], retention: interest}, M: {mirror: {name: T}}}"

@@ -12,7 +12,7 @@ from reconciler.changes.change import Action
 from reconciler.changes.rule import Rule
 from reconciler.changes.verdict import Outcome, Reaction, Verdict
 from reconciler.kinds import REGISTRY
-from reconciler.model.pages import CHAPTERS, Page
+from reconciler.model.code_pages import CHAPTERS, Page
 from reconciler.report.document.judgements import consent_entry, lacks_consent, sentence
 from reconciler.report.text import plan_text
 from reconciler.report.words.paper import Paper

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.documents.write.form import in_form
+from reconciler.documents.write.formatter import in_form
 from reconciler.documents.write.order import document_order
 from reconciler.kinds import REGISTRY
 from tests.site.page import blocks, pages

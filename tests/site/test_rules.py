@@ -7,7 +7,7 @@ import re
 import pytest
 
 from reconciler.kinds import REGISTRY
-from reconciler.model.pages import PAGES, SITE, page, rule_page
+from reconciler.model.code_pages import PAGES, SITE, page, rule_page
 from tests.agreement.data import measured
 from tests.site.place import DOCS
 from tests.site.rules import FAMILIES, each_code

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.documents.write.whole import write_whole
+from reconciler.documents.write.atomic import write_whole
 from reconciler.server.wire.api import JetStream
 from tests.bench.workload import yaml
 from tests.cli.running import ROOT, Ran, Shell
@@ -42,7 +42,7 @@ class Limited:
     def write(self, *, only_new: bool = False, **sizes: int) -> str:
         """What became of files of these sizes: nothing, or the file that had no room."""
         program = (
-            "import resource, sys; from pathlib import Path; from reconciler.documents.write.whole import write_whole\n"
+            "import resource, sys; from pathlib import Path; from reconciler.documents.write.atomic import write_whole\n"
             "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
             f"try: write_whole({{Path(n): b'n' * s for n, s in {sizes!r}.items()}}, only_new={only_new})\n"
             "except OSError as error: print(error.filename)"
@@ -94,7 +94,7 @@ def test_a_link_goes_on_leading_where_it_led_and_a_file_stays_as_readable_as_it_
 def test_a_file_stays_its_owners_whoever_writes_it_anew(writer: int) -> None:
     """Whoever may not give a file away writes into it. Run by somebody who is not root, it is all one user's."""
     program = (
-        "import os, tempfile; from pathlib import Path; from reconciler.documents.write.whole import write_whole\n"
+        "import os, tempfile; from pathlib import Path; from reconciler.documents.write.atomic import write_whole\n"
         "folder = Path(tempfile.mkdtemp()); folder.chmod(0o777); file = folder / 'f'; file.write_text('was longer')\n"
         "os.getuid() or os.chown(file, 12345, 12346); file.chmod(0o666); was = file.stat()\n"
         f"os.getuid() or os.setuid({writer})\n"
@@ -113,7 +113,7 @@ def test_a_file_stays_its_owners_whoever_writes_it_anew(writer: int) -> None:
 
 
 def test_what_was_opened_by_somebody_else_is_written_to_and_not_replaced(folder: Path) -> None:
-    program = "from pathlib import Path; from reconciler.documents.write.whole import write_whole as w; w({Path('/dev/stdout'): b'b'})"
+    program = "from pathlib import Path; from reconciler.documents.write.atomic import write_whole as w; w({Path('/dev/stdout'): b'b'})"
     line = f'{{ printf a; {sys.executable} -c "{program}" | cat; }} > out; cat out'
     ran = subprocess.run(
         ["sh", "-c", line], cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, check=True
@@ -124,7 +124,7 @@ def test_what_was_opened_by_somebody_else_is_written_to_and_not_replaced(folder:
 def test_a_file_in_a_folder_that_takes_no_other_is_written_all_the_same() -> None:
     """As one file of a host that is mounted into a container."""
     program = (
-        "import os, tempfile; from pathlib import Path; from reconciler.documents.write.whole import write_whole\n"
+        "import os, tempfile; from pathlib import Path; from reconciler.documents.write.atomic import write_whole\n"
         "folder = Path(tempfile.mkdtemp()); file = folder / 'f'; file.write_text('was longer'); file.chmod(0o666)\n"
         "folder.chmod(0o555); os.getuid() or os.setuid(65534)\n"
         "write_whole({file: b'is'}); print(file.read_text())"

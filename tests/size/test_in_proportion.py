@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from reconciler.documents.write.form import in_form
+from reconciler.documents.write.formatter import in_form
 from reconciler.documents.write.order import document_order
 from reconciler.kinds import REGISTRY
 from reconciler.model.wire.snapshot import Snapshot, Target

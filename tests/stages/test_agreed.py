@@ -9,7 +9,7 @@ import pytest
 from reconciler.changes.change import Action
 from reconciler.changes.plan import PlannedChange
 from reconciler.changes.verdict import Outcome
-from reconciler.journeys.stages.passing import as_shown, beyond
+from reconciler.journeys.stages.stage_checks import as_shown, beyond
 from reconciler.model.diagnostic import CannotContinue
 from tests.report.plans import create, delete, field, plan, planned, update, verdict
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.journeys.stages.passing import OFTEN, SELDOM, Seen, objections, pause, stays
+from reconciler.journeys.stages.stage_checks import OFTEN, SELDOM, Seen, objections, pause, stays
 
 WELL = (Seen(member="eu"), Seen(member="us"))
 STRAYED = (Seen(member="eu"), Seen(member="us", drifted=("stream/ORDERS",)))

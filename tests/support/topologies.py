@@ -19,7 +19,7 @@ from reconciler.changes.view import View
 from reconciler.documents.read.load import load
 from reconciler.engine.compare import compare
 from reconciler.engine.decide import decide, remembered
-from reconciler.engine.unwanted import Ledger
+from reconciler.engine.removals import Ledger
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.consumer_config import consumer_config
 from reconciler.kinds.stream_config import stream_config

@@ -15,7 +15,7 @@ from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.plan.plan import plan
-from reconciler.kinds.effects.readers import filters
+from reconciler.kinds.effects.unprocessed import filters
 from reconciler.kinds.subjects.subjects import matches
 from reconciler.model.run_options import RunOptions
 from reconciler.server.wire.api import JetStream

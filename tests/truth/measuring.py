@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from reconciler.changes.verdict import Verdict
-from reconciler.kinds.effects.readers import filters
+from reconciler.kinds.effects.unprocessed import filters
 from reconciler.kinds.subjects.partitions import assign
 from reconciler.kinds.subjects.subjects import matches
 from reconciler.model.wire.snapshot import Entry

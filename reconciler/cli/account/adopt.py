@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from reconciler.changes.events import Finished
-from reconciler.cli.account.applying import followed
+from reconciler.cli.account.apply_run import followed
 from reconciler.cli.account.planning import Made, Selection, making
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes

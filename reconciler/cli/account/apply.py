@@ -11,16 +11,14 @@ from typing import Annotated
 
 import typer
 
-from reconciler.cli.account.applying import ApplyRun, Manner
+from reconciler.cli.account.apply_run import ApplyRun, Manner
 from reconciler.cli.account.backups import Backup
+from reconciler.cli.account.many_applies import Applied, Together, code_of, is_failure, outcome_of
 from reconciler.cli.account.planning import Selection, selection
-from reconciler.cli.account.together import Applied, Together, code_of, is_failure, outcome_of
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection, connection
-from reconciler.cli.shared.reporting import Reports, reports
-from reconciler.cli.shared.screen import paper
-from reconciler.cli.shared.several import (
+from reconciler.cli.shared.each_topology import (
     AT_ONCE,
     Only,
     Parallel,
@@ -32,6 +30,8 @@ from reconciler.cli.shared.several import (
     summed_up,
     units,
 )
+from reconciler.cli.shared.reporting import Reports, reports
+from reconciler.cli.shared.screen import paper
 
 app = common.app()
 
@@ -114,7 +114,7 @@ def _in_stages(
     said: str, paths: Sequence[Path], selection: Selection, connection: Connection, manner: Manner, of_one: Sequence[Only],
     parallel: int,
 ) -> int:  # fmt: skip
-    from reconciler.cli.account.staged import Reached, Staged  # noqa: PLC0415 - only for who applies in stages
+    from reconciler.cli.account.staged_apply import Reached, Staged  # noqa: PLC0415 - only for who applies in stages
 
     common.never(
         *((is_said, f"--stages is for several environments, and {option} works on one; leave one of them out.")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from reconciler.cli.account.applying import Agreed, Manner, confirmed
+from reconciler.cli.account.apply_run import Agreed, Manner, confirmed
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.connecting import Connection
 from reconciler.cli.shared.reporting import document
 from reconciler.cli.shared.screen import Progress, say
-from reconciler.journeys.saved import plans as saving
-from reconciler.journeys.saved.plans import SavedReview
-from reconciler.journeys.saved.saved import Saved
+from reconciler.journeys.saved import saving
+from reconciler.journeys.saved.saved_plan import Saved
+from reconciler.journeys.saved.saving import SavedReview
 from reconciler.model.diagnostic import about
 from reconciler.report.document.document import Document
 from reconciler.report.words.values import counted

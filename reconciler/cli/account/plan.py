@@ -15,9 +15,7 @@ from reconciler.cli.account.planning import Made, Selection, making, selection
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection, connection
-from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, reports
-from reconciler.cli.shared.screen import paper
-from reconciler.cli.shared.several import (
+from reconciler.cli.shared.each_topology import (
     AT_ONCE,
     Only,
     Parallel,
@@ -30,6 +28,8 @@ from reconciler.cli.shared.several import (
     summed_up,
     units,
 )
+from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, reports
+from reconciler.cli.shared.screen import paper
 from reconciler.model.diagnostic import CannotContinue
 
 app = common.app()
@@ -110,10 +110,10 @@ def _outcome(part: UnitResults[Made]) -> str:
 
 
 def _save(made: Made, out: Path, files: Sequence[str]) -> None:
-    from reconciler.journeys.saved import plans as saved  # noqa: PLC0415 - only for who saves a plan
+    from reconciler.journeys.saved import saving  # noqa: PLC0415 - only for who saves a plan
 
     try:
-        saved.save(saved.keep(made.planned, files), out)
+        saving.save(saving.keep(made.planned, files), out)
     except OSError as error:
         raise common.cannot_write(out, error) from None
 

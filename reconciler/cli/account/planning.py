@@ -17,9 +17,9 @@ from reconciler.changes.plan import Plan
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection
+from reconciler.cli.shared.each_topology import Only
 from reconciler.cli.shared.reporting import document
 from reconciler.cli.shared.screen import Progress
-from reconciler.cli.shared.several import Only
 from reconciler.cli.shared.value_option import NO_VALUES, Values, values
 from reconciler.documents.read.load import Loaded
 from reconciler.documents.read.values import Filled

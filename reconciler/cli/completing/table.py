@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 
 from reconciler.cli.app import COMMANDS, app
 from reconciler.kinds import REGISTRY
-from reconciler.model.pages import PAGES
+from reconciler.model.code_pages import PAGES
 from reconciler.model.wire.version import SUPPORTED
 from reconciler.report.formats import FORMATS
 

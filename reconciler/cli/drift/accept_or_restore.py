@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from reconciler.changes.events import Finished
-from reconciler.cli.account.applying import ApplyRun, Manner
+from reconciler.cli.account.apply_run import ApplyRun, Manner
 from reconciler.cli.account.planning import Made
 from reconciler.cli.shared import exits
 from reconciler.cli.shared.common import PlainFormat
@@ -18,8 +18,8 @@ from reconciler.documents.read.files import Tree
 from reconciler.journeys.drift.accept import accept
 from reconciler.journeys.drift.look import Looked, look
 from reconciler.journeys.drift.restore import restore
-from reconciler.journeys.drift.restored import restorable
 from reconciler.journeys.drift.text import accepted_json, accepted_text, closing, drift_text
+from reconciler.journeys.drift.way_back import restorable
 from reconciler.journeys.files_and_account import both
 from reconciler.model.run_options import RunOptions
 from reconciler.report.codec.outcome_json import outcome_json

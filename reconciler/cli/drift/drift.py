@@ -13,16 +13,14 @@ from typing import Annotated
 
 import typer
 
-from reconciler.cli.account.applying import Manner
+from reconciler.cli.account.apply_run import Manner
 from reconciler.cli.drift.accept_or_restore import accepting, restoring
 from reconciler.cli.drift.metrics_page import address, write_file
 from reconciler.cli.drift.watch import Outlets, Teller, through
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection, connection
-from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, document, reports
-from reconciler.cli.shared.screen import Progress, paper
-from reconciler.cli.shared.several import (
+from reconciler.cli.shared.each_topology import (
     AT_ONCE,
     Parallel,
     Unit,
@@ -33,6 +31,8 @@ from reconciler.cli.shared.several import (
     summed_up,
     units,
 )
+from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, document, reports
+from reconciler.cli.shared.screen import Progress, paper
 from reconciler.cli.shared.value_option import NO_VALUES, Values, values
 from reconciler.journeys.drift.attribute import attributed
 from reconciler.journeys.drift.codec import drift_json

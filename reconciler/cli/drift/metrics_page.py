@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from reconciler.cli.shared import common
-from reconciler.documents.write.whole import write_whole
+from reconciler.documents.write.atomic import write_whole
 from reconciler.journeys.drift.metrics import CONTENT_TYPE
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 

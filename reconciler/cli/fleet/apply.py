@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reconciler.cli.account.applying import Manner
+from reconciler.cli.account.apply_run import Manner
 from reconciler.cli.account.planning import Made, Selection
-from reconciler.cli.account.staged import Plans, Reached, Staged
+from reconciler.cli.account.staged_apply import Plans, Reached, Staged
 from reconciler.cli.fleet.options import Which, which
 from reconciler.cli.fleet.plan import arguments_of
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
+from reconciler.cli.shared.each_topology import AT_ONCE, Unit
 from reconciler.cli.shared.reporting import Reports, reports
 from reconciler.cli.shared.screen import paper
-from reconciler.cli.shared.several import AT_ONCE, Unit
 from reconciler.cli.shared.value_option import Values
 from reconciler.fleet.formats import text
 from reconciler.fleet.report.plans import TargetPlan, plans_report

@@ -9,17 +9,17 @@ import typer
 
 from reconciler.cli.fleet import apply as fleet_apply
 from reconciler.cli.fleet import plan as fleet_plan
-from reconciler.cli.fleet import questions as fleet_questions
+from reconciler.cli.fleet import skew_and_events as fleet_questions
 from reconciler.cli.fleet.options import As, FleetFormat, On, Which, on, which
 from reconciler.cli.fleet.running import Work, run
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.reporting import Reports, reports
 from reconciler.cli.shared.screen import paper
-from reconciler.fleet.report.found import FleetFindings
+from reconciler.fleet.report.findings import FleetFindings
 
 if TYPE_CHECKING:
-    from reconciler.fleet.runs.look import FleetRun
+    from reconciler.fleet.runs.fleet_run import FleetRun
 
 app = common.app(no_args_is_help=True)
 app.add_typer(fleet_plan.app)

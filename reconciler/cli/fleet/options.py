@@ -21,7 +21,7 @@ from reconciler.model.dataclass import dataclass
 
 if TYPE_CHECKING:
     from reconciler.fleet.accounts.targets import Fleet
-    from reconciler.fleet.runs.look import FleetRun
+    from reconciler.fleet.runs.fleet_run import FleetRun
 
 STORE = "fleet-data"
 """The folder beside fleet.yaml that holds one folder for each fleet, unless --store says otherwise."""
@@ -110,7 +110,7 @@ class On:
     def look(self, which: Which, fleet: Fleet | None = None) -> FleetRun:
         """Return everything that a command works with; this takes as long as a JVM needs to start."""
         fleet, say = fleet or which.fleet(), Saying()
-        from reconciler.fleet.runs.look import FleetRun  # noqa: PLC0415
+        from reconciler.fleet.runs.fleet_run import FleetRun  # noqa: PLC0415
         from reconciler.fleet.session import session  # noqa: PLC0415 - pyspark is for fleet commands alone
         from reconciler.fleet.tables.store import store  # noqa: PLC0415
 

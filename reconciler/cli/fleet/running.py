@@ -11,15 +11,15 @@ from reconciler.cli.fleet.options import FleetFormat, On, Which
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.reporting import ReportFormat, Reports, document
 from reconciler.fleet.formats import html, markdown, text
-from reconciler.fleet.formats.pieces import Report
-from reconciler.fleet.report.found import FleetFindings
+from reconciler.fleet.formats.elements import Report
+from reconciler.fleet.report.findings import FleetFindings
 from reconciler.fleet.report.json import render as as_json
 from reconciler.fleet.report.report import report_of
 from reconciler.report.document.document import Document
 from reconciler.report.words.paper import Paper
 
 if TYPE_CHECKING:
-    from reconciler.fleet.runs.look import FleetRun
+    from reconciler.fleet.runs.fleet_run import FleetRun
 
 Work = Callable[["FleetRun"], FleetFindings]
 

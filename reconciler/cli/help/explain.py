@@ -12,7 +12,7 @@ from reconciler.changes.rule import Rule
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.screen import paper, say
 from reconciler.kinds import REGISTRY
-from reconciler.model.pages import PAGES, page
+from reconciler.model.code_pages import PAGES, page
 from reconciler.model.policy import CODE
 from reconciler.report.words.reference import other_page_text, page_text
 

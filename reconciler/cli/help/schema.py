@@ -13,7 +13,7 @@ import typer
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.screen import emit, tell
 from reconciler.documents.schema.topology import topology_text
-from reconciler.documents.write.whole import write_whole
+from reconciler.documents.write.atomic import write_whole
 from reconciler.fleet.accounts.fleet_file import fleet_file_schema
 from reconciler.fleet.report.schema import COMMANDS, fleet_plan_schema, fleet_schema
 from reconciler.journeys.drift.codec import drift_schema

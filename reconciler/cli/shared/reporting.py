@@ -141,7 +141,7 @@ class Gathered(Reports):
 
 
 def _written(name: str, path: Path, documents: Sequence[Document], so: str) -> CannotContinue | None:
-    from reconciler.documents.write.whole import write_whole  # noqa: PLC0415 - only for who wants a report
+    from reconciler.documents.write.atomic import write_whole  # noqa: PLC0415 - only for who wants a report
     from reconciler.report.words.paper import Paper  # noqa: PLC0415
 
     plain = [replace(one, paper=Paper(verbose=one.paper.verbose)) for one in documents]
@@ -202,7 +202,7 @@ def carried_out(
 @cache
 def _page_of(code: str) -> str:
     from reconciler.kinds import REGISTRY  # noqa: PLC0415
-    from reconciler.model.pages import page  # noqa: PLC0415
+    from reconciler.model.code_pages import page  # noqa: PLC0415
 
     rule = next((rule for rule in REGISTRY.rules() if rule.code == code), None)
     other = page(code)

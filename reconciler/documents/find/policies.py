@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from reconciler.changes.kind import Registry
-from reconciler.documents.find.fetched import fetched
 from reconciler.documents.find.git_tree import GitTree
+from reconciler.documents.find.repository_cache import fetched
 from reconciler.documents.read.complain import complain
 from reconciler.documents.read.files import DISK, Tree
 from reconciler.documents.read.header import Header

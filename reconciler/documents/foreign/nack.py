@@ -8,7 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from reconciler.documents.foreign.found import NOTHING, Findings, ForeignObject, To, carried, kv_bucket, object_store
+from reconciler.documents.foreign.translation import (
+    NOTHING,
+    Findings,
+    ForeignObject,
+    To,
+    carried,
+    kv_bucket,
+    object_store,
+)
 from reconciler.model.resource import Json, Where
 
 GROUP = "jetstream.nats.io/"

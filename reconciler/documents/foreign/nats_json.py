@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reconciler.documents.foreign.found import Findings, ForeignObject
+from reconciler.documents.foreign.translation import Findings, ForeignObject
 from reconciler.model.resource import Json, Where
 
 LISTS = ("streams", "consumers")

@@ -9,7 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reconciler.documents.foreign.found import NOTHING, Findings, ForeignObject, To, carried, kv_bucket, object_store
+from reconciler.documents.foreign.translation import (
+    NOTHING,
+    Findings,
+    ForeignObject,
+    To,
+    carried,
+    kv_bucket,
+    object_store,
+)
 from reconciler.model.resource import Json, Where
 
 SECOND = 1_000_000_000

@@ -17,7 +17,7 @@ from reconciler.documents.read.files import Tree
 from reconciler.documents.read.nodes import Mapping as Table
 from reconciler.documents.read.nodes import Node, Scalar, is_null, shape_of, shown, span
 from reconciler.documents.read.nodes import Sequence as Items
-from reconciler.documents.read.plain import NodeProblem, Plain
+from reconciler.documents.read.plain_values import NodeProblem, Plain
 from reconciler.documents.read.shape import shape_of_spec
 from reconciler.documents.read.tree import read_tree
 from reconciler.documents.read.values import NAME, Given, Mask, unmasked

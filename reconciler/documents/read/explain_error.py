@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from reconciler.documents.read.complain import did_you_mean, phrase
 from reconciler.documents.read.nodes import Mapping, Node, Scalar, shown, steps
 from reconciler.documents.read.nodes import Sequence as ListNode
-from reconciler.documents.read.plain import NodeProblem
+from reconciler.documents.read.plain_values import NodeProblem
 from reconciler.documents.read.shape import ANYTHING, Shape
 from reconciler.model.spelling import meant
 

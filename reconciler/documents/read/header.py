@@ -24,7 +24,7 @@ from reconciler.documents.read.nodes import (
     shown,
     span,
 )
-from reconciler.documents.read.plain import NodeProblem, Plain
+from reconciler.documents.read.plain_values import NodeProblem, Plain
 from reconciler.documents.read.shape import Shape, shape_of_spec
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan

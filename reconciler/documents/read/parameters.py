@@ -15,7 +15,7 @@ from reconciler.documents.read.explain_error import findings_of, unseen
 from reconciler.documents.read.for_each import EACH, FOR_EACH
 from reconciler.documents.read.nodes import Mapping as Table
 from reconciler.documents.read.nodes import Node, Place, Scalar, is_null, shape_of, shown, span
-from reconciler.documents.read.plain import NodeProblem, Plain, spell
+from reconciler.documents.read.plain_values import NodeProblem, Plain, spell
 from reconciler.documents.read.scalars import needs_quotes_as_name
 from reconciler.documents.read.shape import Shape, shape_of_spec
 from reconciler.documents.read.tree import read_tree

@@ -14,7 +14,7 @@ from reconciler.documents.read.complain import complain, did_you_mean, listed
 from reconciler.documents.read.explain_error import findings_of, unseen
 from reconciler.documents.read.for_each import Stamped
 from reconciler.documents.read.nodes import Mapping, Node, Place, Scalar, is_null, shape_of, shown, span
-from reconciler.documents.read.plain import NodeProblem, Plain
+from reconciler.documents.read.plain_values import NodeProblem, Plain
 from reconciler.documents.read.scalars import needs_quotes_as_name
 from reconciler.documents.read.shape import shape_of_spec
 from reconciler.model.dataclass import dataclass

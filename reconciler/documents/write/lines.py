@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 from ruamel.yaml.tokens import ScalarToken
 
-from reconciler.documents.write.flow import arranged
+from reconciler.documents.write.one_line import arranged
 from reconciler.documents.write.order import HEAD
-from reconciler.documents.write.pieces import Level, Piece
 from reconciler.documents.write.tokens import Comment, Token, is_block_scalar, last_line
+from reconciler.documents.write.yaml_items import Level, Piece
 
 _FOR_TOOLS = re.compile(r"#\s*yaml-language-server:")
 """Tools look for it in the first line."""

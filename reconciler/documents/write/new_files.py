@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from reconciler.documents.write.whole import write_whole
+from reconciler.documents.write.atomic import write_whole
 from reconciler.model.entries import escaped
 
 LONGEST = 100

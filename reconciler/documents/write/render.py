@@ -9,7 +9,7 @@ from reconciler.documents.read.header import ANCHORS
 from reconciler.documents.read.nodes import Mapping as Table
 from reconciler.documents.read.nodes import Node, Scalar
 from reconciler.documents.read.nodes import Sequence as Items
-from reconciler.documents.write.write import WIDTH, scalar
+from reconciler.documents.write.dump import WIDTH, scalar
 
 Origins = Mapping[tuple[str, int, int], str]
 

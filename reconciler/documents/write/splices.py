@@ -10,7 +10,7 @@ from typing import NamedTuple
 from reconciler.documents.read import nodes
 from reconciler.documents.read.nodes import Node, Scalar
 from reconciler.documents.read.values import literal
-from reconciler.documents.write.write import flow
+from reconciler.documents.write.dump import flow
 from reconciler.model.resource import Json
 
 _LINE = re.compile("\r\n|[\n\r\x85\u2028\u2029]")

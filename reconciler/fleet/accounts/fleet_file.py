@@ -16,7 +16,7 @@ from reconciler.documents.read.explain_error import findings_of, unseen
 from reconciler.documents.read.files import read_text
 from reconciler.documents.read.header import FORMAT
 from reconciler.documents.read.nodes import Mapping, Node, Place, Scalar, first_of, shape_of, shown, span
-from reconciler.documents.read.plain import NodeProblem, Plain
+from reconciler.documents.read.plain_values import NodeProblem, Plain
 from reconciler.documents.read.scalars import needs_quotes_as_name
 from reconciler.documents.read.shape import shape_of_spec
 from reconciler.documents.read.tree import read_tree

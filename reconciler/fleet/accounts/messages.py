@@ -17,7 +17,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 
 from reconciler.fleet.accounts.background_loop import Beside, merged
 from reconciler.fleet.accounts.lookout import EVENTS, EVERYTHING, Ends, Lookout, Offsets, Wanted
-from reconciler.fleet.accounts.pieces import StreamPiece, batches, planned
+from reconciler.fleet.accounts.message_ranges import StreamPiece, batches, planned
 from reconciler.fleet.accounts.reading import dealt
 from reconciler.fleet.accounts.targets import FleetTarget
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from reconciler.documents.find.many_topologies import load_each as load
 from reconciler.documents.find.revision import origin
-from reconciler.documents.find.several import load_each as load
 from reconciler.documents.read.files import DISK
 from reconciler.documents.read.values import Filled
 from reconciler.fleet.drift.rendering import rendered

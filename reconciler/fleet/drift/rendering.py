@@ -8,7 +8,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from reconciler.changes.kind import Registry
-from reconciler.journeys.saved.saved import ResourceSpec, TopologyHeader
+from reconciler.journeys.saved.saved_plan import ResourceSpec, TopologyHeader
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import SourceSpan
 from reconciler.model.resource import Address, Declared

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import ceil, log10
 
-from reconciler.fleet.formats.pieces import Bars, Columns
+from reconciler.fleet.formats.elements import Bars, Columns
 from reconciler.report.html.markup import Markup, element, together
 
 WIDE, HALF, HIGH = 1080, 532, 240

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from reconciler.fleet.formats import charts
-from reconciler.fleet.formats.pieces import (
+from reconciler.fleet.formats.elements import (
     Bars,
     Cell,
     Columns,

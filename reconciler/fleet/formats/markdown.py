@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from reconciler.fleet.formats import text
-from reconciler.fleet.formats.pieces import (
+from reconciler.fleet.formats.elements import (
     Bars,
     Cell,
     Columns,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
-from reconciler.fleet.formats.pieces import Cell, Fold, Folds, Grid, Piece, Prose, ReportPart, cells
-from reconciler.fleet.report.seen import UNREACHABLE, UNREMEMBERED, Count, Field, StrayedObject
+from reconciler.fleet.formats.elements import Cell, Fold, Folds, Grid, Piece, Prose, ReportPart, cells
+from reconciler.fleet.report.run_rows import UNREACHABLE, UNREMEMBERED, Count, Field, StrayedObject
 from reconciler.journeys.drift.drift import Standing
 from reconciler.report.words.values import counted, show_side
 

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
-from reconciler.fleet.report.found import FleetFindings, Row, Rows
+from reconciler.fleet.report.findings import FleetFindings, Row, Rows
 from reconciler.fleet.report.plans import TargetPlan
+from reconciler.fleet.report.run_rows import SeenTarget
 from reconciler.fleet.report.schema import FORMAT, FleetPlanDocument
-from reconciler.fleet.report.seen import SeenTarget
 from reconciler.report.codec.json import json_text
 from reconciler.report.codec.shape import data_of
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from reconciler.fleet.formats.pieces import Prose, ReportPart, Tile, Tiles, Tone
+from reconciler.fleet.formats.elements import Prose, ReportPart, Tile, Tiles, Tone
 from reconciler.fleet.report.drift import sums
-from reconciler.fleet.report.found import FleetFindings, Row
-from reconciler.fleet.report.others import refuses_in, show_days
-from reconciler.fleet.report.past import show_span, show_time
-from reconciler.fleet.report.seen import UNREMEMBERED
+from reconciler.fleet.report.drift_trend import show_span, show_time
+from reconciler.fleet.report.findings import FleetFindings, Row
+from reconciler.fleet.report.outliers_and_capacity import refuses_in, show_days
+from reconciler.fleet.report.run_rows import UNREMEMBERED
 from reconciler.fleet.report.targets import show_size
 from reconciler.journeys.drift.drift import Standing
 from reconciler.report.words.values import counted

@@ -8,7 +8,7 @@ from dataclasses import field
 from typing import Annotated
 
 from reconciler.changes.plan import Plan, PlannedChange
-from reconciler.fleet.formats.pieces import Cell, Fold, Folds, Grid, Piece, Prose, Report, ReportPart, Tone, cells
+from reconciler.fleet.formats.elements import Cell, Fold, Folds, Grid, Piece, Prose, Report, ReportPart, Tone, cells
 from reconciler.fleet.report.drift import on_targets
 from reconciler.fleet.tables.rows import TargetLabels, TargetName
 from reconciler.model.dataclass import dataclass

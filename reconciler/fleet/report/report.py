@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reconciler.fleet.formats.pieces import Prose, Report, ReportPart
+from reconciler.fleet.formats.elements import Prose, Report, ReportPart
 from reconciler.fleet.report.drift import drift_part
+from reconciler.fleet.report.drift_trend import past_part, repairs_part
 from reconciler.fleet.report.events import acks_part, actors_part, pins_part
-from reconciler.fleet.report.found import FleetFindings
-from reconciler.fleet.report.others import capacity_part, outliers_part
+from reconciler.fleet.report.findings import FleetFindings
+from reconciler.fleet.report.outliers_and_capacity import capacity_part, outliers_part
 from reconciler.fleet.report.overview import NOT_COMPARED, earlier, overview, totals
-from reconciler.fleet.report.past import past_part, repairs_part
 from reconciler.fleet.report.skew import skew_parts
 from reconciler.fleet.report.targets import targets_part
 from reconciler.report.words.values import counted, show_seconds

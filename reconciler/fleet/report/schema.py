@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated
 
 from reconciler.fleet.report.plans import TargetPlan
-from reconciler.fleet.report.seen import SeenTarget, StrayedObject
+from reconciler.fleet.report.run_rows import SeenTarget, StrayedObject
 from reconciler.fleet.tables.rows import (
     AcksRow,
     ActorsRow,

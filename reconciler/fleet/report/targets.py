@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from reconciler.fleet.formats.pieces import Cell, Grid, Prose, ReportPart
-from reconciler.fleet.report.seen import SeenTarget
+from reconciler.fleet.formats.elements import Cell, Grid, Prose, ReportPart
+from reconciler.fleet.report.run_rows import SeenTarget
 from reconciler.report.words.values import show_seconds
 
 MOST = 1_000

@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import Any
 
 from reconciler.changes.kind import Registry
-from reconciler.fleet.report.seen import UNREMEMBERED, Count, Field, SeenTarget, StrayedObject
+from reconciler.fleet.report.run_rows import UNREMEMBERED, Count, Field, SeenTarget, StrayedObject
 from reconciler.kinds import REGISTRY
 from reconciler.model.fields import FieldInfo, about
 from reconciler.model.resource import Json

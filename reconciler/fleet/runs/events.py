@@ -10,9 +10,9 @@ from reconciler.fleet.events.acks import acks
 from reconciler.fleet.events.actors import actors
 from reconciler.fleet.events.events import events, positions, together, unbroken
 from reconciler.fleet.events.pins import pinnings, pins
-from reconciler.fleet.report.found import FleetFindings
-from reconciler.fleet.report.seen import SeenTarget
-from reconciler.fleet.runs.look import FleetRun
+from reconciler.fleet.report.findings import FleetFindings
+from reconciler.fleet.report.run_rows import SeenTarget
+from reconciler.fleet.runs.fleet_run import FleetRun
 
 
 def told(look: FleetRun, stream: str | None = None) -> FleetFindings:

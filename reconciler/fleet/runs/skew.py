@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 
-from reconciler.fleet.report.found import FleetFindings
-from reconciler.fleet.runs.look import FleetRun
+from reconciler.fleet.report.findings import FleetFindings
+from reconciler.fleet.runs.fleet_run import FleetRun
 from reconciler.fleet.skew import skew as falling
 from reconciler.fleet.skew.candidates import Candidates
 from reconciler.model.dataclass import dataclass

@@ -19,10 +19,10 @@ from reconciler.journeys.apply.last_look import LastLook
 from reconciler.journeys.plan.plan import Planned
 from reconciler.journeys.plan.predict import forms
 from reconciler.journeys.plan.preflight import check
-from reconciler.journeys.saved.plans import SavedReview, looked_again
+from reconciler.journeys.saved.saving import SavedReview, looked_again
 from reconciler.kinds import REGISTRY
-from reconciler.kinds.elastic_group.derived import start
 from reconciler.kinds.elastic_group.queue_rules import group_resuming
+from reconciler.kinds.elastic_group.queue_stream import start
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.records import Owned

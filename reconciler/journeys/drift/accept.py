@@ -16,9 +16,9 @@ from reconciler.changes.verdict import Verdict
 from reconciler.documents.read.files import Disk
 from reconciler.documents.read.load import Loaded
 from reconciler.documents.read.syntax import decode
+from reconciler.documents.write.atomic import write_whole
 from reconciler.documents.write.edit import edited
 from reconciler.documents.write.splices import CannotEdit
-from reconciler.documents.write.whole import write_whole
 from reconciler.journeys.drift.drift import Item, Written
 from reconciler.journeys.drift.live_values import (
     FieldEdit,
@@ -30,9 +30,9 @@ from reconciler.journeys.drift.live_values import (
 from reconciler.journeys.drift.look import Looked, look
 from reconciler.journeys.plan.files import load
 from reconciler.kinds import REGISTRY
+from reconciler.model.code_pages import PAGES
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
-from reconciler.model.pages import PAGES
 from reconciler.model.resource import Address
 from reconciler.model.run_options import RunOptions
 

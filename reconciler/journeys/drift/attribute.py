@@ -18,7 +18,7 @@ from reconciler.engine.identity import found_in
 from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, Standing
 from reconciler.journeys.drift.look import Looked
 from reconciler.kinds import REGISTRY
-from reconciler.kinds.elastic_group.fixed import QUEUE
+from reconciler.kinds.elastic_group.immutable import QUEUE
 from reconciler.kinds.stream_config.stream_config import canonical
 from reconciler.model.dataclass import dataclass
 from reconciler.model.records import BUCKET, encode_key

@@ -8,8 +8,8 @@ from dataclasses import replace
 from reconciler.changes.change import FieldClass
 from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, Standing
 from reconciler.journeys.drift.text import said_of_field, said_of_item
+from reconciler.model.code_pages import DRIFT
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
-from reconciler.model.pages import DRIFT
 
 _WHOLE = {Standing.MISSING: "DR203", Standing.RECREATED: "DR204", Standing.FOREIGN: "DR205", Standing.UNKNOWN: "DR207"}
 

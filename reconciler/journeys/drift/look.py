@@ -24,7 +24,7 @@ from reconciler.engine.decide import idle_patterns, questions
 from reconciler.engine.judging import judged_all
 from reconciler.engine.target_check import check_place
 from reconciler.journeys.drift.drift import AT_REST, Coverage, Drift, FieldDrift, Item, Standing
-from reconciler.journeys.drift.restored import missing_streams
+from reconciler.journeys.drift.way_back import missing_streams
 from reconciler.journeys.plan.plan import completed
 from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from reconciler.journeys.drift import restored as restoring
+from reconciler.journeys.drift import way_back
 from reconciler.journeys.drift.look import Looked
 from reconciler.journeys.plan.plan import Planned, PlanPurpose, compared, decided
 from reconciler.kinds import REGISTRY
@@ -14,7 +14,7 @@ from reconciler.server.wire.api import JetStream
 async def restore(found: Looked, js: JetStream) -> Planned:
     """Plan the restoration like any other plan: with rules, consent, lease and journal."""
     snapshot = found.view.snapshot
-    options = replace(found.options, only=restoring.patterns(found.drift, found.view, REGISTRY), exclude=())
-    back = restoring.narrowed(compared(found.topology, snapshot, options), found.drift, REGISTRY)
-    plan = restoring.as_before(await decided(back, js, options), found.view, found.drift, found.options, REGISTRY)
+    options = replace(found.options, only=way_back.patterns(found.drift, found.view, REGISTRY), exclude=())
+    back = way_back.narrowed(compared(found.topology, snapshot, options), found.drift, REGISTRY)
+    plan = way_back.as_before(await decided(back, js, options), found.view, found.drift, found.options, REGISTRY)
     return Planned(plan=plan, snapshot=snapshot, topology=found.topology, options=options, purpose=PlanPurpose.RESTORE)

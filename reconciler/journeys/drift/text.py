@@ -10,7 +10,7 @@ from reconciler.changes.change import FieldClass
 from reconciler.changes.plan import Plan
 from reconciler.journeys.drift.codec import drift_json
 from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, Standing, Written
-from reconciler.journeys.drift.restored import restorable
+from reconciler.journeys.drift.way_back import restorable
 from reconciler.kinds.fields.words import listed
 from reconciler.report.document.document import in_environment
 from reconciler.report.document.headline import read_in, where

@@ -9,9 +9,9 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 
 from reconciler.changes.kind import Registry
+from reconciler.documents.write.dump import dump
 from reconciler.documents.write.new_files import file_names
 from reconciler.documents.write.order import document_order, in_order
-from reconciler.documents.write.write import dump
 from reconciler.journeys.export.sections import Writer
 from reconciler.journeys.plan.validate import ALONE, offline
 from reconciler.kinds import REGISTRY

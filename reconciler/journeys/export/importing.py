@@ -9,10 +9,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from reconciler.documents.foreign.found import Findings, ForeignObject
 from reconciler.documents.foreign.read import read_foreign
+from reconciler.documents.foreign.translation import Findings, ForeignObject
+from reconciler.documents.write.dump import dump
 from reconciler.documents.write.order import document_order, in_order
-from reconciler.documents.write.write import dump
 from reconciler.journeys.export.sections import Writer
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.consumer_config import consumer_config

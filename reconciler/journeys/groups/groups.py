@@ -14,11 +14,11 @@ from typing import Any
 from reconciler.kinds.group_records.group_record import PRIORITY_GROUP
 from reconciler.kinds.groups import data, doctor
 from reconciler.kinds.groups.finding import Evidence
-from reconciler.kinds.groups.model import BUCKETS, Group, Member, groups, refreshed
+from reconciler.kinds.groups.live_group import BUCKETS, Group, Member, groups, refreshed
 from reconciler.kinds.groups.places import Depths, Located, Pattern, depths, foreseen, locate, patterns
+from reconciler.model.code_pages import PAGES
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
-from reconciler.model.pages import PAGES
 from reconciler.model.resource import Address
 from reconciler.model.wire.questions import SubjectCounts, Unanswered
 from reconciler.model.wire.snapshot import Snapshot

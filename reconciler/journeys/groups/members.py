@@ -7,23 +7,23 @@ from pathlib import Path
 
 from reconciler.changes.kind import Context
 from reconciler.changes.plan import PlannedChange
+from reconciler.documents.write.atomic import write_whole
 from reconciler.documents.write.edit import edited
 from reconciler.documents.write.splices import CannotEdit
-from reconciler.documents.write.whole import write_whole
 from reconciler.journeys.plan.plan import planned
 from reconciler.journeys.plan.validate import nowhere, versions
 from reconciler.kinds import REGISTRY
-from reconciler.kinds.elastic_group.derived import stream_name
 from reconciler.kinds.elastic_group.movement import moving, owners
+from reconciler.kinds.elastic_group.queue_stream import stream_name
 from reconciler.kinds.group_records import group_record
 from reconciler.kinds.group_records.group_record import MEMBERSHIP
 from reconciler.kinds.groups import membership
+from reconciler.kinds.groups.live_group import Group, groups
 from reconciler.kinds.groups.membership import Unwise, Wish
-from reconciler.kinds.groups.model import Group, groups
 from reconciler.memory import remembered
+from reconciler.model.code_pages import PAGES
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
-from reconciler.model.pages import PAGES
 from reconciler.model.resource import Address, Config, Declared, Terms
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from reconciler.journeys.groups.groups import look
 from reconciler.journeys.groups.json import MigrationObstacle, RecordMigration
 from reconciler.kinds.group_records.group_record import key
+from reconciler.kinds.groups.live_group import BUCKETS
 from reconciler.kinds.groups.migration import Migration, migration
-from reconciler.kinds.groups.model import BUCKETS
+from reconciler.model.code_pages import PAGES
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
-from reconciler.model.pages import PAGES
 from reconciler.model.wire.snapshot import Entry
 from reconciler.server.read.read_kv import entry
 from reconciler.server.wire.answers import Put, Stored

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from itertools import combinations
 from pathlib import Path
 
-from reconciler.documents.find.several import load_each
+from reconciler.documents.find.many_topologies import load_each
 from reconciler.documents.read.complain import complain
 from reconciler.documents.read.environments import is_pattern
 from reconciler.documents.read.files import DISK, Tree

@@ -15,7 +15,7 @@ from reconciler.engine.compare import compare, counted
 from reconciler.engine.decide import decide, questions
 from reconciler.engine.target_check import check_place
 from reconciler.kinds import REGISTRY
-from reconciler.kinds.consumer.ahead import ahead
+from reconciler.kinds.consumer.beyond_end import ahead
 from reconciler.kinds.consumer.replacement import left_behind
 from reconciler.memory import remembered
 from reconciler.model.dataclass import dataclass

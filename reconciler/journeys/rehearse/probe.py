@@ -21,10 +21,10 @@ from reconciler.journeys.plan.plan import planned
 from reconciler.journeys.rehearse.probe_scenes import GOES, MESSAGES, address_of, casting, narrowed, streams_of
 from reconciler.journeys.rehearse.rehearse import Program, cast_for, seen
 from reconciler.kinds import REGISTRY
-from reconciler.kinds.foresight import excuse, foretold, telling
-from reconciler.kinds.foresight import narrowed as narrowed_codes
+from reconciler.kinds.predicted_effects import excuse, foretold, telling
+from reconciler.kinds.predicted_effects import narrowed as narrowed_codes
+from reconciler.model.code_pages import PLANNING
 from reconciler.model.dataclass import dataclass
-from reconciler.model.pages import PLANNING
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.waits import waiting

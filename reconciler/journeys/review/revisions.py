@@ -16,7 +16,7 @@ from reconciler.documents.read.files import DISK, Tree
 from reconciler.documents.read.values import Filled
 from reconciler.journeys.plan.files import in_environments, load, told_once, topology_of
 from reconciler.journeys.plan.validate import versions
-from reconciler.journeys.review import dependants
+from reconciler.journeys.review import other_topologies
 from reconciler.journeys.review.review import Pair, Review, as_applied, review
 from reconciler.kinds import REGISTRY
 from reconciler.model.dataclass import dataclass
@@ -26,7 +26,7 @@ from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.model.wire.version import Version
 
-LedgerOf = Callable[[Topology], dependants.Entries]
+LedgerOf = Callable[[Topology], other_topologies.Entries]
 """Reads the ledger of the account that a topology is for."""
 NO_FILES, NO_VALUE = "XX520", "XX515"
 
@@ -110,7 +110,7 @@ def _perhaps_reading(
     """Topologies that have not changed, and that may read a stream of one that has."""
     for home in sorted(same):
         files = now.files[home]
-        if any(word in tree.read(path)[0] for path in files for word in dependants.WORDS):
+        if any(word in tree.read(path)[0] for path in files for word in other_topologies.WORDS):
             yield from (one.topology for one in in_environments(files, tree, environment) if one.topology)
 
 
@@ -118,9 +118,9 @@ def _with_readers(pair: Pair, others: Sequence[Topology], ledger: LedgerOf | Non
     """The pair, with those who read what its older state has applied."""
     if pair.base is None:
         return pair
-    known = dependants.in_ledger(ledger(pair.head or pair.base), pair.base, pair.name) if ledger else {}
+    known = other_topologies.in_ledger(ledger(pair.head or pair.base), pair.base, pair.name) if ledger else {}
     theirs = (one for one in others if one.name != pair.name)
-    return replace(pair, readers=tuple(dependants.in_files(pair.base, theirs)), recorded=known)
+    return replace(pair, readers=tuple(other_topologies.in_files(pair.base, theirs)), recorded=known)
 
 
 def _texts(files: Sequence[Path], tree: Tree) -> list[tuple[Path, str]]:

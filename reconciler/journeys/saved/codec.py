@@ -15,7 +15,14 @@ from pydantic_core import from_json
 
 from reconciler.changes.kind import Registry
 from reconciler.changes.plan import FORMAT, Plan
-from reconciler.journeys.saved.saved import FINGERPRINT, AccountPlace, ResourceSpec, Saved, TopologyHeader, fingerprint
+from reconciler.journeys.saved.saved_plan import (
+    FINGERPRINT,
+    AccountPlace,
+    ResourceSpec,
+    Saved,
+    TopologyHeader,
+    fingerprint,
+)
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.resource import Config

@@ -30,7 +30,7 @@ from reconciler.journeys.saved.interrupted import (
     left_over,
     own,
 )
-from reconciler.journeys.saved.saved import Saved
+from reconciler.journeys.saved.saved_plan import Saved
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Address, Consent, Json, Terms, no_terms

@@ -11,16 +11,16 @@ from reconciler.changes.kind import Raw, Registry
 from reconciler.changes.verdict import Outcome
 from reconciler.changes.view import View
 from reconciler.documents.read.files import DISK, Tree
+from reconciler.engine.canonical import recognised
 from reconciler.engine.compare import compare
 from reconciler.engine.judging import judged_all
-from reconciler.engine.sides import recognised
 from reconciler.journeys.plan.files import load, topology_of
 from reconciler.journeys.plan.validate import OFFLINE, nowhere
 from reconciler.journeys.upgrade.outcomes import Fate, UpgradeFinding, finding, marked, verdicts, worst_first
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.across import unread_at_restart
 from reconciler.kinds.consumer_config import consumer_config
-from reconciler.kinds.effects import doomed
+from reconciler.kinds.effects import refused_at_restart
 from reconciler.kinds.fields.words import in_words
 from reconciler.kinds.stream_config import stream_config, upgrades
 from reconciler.kinds.stream_config.upgrades import OF_ROOM
@@ -135,7 +135,7 @@ def _with_quantities(one: UpgradeFinding, live: Mapping[Address, Resource]) -> U
     info = live[Address(kind, tuple(names))].state
     held = info.get("state", {}) if kind == "stream" else {"pending": info.get("num_pending", 0)}
     quantities = {name: held[name] for name in ("messages", "bytes", "consumer_count", "pending") if held.get(name)}
-    fix = doomed.COPY if one.fate is Fate.LOST and one.path in doomed.FOR_LIFE else one.fix
+    fix = refused_at_restart.COPY if one.fate is Fate.LOST and one.path in refused_at_restart.FOR_LIFE else one.fix
     return replace(one, quantities=quantities, fix=fix)
 
 

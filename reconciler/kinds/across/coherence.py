@@ -16,8 +16,8 @@ from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
 from reconciler.kinds.group_records.group_record import MEMBERSHIP
 from reconciler.kinds.groups.finding import Evidence
+from reconciler.kinds.groups.live_group import Group, groups
 from reconciler.kinds.groups.member_checks import consumes_its_own, filters, old_priority_group, strangers, templates
-from reconciler.kinds.groups.model import Group, groups
 from reconciler.kinds.groups.queue_checks import replaced, transform
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.resource import Address

@@ -11,7 +11,7 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.streams import Copy, afterwards, config_of, copies
 from reconciler.kinds.effects import dependants
-from reconciler.kinds.elastic_group.fixed import QUEUE
+from reconciler.kinds.elastic_group.immutable import QUEUE
 from reconciler.kinds.fields.known import V2_15
 from reconciler.kinds.fields.words import in_words, written_size
 from reconciler.kinds.subjects.subjects import collide, name_problem

@@ -18,7 +18,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import consent_to, some
 from reconciler.kinds.subjects.filters import filters_of, finishing, gained, in_flight, is_work_queue, lost, written
-from reconciler.kinds.subjects.passing import is_parking_subject, parking_subject
+from reconciler.kinds.subjects.subject_moves import is_parking_subject, parking_subject
 from reconciler.kinds.subjects.subjects import collide
 
 GIVES = "filter_subject"

@@ -13,7 +13,7 @@ from reconciler.kinds.afterwards.streams import Copy, afterwards, copies
 from reconciler.kinds.effects import dependants
 from reconciler.kinds.fields.known import V2_12, V2_14
 from reconciler.kinds.fields.words import written_size
-from reconciler.kinds.stream_config.copies import SOURCE_HEADER
+from reconciler.kinds.stream_config.mirrors_and_sources import SOURCE_HEADER
 from reconciler.model.resource import Config
 
 

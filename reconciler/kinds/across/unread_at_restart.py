@@ -12,7 +12,7 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.readers import static_groups
 from reconciler.kinds.afterwards.streams import GONE, Copy, afterwards, copies
-from reconciler.kinds.consumer_checks.around import changes_of
+from reconciler.kinds.consumer_checks.neighbours import changes_of
 from reconciler.kinds.effects import dependants
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import few

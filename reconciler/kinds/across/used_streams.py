@@ -12,9 +12,9 @@ from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
 from reconciler.engine.guards import READ_FIRST, UNREADABLE
 from reconciler.kinds.afterwards.readers import consuming, copying, elastic_groups, grouped, recorded, stored_now
-from reconciler.kinds.effects.surplus import LOSSES as LIMITS
-from reconciler.kinds.effects.surplus import REFUSING, is_lowered, keeps_old
-from reconciler.kinds.effects.surplus import becomes as limit_afterwards
+from reconciler.kinds.effects.over_limit import LOSSES as LIMITS
+from reconciler.kinds.effects.over_limit import REFUSING, is_lowered, keeps_old
+from reconciler.kinds.effects.over_limit import becomes as limit_afterwards
 from reconciler.kinds.fields.words import few, in_words, some
 from reconciler.model.records import BUCKET, Owned, encode_key
 from reconciler.model.resource import OWNER, Address, owner_in

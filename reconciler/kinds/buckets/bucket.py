@@ -11,7 +11,7 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.kind import Context, Raw, declared_config
 from reconciler.changes.view import View
 from reconciler.kinds.stream_config import calls
-from reconciler.kinds.stream_config.listening import then_listens
+from reconciler.kinds.stream_config.new_copies import then_listens
 from reconciler.kinds.stream_config.origins import origin_of_mirror
 from reconciler.kinds.stream_config.stream_config import FIELD_INFOS, FIELDS, Settled, lasting, settle
 from reconciler.model.dataclass import dataclass

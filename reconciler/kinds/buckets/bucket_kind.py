@@ -10,7 +10,7 @@ from reconciler.changes.renaming import Recipe, copied
 from reconciler.changes.rule import Rule
 from reconciler.kinds.buckets import bucket
 from reconciler.kinds.buckets.bucket_rules import bucket_effects, bucket_rules
-from reconciler.kinds.effects import losses, pushed_out, sources_changed, uncaptured
+from reconciler.kinds.effects import lowered_limits, pushed_out, sources_changed, uncaptured
 from reconciler.kinds.effects.made_again import filled_at_once
 from reconciler.kinds.fields import peers
 from reconciler.kinds.fields.known import field_infos
@@ -60,7 +60,7 @@ def bucket_kind(
         lends=partial(bucket.lends, shape),
         primary=lambda address: Raw("stream", (shape.stream(address.name),)),
         questions=lambda change, view: (
-            *losses.questions(change, view, shape.ours),
+            *lowered_limits.questions(change, view, shape.ours),
             *sources_changed.questions(change, view),
             *pushed_out.questions(change, view, shape.ours),
             *peers.questions(change),

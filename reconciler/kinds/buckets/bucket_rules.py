@@ -10,22 +10,22 @@ from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.buckets.bucket import NAME, RESERVED, BucketShape, of_its_stream, stream_body
-from reconciler.kinds.effects.doomed import doomed_live
+from reconciler.kinds.effects.effect_rules import Effects
 from reconciler.kinds.effects.fewer_copies import replicas_lowered
-from reconciler.kinds.effects.foretold import Effects
-from reconciler.kinds.effects.losses import limit_lowered
+from reconciler.kinds.effects.lowered_limits import limit_lowered
 from reconciler.kinds.effects.made_again import made_again
 from reconciler.kinds.effects.one_way import one_way_change
-from reconciler.kinds.effects.readers import is_durable
+from reconciler.kinds.effects.refused_at_restart import doomed_live
 from reconciler.kinds.effects.stream_effects import FAMILIES
 from reconciler.kinds.effects.uncaptured import subject_removed
+from reconciler.kinds.effects.unprocessed import is_durable
 from reconciler.kinds.fields.versions import reserved_metadata, too_young
 from reconciler.kinds.fields.words import size, some
-from reconciler.kinds.stream_config.copies import CHECKS as COPIES
+from reconciler.kinds.stream_config.config_checks import Validity, stamped
 from reconciler.kinds.stream_config.fixed_fields import fixed_fields, updatability_rules
+from reconciler.kinds.stream_config.mirrors_and_sources import CHECKS as COPIES
 from reconciler.kinds.stream_config.ranges import CHECKS as RANGES
 from reconciler.kinds.stream_config.stream_config import FIELDS, unknown_fields, unknown_values
-from reconciler.kinds.stream_config.validity import Validity, stamped
 from reconciler.model.resource import Config, Resource
 
 ANOTHER = "declare a second one under another name and copy what is in it"

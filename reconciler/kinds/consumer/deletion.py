@@ -10,14 +10,14 @@ from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.consumer import taking_over
-from reconciler.kinds.consumer.losses import Info, others_of
+from reconciler.kinds.consumer.filter_changes import Info, others_of
 from reconciler.kinds.consumer_position.retention import retention_of
-from reconciler.kinds.consumer_position.unwanted import unwanted
-from reconciler.kinds.effects.readers import behind, filters, later, undelivered
+from reconciler.kinds.consumer_position.unclaimed import unwanted
+from reconciler.kinds.effects.unprocessed import behind, filters, later, undelivered
 from reconciler.kinds.fields.words import amount, listed, some, verb
-from reconciler.kinds.stream_config.listening import successors
+from reconciler.kinds.stream_config.new_copies import successors
 from reconciler.kinds.subjects.filters import keeping
-from reconciler.kinds.subjects.passing import taken_at_deletions
+from reconciler.kinds.subjects.subject_moves import taken_at_deletions
 from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.resource import Address
 from reconciler.model.wire.questions import Question

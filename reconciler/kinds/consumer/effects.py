@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from reconciler.changes.amount import Amount, exactly, total
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.kinds.consumer.clients import who_is_pinned
-from reconciler.kinds.consumer.losses import filter_change
-from reconciler.kinds.consumer_checks.around import is_work_queue, stream_of
+from reconciler.kinds.consumer.filter_changes import filter_change
+from reconciler.kinds.consumer_checks.neighbours import is_work_queue, stream_of
 from reconciler.kinds.consumer_checks.pull_push import pushes
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
 from reconciler.kinds.consumer_config.consumer_settle import ACK_WAIT, PINNED_TIMEOUT
 from reconciler.kinds.consumer_position.position import is_recreated, redelivered
-from reconciler.kinds.effects.foretold import Effects, MovedField, foretold, note, notes_of
-from reconciler.kinds.effects.readers import behind, filters, undelivered
-from reconciler.kinds.fields.felt import value_after
+from reconciler.kinds.effects.effect_rules import Effects, MovedField, foretold, note, notes_of
+from reconciler.kinds.effects.unprocessed import behind, filters, undelivered
+from reconciler.kinds.fields.field_effects import value_after
 from reconciler.kinds.fields.times import ZERO, between
 from reconciler.kinds.fields.words import amount, in_words, listed, some, verb
 from reconciler.kinds.subjects.filters import gained

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
-from reconciler.kinds.consumer_checks import around
-from reconciler.kinds.consumer_checks.around import changes_of
+from reconciler.kinds.consumer_checks import neighbours
+from reconciler.kinds.consumer_checks.neighbours import changes_of
 from reconciler.kinds.consumer_position import retention
 from reconciler.kinds.consumer_position.retention import is_interest, switches
 from reconciler.kinds.stream_config.calls import REPLICAS_TIMEOUT
@@ -33,7 +33,7 @@ from reconciler.model.wire.steps import Call, Step
 def everywhere(change: Change, view: View, name: str, *, is_new: bool = True) -> Iterator[Step]:
     """A step that waits until every server knows this consumer; none if one server has it all. A new consumer can start
     too late. Existing ones continue from their position."""
-    replicas = (around.stream_of(change, view) or {}).get("num_replicas") or 1
+    replicas = (neighbours.stream_of(change, view) or {}).get("num_replicas") or 1
     if view.target.is_clustered and replicas > 1 and retention.is_interest(change, view):
         yield Step(
             id=f"see consumer/{change.address.stream}/{name} everywhere",
@@ -66,7 +66,7 @@ def _unheard(view: View) -> dict[str, list[tuple[str, Sequence[str]]]]:
     """Consumers that stay, by stream, with their filters: unchanged or updated ones with a replica that may be away. A
     replaced consumer has gates of its own. Computed once per view, since many may give up subjects at once."""
     found: dict[str, list[tuple[str, Sequence[str]]]] = {}
-    for one in (one for consumers in around.changes_of(view).values() for one in consumers):
+    for one in (one for consumers in neighbours.changes_of(view).values() for one in consumers):
         goes = one.action in (Action.CREATE, Action.REPLACE, Action.DELETE)
         if not goes and one.intent is None and one.live and not is_heard(one.live.state):
             found.setdefault(one.address.stream, []).append((one.address.name, filters_of(one.live.config)))

@@ -7,13 +7,20 @@ from collections.abc import Iterable, Mapping
 
 from reconciler.changes.kind import Bound, Context, FilePlace, Kind, Raw, declared_config
 from reconciler.changes.view import SubjectsRead
-from reconciler.kinds.consumer import deletion, losses, replacement
+from reconciler.kinds.consumer import deletion, filter_changes, replacement
 from reconciler.kinds.consumer.effects import EFFECTS
 from reconciler.kinds.consumer.renaming import recipe
 from reconciler.kinds.consumer.rules import RULES
 from reconciler.kinds.consumer.steps import shown_filter, steps, waits
 from reconciler.kinds.consumer_config.consumer_config import FIELD_INFOS, ConsumerConfig, canonical, settle, stock
-from reconciler.kinds.consumer_position import former, lost_position, offer, position, starting, unwanted
+from reconciler.kinds.consumer_position import (
+    lost_position,
+    position,
+    recreation_offer,
+    removed_consumer,
+    start_position,
+    unclaimed,
+)
 from reconciler.kinds.fields.texts import NAME
 from reconciler.kinds.stream_config import advisories
 from reconciler.kinds.subjects.filters import filters_of
@@ -74,17 +81,17 @@ CONSUMER = Kind(
     reads=lambda address, config: (SubjectsRead(address.stream, filters_of(config)),),
     inherits=("consumer_limits", "retention"),
     questions=lambda change, view: (
-        *losses.questions(change, view),
+        *filter_changes.questions(change, view),
         *deletion.questions(change, view),
-        *starting.questions(change, view),
-        *former.questions(change, view),
+        *start_position.questions(change, view),
+        *removed_consumer.questions(change, view),
         *position.questions(change, view),
-        *unwanted.questions(change, view),
+        *unclaimed.questions(change, view),
     ),
     unknown=lambda address, snapshot: snapshot.unknown_consumer(*address.names),
     rules=RULES,
     consequences=lambda change, view: (
-        *offer.consequences(change, view),
+        *recreation_offer.consequences(change, view),
         *lost_position.consequences(change, view),
         *waits(change, view),
         *shown_filter(change, view),
@@ -93,8 +100,8 @@ CONSUMER = Kind(
     ),
     replace=replacement.how,
     renames=True,
-    starts=starting.BEGINS,
-    begins=starting.begins,
+    starts=start_position.BEGINS,
+    begins=start_position.begins,
     resume=position.resumed,
     tidy=replacement.tidy,
 )

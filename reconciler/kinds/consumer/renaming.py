@@ -10,7 +10,7 @@ from reconciler.changes.renaming import Renaming, moved_entry
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
-from reconciler.kinds.consumer_position import offer
+from reconciler.kinds.consumer_position import recreation_offer
 
 
 def recipe(asked: Renaming) -> list[str]:
@@ -47,7 +47,7 @@ def consumer_rename(change: Change, view: View) -> Found:
         return None
     old, new = change.origin.name, change.address.name
     beside = f"without the entry in `moved`, declare {new} beside {old}, move the clients, and then remove {old}"
-    found = offer.made_anew(
+    found = recreation_offer.made_anew(
         change,
         view,
         Finding(

@@ -16,7 +16,7 @@ from reconciler.changes.view import View
 from reconciler.engine.replacement import started
 from reconciler.kinds.consumer.handovers import everywhere, staying
 from reconciler.kinds.consumer_position import position, retention
-from reconciler.kinds.effects import rewound
+from reconciler.kinds.effects import lost_tail
 from reconciler.kinds.stream_config import calls
 from reconciler.kinds.subjects.filters import FILTERS
 from reconciler.model.diagnostic import Diagnostic, Severity
@@ -81,7 +81,7 @@ def how(change: Change, view: View) -> Replacement:
         notes[position.BY_RECORD] = True
     if start:
         stream = view.snapshot.streams.get(change.address.stream)
-        notes |= rewound.reached(stream)
+        notes |= lost_tail.reached(stream)
     return Replacement(
         before=(*held, *noted),
         swap=(_deleted(change), _made(change, start, bound)),

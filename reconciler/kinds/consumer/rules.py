@@ -19,21 +19,21 @@ from reconciler.kinds.consumer.clients import (
 )
 from reconciler.kinds.consumer.deletion import consumer_deletion
 from reconciler.kinds.consumer.effects import EFFECTS
-from reconciler.kinds.consumer.losses import filter_change
+from reconciler.kinds.consumer.filter_changes import filter_change
 from reconciler.kinds.consumer.renaming import RULES as RENAMING
 from reconciler.kinds.consumer.workqueue import RULES as WORK_QUEUE
 from reconciler.kinds.consumer.workqueue import unfit
 from reconciler.kinds.consumer_checks.filters import RULES as FILTERS
-from reconciler.kinds.consumer_checks.flow import RULES as FLOW
+from reconciler.kinds.consumer_checks.flow_control import RULES as FLOW
 from reconciler.kinds.consumer_checks.limits import RULES as LIMITS
 from reconciler.kinds.consumer_checks.priority import RULES as PRIORITY
 from reconciler.kinds.consumer_checks.pull_push import RULES as PULL_PUSH
 from reconciler.kinds.consumer_checks.validity import RULES as VALIDITY
 from reconciler.kinds.consumer_config.consumer_config import FIELDS, unknown_fields, unknown_values
 from reconciler.kinds.consumer_position.lost_position import RULES as LOST_POSITION
-from reconciler.kinds.consumer_position.offer import SECOND, follows_from_the_switch, instead_of_refusing
 from reconciler.kinds.consumer_position.position import is_recreated
-from reconciler.kinds.consumer_position.starting import BEGINS, follows_from_the_policy, whose_start
+from reconciler.kinds.consumer_position.recreation_offer import SECOND, follows_from_the_switch, instead_of_refusing
+from reconciler.kinds.consumer_position.start_position import BEGINS, follows_from_the_policy, whose_start
 from reconciler.kinds.effects import dependants
 from reconciler.kinds.fields.versions import reserved_metadata, too_young
 from reconciler.kinds.fields.words import consent_to, listed

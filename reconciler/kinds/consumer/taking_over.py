@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
-from reconciler.kinds.consumer_checks.around import afterwards, changes_of
+from reconciler.kinds.consumer_checks.neighbours import afterwards, changes_of
 from reconciler.kinds.consumer_position.counts import counting, naming, takes_all
 from reconciler.kinds.consumer_position.predecessors import left_from
 from reconciler.kinds.consumer_position.retention import retention_of
-from reconciler.kinds.effects.readers import filters
-from reconciler.kinds.effects.surplus import MANY_SUBJECTS
+from reconciler.kinds.effects.over_limit import MANY_SUBJECTS
+from reconciler.kinds.effects.unprocessed import filters
 from reconciler.kinds.fields.words import few, listed
 from reconciler.kinds.stream_config.origins import copying_on
 from reconciler.kinds.subjects.filters import wanted

@@ -9,7 +9,7 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.consumer_checks.around import (
+from reconciler.kinds.consumer_checks.neighbours import (
     changes_of,
     consumers_of,
     filters_of,

@@ -9,7 +9,7 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
-from reconciler.kinds.consumer_checks.around import allowed, consumers_of, max_ack_pending, stream_of
+from reconciler.kinds.consumer_checks.neighbours import allowed, consumers_of, max_ack_pending, stream_of
 from reconciler.model.resource import Config
 from reconciler.model.units import show_duration
 from reconciler.model.wire.version import Version

@@ -9,9 +9,9 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.consumer_checks.around import stream_of
+from reconciler.kinds.consumer_checks.neighbours import stream_of
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
-from reconciler.kinds.effects.readers import undelivered
+from reconciler.kinds.effects.unprocessed import undelivered
 from reconciler.kinds.fields.checks import STANDING, Check, codes, is_new, objections
 from reconciler.kinds.fields.words import amount
 from reconciler.kinds.subjects.subjects import is_literal, is_valid, matches

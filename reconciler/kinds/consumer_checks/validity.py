@@ -8,7 +8,7 @@ from reconciler.changes.change import Change
 from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.consumer_checks.around import filters_of
+from reconciler.kinds.consumer_checks.neighbours import filters_of
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
 from reconciler.kinds.fields.checks import ALL, Check, codes, objections
 from reconciler.kinds.fields.known import V2_12

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from reconciler.changes.effect import Side, Way
-from reconciler.kinds.fields.felt import (
+from reconciler.kinds.fields.field_effects import (
     EVERY,
     NOT_FELT,
     SET,

@@ -7,7 +7,7 @@ from itertools import combinations
 
 from reconciler.changes.change import Change
 from reconciler.changes.view import View
-from reconciler.kinds.effects.readers import filters
+from reconciler.kinds.effects.unprocessed import filters
 from reconciler.kinds.subjects.subjects import collide, matches
 from reconciler.model.wire.questions import MessagesFrom, SubjectCounts
 

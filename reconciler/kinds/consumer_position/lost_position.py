@@ -11,9 +11,9 @@ from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.consumer_position import former, predecessors, recorded
+from reconciler.kinds.consumer_position import predecessors, recorded_position, removed_consumer
 from reconciler.kinds.consumer_position.retention import retention_of
-from reconciler.kinds.consumer_position.starting import (
+from reconciler.kinds.consumer_position.start_position import (
     ASKED,
     Start,
     deliver_policy,
@@ -24,7 +24,7 @@ from reconciler.kinds.consumer_position.starting import (
 )
 from reconciler.kinds.effects import shrinking
 from reconciler.kinds.effects.made_again import is_filled_at_once, is_made_again, when_recorded
-from reconciler.kinds.effects.readers import filters
+from reconciler.kinds.effects.unprocessed import filters
 from reconciler.kinds.fields.words import amount, consent_to, some, verb
 from reconciler.model.resource import Address, Json
 
@@ -33,7 +33,7 @@ def consequences(change: Change, view: View) -> Iterator[Consequence]:
     """One line for each consumer that is created beside messages that are already stored, and what an interest stream
     deleted meanwhile."""
     is_interest = retention_of(change.address.stream, view) == "interest"
-    if is_interest and not recorded.is_on_another_stream(change, view):
+    if is_interest and not recorded_position.is_on_another_stream(change, view):
         if is_made_again(change):
             yield Consequence(message=f"{_DELETED}, and keeps nothing for it until it is back")
         elif change.made_anew:
@@ -69,7 +69,7 @@ def _again(change: Change, start: Start, view: View) -> str:
     if not known or not (start.stored is None or start.stored.most) or is_queue:
         return ""
     one = f". {known}"
-    then = former.stored_then(change, view, start.stored) if start.stored else None
+    then = removed_consumer.stored_then(change, view, start.stored) if start.stored else None
     if then is None:
         return f"{one}, and what it had acknowledged of them is redelivered"
     if not then.most:
@@ -80,7 +80,7 @@ def _again(change: Change, start: Start, view: View) -> str:
 
 def _known_until(change: Change, view: View) -> str:
     """That a consumer of this name was there; empty: none is known."""
-    until = former.recorded_until(change, view)
+    until = removed_consumer.recorded_until(change, view)
     if not (until or change.address in view.given_up):
         return ""
     return f"A consumer of this name {f'was recorded until {until[:19]}Z' if until else 'is recorded'}"
@@ -90,13 +90,13 @@ def _lost(change: Change, view: View) -> Finding | None:
     """What a recreated consumer delivers twice, or never."""
     if not is_made_again(change) or change.desired is None or (start := start_of(change, view)) is None:
         return None
-    policy, stood = deliver_policy(change.desired.config), recorded.stood(change, view)
+    policy, stood = deliver_policy(change.desired.config), recorded_position.stood(change, view)
     was = f"it is gone with its position{when_recorded(change, '' if stood is None else f'before sequence {stood}')}: recreated, "
     if policy in ASKED:
         return _from_where_the_file_says(change, was, start, stood, view)
     if retention_of(change.address.stream, view) == "workqueue":
         return None
-    state = recorded.stream_state(change, view)
+    state = recorded_position.stream_state(change, view)
     total = staying(change, state, view) or Amount(0, int(state["messages"]))
     number, many = total.most, amount(total, "stored message")
     if policy == "all":
@@ -105,7 +105,7 @@ def _lost(change: Change, view: View) -> Finding | None:
         ):
             stood = None  # nothing that it wants is stored before it, so a start there repeats as much
         known = "even if it had processed them" if stood is None else _including(stood)
-        way = _RENUMBERED if recorded.is_on_another_stream(change, view) else ""
+        way = _RENUMBERED if recorded_position.is_on_another_stream(change, view) else ""
         return _consented(change, f"{was}it starts over with {many}, {known}", {"redelivered": number}, stood, way)
     since = staying_from(change, stood, state, view) if stood else None
     skipped, again = _unseen(policy, since or total, change, view), _again_at_the_end(policy, since, total, state)
@@ -126,7 +126,7 @@ def _lost(change: Change, view: View) -> Finding | None:
 
 def _is_all_after(change: Change, stood: int, total: Amount, view: View) -> bool:
     """Is everything that it wants stored from there on?"""
-    since = staying_from(change, stood, recorded.stream_state(change, view), view)
+    since = staying_from(change, stood, recorded_position.stream_state(change, view), view)
     return since is not None and since.is_exact and since == total
 
 
@@ -151,10 +151,10 @@ def _may_miss_the_last(change: Change, state: Mapping[str, Json]) -> bool:
 
 def _unseen(policy: str, among: Amount, change: Change, view: View) -> int:
     """How many of these messages a start near the end leaves out at most."""
-    keeps_one = (recorded.stream_info(change, view).get("config") or {}).get("max_msgs_per_subject") == 1
+    keeps_one = (recorded_position.stream_info(change, view).get("config") or {}).get("max_msgs_per_subject") == 1
     if policy == "new":
         return among.most
-    if policy == "last" and _may_miss_the_last(change, recorded.stream_state(change, view)):
+    if policy == "last" and _may_miss_the_last(change, recorded_position.stream_state(change, view)):
         return among.most
     return 0 if policy == "last_per_subject" and keeps_one else max(0, among.most - 1)
 
@@ -178,11 +178,11 @@ def _from_where_the_file_says(change: Change, was: str, start: Start, stood: int
     if _is_said_since(change) and (stood is None or named in (None, stood)):
         return None
     if stood is not None and named and named > stood:
-        number = recorded.between(stood, named, change, view)
+        number = recorded_position.between(stood, named, change, view)
         unseen = f"skips up to {some(number, 'message')} from sequence {stood} on that it had not processed"
         found = _consented(change, f"{was}it starts at sequence {named}, and {unseen}", {"skipped": number}, stood)
         return found if number else None
-    every = recorded.between(named, sys.maxsize, change, view) if named else _stored(change, view)
+    every = recorded_position.between(named, sys.maxsize, change, view) if named else _stored(change, view)
     stored = start.stored or Amount(0, every)
     known = "even if it had processed them" if stood in (None, named) else _including(stood)
     comes = f"sequence {named}, and delivers {amount(stored, 'message')} from there on" if named else start.where
@@ -200,7 +200,7 @@ def _is_said_since(change: Change) -> bool:
 
 
 def _stored(change: Change, view: View) -> int:
-    return int(recorded.stream_state(change, view)["messages"])
+    return int(recorded_position.stream_state(change, view)["messages"])
 
 
 def _including(stood: int) -> str:
@@ -210,9 +210,9 @@ def _including(stood: int) -> str:
 
 def _with_the_old_one(change: Change, view: View) -> Finding | None:
     """What a consumer that somebody recreated delivers twice, or never: the old one's record tells."""
-    if change.touches("opt_start_seq") and (asked := recorded.asked_since(change)):
+    if change.touches("opt_start_seq") and (asked := recorded_position.asked_since(change)):
         return _from_where_the_file_says_now(change, asked, view)
-    if (lost := recorded.compared(change, view)) is None:
+    if (lost := recorded_position.compared(change, view)) is None:
         return None
     skipping, again = lost.skipped, lost.redelivered
     said = [
@@ -234,11 +234,11 @@ def _with_the_old_one(change: Change, view: View) -> Finding | None:
 
 def _from_where_the_file_says_now(change: Change, asked: int, view: View) -> Finding | None:
     """A replacement starts it where the file says since. The rule about that field says what comes from there on."""
-    at = recorded.known(change, view)
-    number = recorded.between(at, asked, change, view) if at else 0
+    at = recorded_position.known(change, view)
+    number = recorded_position.between(at, asked, change, view) if at else 0
     if at is None or not number or retention_of(change.address.stream, view) == "workqueue":
         return None
-    lost = recorded.LostPosition(at, skipped=number)
+    lost = recorded_position.LostPosition(at, skipped=number)
     return Finding(
         outcome=Outcome.WARNS, reaction=Reaction.DOES, quantities={"skipped": Amount(0, number)},
         message=f"the old one is gone with its position{_known(change, lost)}: recreated at sequence {asked}, the new one {_skips(lost)}",
@@ -250,7 +250,7 @@ def _from_where_the_file_says_now(change: Change, asked: int, view: View) -> Fin
 _AS_FAR = "as far as the old one"
 
 
-def _known(change: Change, lost: recorded.LostPosition) -> str:
+def _known(change: Change, lost: recorded_position.LostPosition) -> str:
     """What the record tells of the old position, in brackets."""
     if lost.at is None:
         return when_recorded(change, "")
@@ -262,14 +262,14 @@ def _began(change: Change) -> str:
     return _BEGAN.get(deliver_policy(change.live.config if change.live else {}), "")
 
 
-def _skips(lost: recorded.LostPosition) -> str:
+def _skips(lost: recorded_position.LostPosition) -> str:
     number = lost.skipped
     return (
         f"skips up to {some(number, 'message')} from sequence {lost.at} on, {_AS_FAR} had not processed {_them(number)}"
     )
 
 
-def _goes_on(lost: recorded.LostPosition) -> str:
+def _goes_on(lost: recorded_position.LostPosition) -> str:
     where = f" at sequence {lost.reached}" if lost.reached else ""
     return f"it continues{where}, and up to " if lost.skipped else f"the new one continues{where}, so up to "
 
@@ -278,8 +278,8 @@ def _them(number: int) -> str:
     return "it" if number == 1 else "them"
 
 
-def _back_to(lost: recorded.LostPosition, change: Change, view: View) -> str:
-    point = recorded.continues_at(change, view)
+def _back_to(lost: recorded_position.LostPosition, change: Change, view: View) -> str:
+    point = recorded_position.continues_at(change, view)
     if found := change.field("deliver_policy"):
         where = f"at sequence {point}" if point else "at its own position"
         stay = f"write deliver_policy: {found.live or 'all'}, and it stays where it is"

@@ -17,12 +17,12 @@ from reconciler.changes.change import Change
 from reconciler.changes.view import View
 from reconciler.engine.bindings import after_ack_floor
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
-from reconciler.kinds.consumer_position import recorded
+from reconciler.kinds.consumer_position import recorded_position
 from reconciler.kinds.consumer_position.counts import counted_from, number_of
 from reconciler.kinds.consumer_position.retention import is_interest, is_queue
-from reconciler.kinds.consumer_position.unwanted import left_in_queue
-from reconciler.kinds.effects import rewound, shrinking
-from reconciler.kinds.effects.readers import filters
+from reconciler.kinds.consumer_position.unclaimed import left_in_queue
+from reconciler.kinds.effects import lost_tail, shrinking
+from reconciler.kinds.effects.unprocessed import filters
 from reconciler.kinds.subjects.subjects import is_subset
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.questions import Question
@@ -105,9 +105,9 @@ def _above_the_floor(change: Change, view: View) -> tuple[Amount, int]:
         return Amount(unacknowledged, max(unacknowledged, left_in_queue(change, view))), unacknowledged
     if point := by_record(change, view):
         end, reached = sys.maxsize, after_ack_floor(info) or point
-        known = recorded.between(point, reached, change, view) + recorded.still_to_come(change, view)
+        known = recorded_position.between(point, reached, change, view) + recorded_position.still_to_come(change, view)
         counted = number_of(counted_from(change, point), view)
-        most = min(recorded.between(point, end, change, view), known)
+        most = min(recorded_position.between(point, end, change, view), known)
         return Amount(0, most if counted is None else min(most, counted)), unacknowledged
     delivered, floor = info.get("delivered") or {}, info.get("ack_floor") or {}
     messages = delivered.get("stream_seq", 0) + 1 - after_ack_floor(info)
@@ -149,7 +149,7 @@ def by_record(change: Change, view: View) -> int | None:
     if is_queue(change, view):
         return None
     if change.intent is None:
-        return recorded.continues_at(change, view)
+        return recorded_position.continues_at(change, view)
     is_its_own = BY_RECORD not in change.intent.notes or is_noted(change)
     return None if is_its_own else int(resumed(change, view).get("opt_start_seq", 1))
 
@@ -157,7 +157,7 @@ def by_record(change: Change, view: View) -> int | None:
 def questions(change: Change, view: View) -> Iterable[Question]:
     """Whether the stream is still the one it was when the position was noted; what comes from a position on record on."""
     if change.intent and is_start_noted(change):
-        yield from rewound.questions(change.address.stream, change.intent)
+        yield from lost_tail.questions(change.address.stream, change.intent)
     if change.intent is None and is_recreated(change, view) and (point := by_record(change, view)):
         yield from counted_from(change, point)
 
@@ -173,7 +173,7 @@ def resumed(change: Change, view: View) -> Config:
     if change.intent is None or not is_start_noted(change):
         return {}
     noted = change.intent.start
-    point = rewound.where(noted["opt_start_seq"], change.address.stream, change.intent, view)
+    point = lost_tail.where(noted["opt_start_seq"], change.address.stream, change.intent, view)
     asked = (change.desired.config if change.desired else {}).get("deliver_policy", "all")
     return {} if point == 1 < noted["opt_start_seq"] and asked == "all" else {**noted, "opt_start_seq": point}
 

@@ -10,10 +10,10 @@ from itertools import combinations
 from reconciler.changes.amount import Amount, exactly, total
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
-from reconciler.kinds.consumer_checks.around import changes_of
+from reconciler.kinds.consumer_checks.neighbours import changes_of
 from reconciler.kinds.consumer_position.counts import counting, number_of, takes_all
 from reconciler.kinds.consumer_position.retention import retention_of
-from reconciler.kinds.effects.readers import undelivered
+from reconciler.kinds.effects.unprocessed import undelivered
 from reconciler.kinds.fields.words import amount, listed
 from reconciler.kinds.subjects.filters import FILTERS, held, let_go, wanted
 from reconciler.kinds.subjects.subjects import is_subset, meets

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from reconciler.changes.change import Action
 from reconciler.changes.verdict import Finding, Outcome
-from reconciler.kinds.effects import surplus
-from reconciler.kinds.effects.foretold import MovedField, foretold, note, notes_of
-from reconciler.kinds.effects.surplus import REFUSING, is_lowered, state_of, stream_of
-from reconciler.kinds.fields.felt import value_after
+from reconciler.kinds.effects import over_limit
+from reconciler.kinds.effects.effect_rules import MovedField, foretold, note, notes_of
+from reconciler.kinds.effects.over_limit import REFUSING, is_lowered, state_of, stream_of
+from reconciler.kinds.fields.field_effects import value_after
 from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.fields.words import listed, some
 from reconciler.model.resource import Address, Json
@@ -133,9 +133,9 @@ def kept_by_mirrors(moved: MovedField) -> Iterable[Finding]:
     change, path = moved.change, moved.path
     if moved.field == "max_msgs_per_subject" or not is_lowered(change, path) or not state_of(change).get("messages"):
         return
-    if not change.becomes("allow_direct") or (moved.field in REFUSING and surplus.keeps_old(change)):
+    if not change.becomes("allow_direct") or (moved.field in REFUSING and over_limit.keeps_old(change)):
         return
-    most = surplus.becomes(change, path)
+    most = over_limit.becomes(change, path)
     keeping = [name for name, _ in _in_its_place(moved, stream_of(change)) if _keeps_more(name, moved, most)]
     if keeping:
         who = f"{listed(keeping)}, which answer{'s' if len(keeping) == 1 else ''} in its place"

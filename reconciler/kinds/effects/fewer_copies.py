@@ -12,9 +12,9 @@ from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.effects import dependants
-from reconciler.kinds.effects.readers import SOME, Counts, Info, every, is_durable, unread_consumers
-from reconciler.kinds.effects.surplus import OwnName, as_named, state_of, stream_of
-from reconciler.kinds.fields.felt import value_after
+from reconciler.kinds.effects.over_limit import OwnName, as_named, state_of, stream_of
+from reconciler.kinds.effects.unprocessed import SOME, Counts, Info, every, is_durable, unread_consumers
+from reconciler.kinds.fields.field_effects import value_after
 from reconciler.kinds.fields.words import amount, consent_to, few, listed
 from reconciler.model.resource import Address, Json
 from reconciler.model.wire.version import Version

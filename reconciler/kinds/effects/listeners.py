@@ -9,21 +9,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from reconciler.changes.amount import Amount
 from reconciler.changes.change import Change
 from reconciler.changes.verdict import Finding, Outcome
-from reconciler.kinds.effects import readers
+from reconciler.kinds.effects import unprocessed
 from reconciler.kinds.effects.dependants import everybody, groups, streams
-from reconciler.kinds.effects.foretold import MovedField, foretold, note, notes_of
+from reconciler.kinds.effects.effect_rules import MovedField, foretold, note, notes_of
+from reconciler.kinds.effects.over_limit import state_of, stream_of
 from reconciler.kinds.effects.publishers import limit_after, stored_value
-from reconciler.kinds.effects.readers import NAMED
 from reconciler.kinds.effects.sources_begun import Begun, begun
-from reconciler.kinds.effects.surplus import state_of, stream_of
 from reconciler.kinds.effects.uncaptured import reading
-from reconciler.kinds.fields.felt import value_after
+from reconciler.kinds.effects.unprocessed import NAMED
+from reconciler.kinds.fields.field_effects import value_after
 from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.fields.words import amount, few, listed, outside, some
 from reconciler.kinds.stream_config import origins
-from reconciler.kinds.stream_config.copies import SOURCE_HEADER
+from reconciler.kinds.stream_config.mirrors_and_sources import SOURCE_HEADER
 from reconciler.kinds.stream_config.origins import taken_subjects
-from reconciler.kinds.subjects.passing import is_parking_subject
+from reconciler.kinds.subjects.subject_moves import is_parking_subject
 from reconciler.kinds.subjects.subjects import collide, is_subset, meets
 from reconciler.kinds.subjects.transforms import outcome, transformed
 from reconciler.model.resource import Json
@@ -298,9 +298,9 @@ def _read_by(one: Begun, number: Amount) -> str:
     if one.change.becomes("subject_transform"):
         return ""  # its copies lie under other subjects
     stream = stream_of(one.change)
-    there, stay = one.view.snapshot.consumers.get(stream, {}), readers.that_stay(stream, one.view)
+    there, stay = one.view.snapshot.consumers.get(stream, {}), unprocessed.that_stay(stream, one.view)
     names = sorted(
-        name for name, info in there.items() if stay(info) and meets(readers.filters(info["config"]), one.lands_on)
+        name for name, info in there.items() if stay(info) and meets(unprocessed.filters(info["config"]), one.lands_on)
     )
     if not names:
         return ""
@@ -310,7 +310,7 @@ def _read_by(one: Begun, number: Amount) -> str:
 
 def _called(names: Sequence[str], there: Mapping[str, Mapping[str, Json]]) -> str:
     """The first of these consumers by name, and how many more there are."""
-    named = [readers.called(name, there[name]) for name in names[: readers.NAMED]]
+    named = [unprocessed.called(name, there[name]) for name in names[: unprocessed.NAMED]]
     more = [some(rest, "more consumer")] if (rest := len(names) - len(named)) else []
     return listed([*named, *more])
 

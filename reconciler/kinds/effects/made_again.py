@@ -17,7 +17,7 @@ from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.effects import dependants
-from reconciler.kinds.effects.surplus import OwnName, as_named
+from reconciler.kinds.effects.over_limit import OwnName, as_named
 from reconciler.kinds.fields.known import V2_15
 from reconciler.kinds.fields.words import consent_to, few, listed, some
 from reconciler.kinds.stream_config.origins import names

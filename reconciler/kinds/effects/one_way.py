@@ -11,11 +11,11 @@ from reconciler.changes.rule import Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.effects import dependants
-from reconciler.kinds.effects.surplus import state_of, stream_of
+from reconciler.kinds.effects.over_limit import state_of, stream_of
 from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.fields.words import consent_to, listed, size, some, verb
+from reconciler.kinds.stream_config.config_checks import Lower
 from reconciler.kinds.stream_config.origins import removed, taken_subjects
-from reconciler.kinds.stream_config.validity import Lower
 from reconciler.model.units import show_duration
 from reconciler.model.wire.info import copies
 from reconciler.model.wire.questions import MessagesFrom

@@ -9,11 +9,10 @@ from functools import partial
 from reconciler.changes.amount import Amount
 from reconciler.changes.change import Change
 from reconciler.changes.verdict import Finding, Outcome
-from reconciler.kinds.effects import losses, readers, surplus
+from reconciler.kinds.effects import lowered_limits, over_limit, unprocessed
 from reconciler.kinds.effects.dependants import everybody
-from reconciler.kinds.effects.foretold import MovedField, foretold, note, notes_of
-from reconciler.kinds.effects.shrinking import staying
-from reconciler.kinds.effects.surplus import (
+from reconciler.kinds.effects.effect_rules import MovedField, foretold, note, notes_of
+from reconciler.kinds.effects.over_limit import (
     FEW_BYTES,
     MANY_SUBJECTS,
     REFUSING,
@@ -22,7 +21,8 @@ from reconciler.kinds.effects.surplus import (
     state_of,
     stream_of,
 )
-from reconciler.kinds.fields.felt import value_after
+from reconciler.kinds.effects.shrinking import staying
+from reconciler.kinds.fields.field_effects import value_after
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.times import ZERO, between
 from reconciler.kinds.fields.words import amount, average, listed, size, some, verb, written_size
@@ -61,7 +61,7 @@ def publishes_refused(moved: MovedField) -> Iterable[Finding]:
         is_told = moved.field == "discard_new_per_subject" and is_lowered(change, moved.own("max_msgs_per_subject"))
         refuses = change.becomes("discard_new_per_subject") and not is_told
         return _full_subjects(moved, "refused (10077)") if refuses else ()
-    if not surplus.keeps_old(change):
+    if not over_limit.keeps_old(change):
         return ()
     limits = (moved.field,) if moved.field in REFUSING else REFUSING
     return (found for limit in limits if _presses(moved, limit) for found in _full(moved, limit))
@@ -145,12 +145,13 @@ def _making_room(moved: MovedField) -> str:
         return ""
     stream = stream_of(moved.change)
     there = moved.view.snapshot.consumers.get(stream, {})
-    wants = {name: readers.behind(stream, info, moved.view) for name, info in there.items()}
+    wants = {name: unprocessed.behind(stream, info, moved.view) for name, info in there.items()}
     late = sorted((name for name in wants if wants[name].most), key=lambda name: (-wants[name].most, name))
     if not late:
         return ""
     named = [
-        f"{readers.called(name, there[name])} ({amount(wants[name])} to process)" for name in late[: readers.NAMED]
+        f"{unprocessed.called(name, there[name])} ({amount(wants[name])} to process)"
+        for name in late[: unprocessed.NAMED]
     ]
     more = [some(rest, "more consumer")] if (rest := len(late) - len(named)) else []
     everybody = [*named, *more]
@@ -238,7 +239,7 @@ def _largest(moved: MovedField) -> Iterator[Largest]:
     """The newest messages, unless no stored message can be that large."""
     state, most = state_of(moved.change), limit_after(moved, "max_msg_size")
     messages, stored = state.get("messages", 0), state.get("bytes", 0)
-    if not most or not messages or stored - (messages - 1) * surplus.smallest_message(moved.change) <= most:
+    if not most or not messages or stored - (messages - 1) * over_limit.smallest_message(moved.change) <= most:
         return
     number = min(MOST_READ, messages, max(1, FEW_BYTES * messages // stored))
     yield Largest(stream=stream_of(moved.change), above=most, newest=number)
@@ -312,7 +313,7 @@ def queue_drops(moved: MovedField) -> Iterable[Finding]:
         return
     if moved.field == "discard_new_per_subject":
         yield from _full_subjects(moved, "stored and deletes the oldest message there")
-    elif not surplus.keeps_old(moved.change):
+    elif not over_limit.keeps_old(moved.change):
         for limit in REFUSING:
             yield from _drops(moved, limit)
 
@@ -324,14 +325,14 @@ def _drops(moved: MovedField, limit: str) -> Iterator[Finding]:
     if not most or (is_told and not change.was("retention")):
         return
     (of, limited), state = _in_words(limit, most), state_of(change)
-    lost = losses.LimitLosses(change, moved.view, moved.own)
+    lost = lowered_limits.LimitLosses(change, moved.view, moved.own)
     next_one = 1 if limit == "max_msgs" else _mean(state)
     others = [loss.going.messages.least for one, loss in lost.each.items() if one != path and loss.going]
     if not state.get("messages") or _without(state, max(others, default=0), limit) + next_one <= most:
         if not is_told:
             yield note(f"once {limited} {verb(most, 'are')} stored, each publish deletes the oldest message")
         return
-    told = lost.told(path) if path in lost.each and not is_told else losses.Told()
+    told = lost.told(path) if path in lost.each and not is_told else lowered_limits.Told()
     unread = ", which perhaps nobody has processed" if change.was("retention") else ""
     yield Finding(
         outcome=Outcome.NEEDS_CONSENT,
@@ -345,11 +346,11 @@ def _drops(moved: MovedField, limit: str) -> Iterator[Finding]:
     )
 
 
-def _mean(state: surplus.State) -> int:
+def _mean(state: over_limit.State) -> int:
     return int(state.get("bytes", 0) // state["messages"]) if state.get("messages") else 0
 
 
-def _without(state: surplus.State, messages: int, limit: str) -> int:
+def _without(state: over_limit.State, messages: int, limit: str) -> int:
     """What stays of what a limit limits without this many messages, by their average size."""
     return int(state["messages"] - messages if limit == "max_msgs" else state["bytes"] - messages * _mean(state))
 
@@ -417,11 +418,11 @@ def limits_to_come(moved: MovedField) -> Iterable[Finding]:
     change, path = moved.change, moved.path
     if not any(state_of(change).get(name) for name in ("messages", "last_seq")):
         return  # nobody has used it yet
-    if not is_lowered(change, path) or surplus.LOSSES[moved.field](change, path, state_of(change), moved.view):
+    if not is_lowered(change, path) or over_limit.LOSSES[moved.field](change, path, state_of(change), moved.view):
         return
-    most = surplus.becomes(change, path)
+    most = over_limit.becomes(change, path)
     if moved.field in REFUSING:
-        if not surplus.keeps_old(change):
+        if not over_limit.keeps_old(change):
             _, limited = _in_words(moved.field, most)
             yield note(f"once {limited} {verb(most, 'are')} stored, each publish deletes the oldest messages")
     elif moved.field == "max_age":

@@ -10,11 +10,11 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.effects import readers, surplus
+from reconciler.kinds.effects import over_limit, unprocessed
 from reconciler.kinds.effects.dependants import everybody
-from reconciler.kinds.effects.readers import Going
+from reconciler.kinds.effects.over_limit import REFUSING, OwnName, as_named, state_of, stream_of
 from reconciler.kinds.effects.sources_begun import Begun, begun
-from reconciler.kinds.effects.surplus import REFUSING, OwnName, as_named, state_of, stream_of
+from reconciler.kinds.effects.unprocessed import Going
 from reconciler.kinds.fields.words import amount, consent_to, listed, some, written_size
 from reconciler.kinds.stream_config.origins import taken_subjects
 from reconciler.model.wire.questions import Question
@@ -54,21 +54,21 @@ def questions(change: Change, view: View, own: OwnName = as_named) -> Iterator[Q
     """What must be asked to tell what goes, and who has not processed it."""
     for limit in _limits(change, own):
         if over := _over(change, view, limit, own):
-            yield from surplus.holes(change)
-            if not surplus.keeps_old(change):
-                yield from readers.questions(stream_of(change), _going(change, view, limit, over), view)
+            yield from over_limit.holes(change)
+            if not over_limit.keeps_old(change):
+                yield from unprocessed.questions(stream_of(change), _going(change, view, limit, over), view)
 
 
 def _limits(change: Change, own: OwnName) -> Iterator[str]:
     """Limits that the stream will have, and that copies can reach."""
     if change.action is Action.UPDATE and change.touches("sources"):
-        yield from (limit for limit in REFUSING if surplus.becomes(change, own(limit)))
+        yield from (limit for limit in REFUSING if over_limit.becomes(change, own(limit)))
 
 
 def _findings(family: str, change: Change, view: View, own: OwnName) -> Iterator[Finding]:
     for limit in _limits(change, own):
         if over := _over(change, view, limit, own):
-            tell = _refused if surplus.keeps_old(change) else _deleted
+            tell = _refused if over_limit.keeps_old(change) else _deleted
             yield tell(f"{family}307", change, view, limit, own, over)
 
 
@@ -82,7 +82,7 @@ def _over(change: Change, view: View, limit: str, own: OwnName) -> Amount | None
     coming = [_measured(limit, one, number) for one, number in _bringing(change, view)]
     if not coming:
         return None
-    beyond = state_of(change).get(REFUSING[limit], 0) - surplus.becomes(change, own(limit))
+    beyond = state_of(change).get(REFUSING[limit], 0) - over_limit.becomes(change, own(limit))
     least, most = (sum(bounds) + beyond for bounds in zip(*((one.least, one.most) for one in coming), strict=True))
     if most <= 0:
         return None
@@ -97,9 +97,9 @@ def _measured(limit: str, source: Begun, number: Amount) -> Amount:
     stored, messages = (int(source.origin_state.get(one, 0)) for one in ("bytes", "messages"))
     mean = -(-stored // messages) if messages else 0
     told = OVERHEAD + SEQUENCE + sum(map(len, _texts(source)))
-    least = number.least * surplus.smallest_message(source.change)
+    least = number.least * over_limit.smallest_message(source.change)
     # a header repeats the subject, which is part of what the origin stores, and perhaps every text of the source
-    most = 2 * min(stored, number.most * surplus.LARGEST) + number.most * (told + sum(map(len, _texts(source))))
+    most = 2 * min(stored, number.most * over_limit.LARGEST) + number.most * (told + sum(map(len, _texts(source))))
     return Amount(min(least, most), most, number.most * (mean + told))
 
 
@@ -116,22 +116,22 @@ def _going(change: Change, view: View, limit: str, over: Amount) -> Going:
     """The oldest messages of the stream itself; copies of what is beyond them go too."""
     stored = int(state_of(change).get("messages", 0))
     by_number = Amount(min(over.least, stored), min(over.most, stored))
-    messages = by_number if limit == "max_msgs" else surplus.weighing(over, change)
-    return Going(messages=messages, before=surplus.first_kept(messages, change, view))
+    messages = by_number if limit == "max_msgs" else over_limit.weighing(over, change)
+    return Going(messages=messages, before=over_limit.first_kept(messages, change, view))
 
 
 def _deleted(code: str, change: Change, view: View, limit: str, own: OwnName, over: Amount) -> Finding:
     stream, state = stream_of(change), state_of(change)
     going, bringing = _going(change, view, limit, over), _bringing(change, view)
-    late = readers.unread(stream, state, going, view, counts=readers.that_stay(stream, view))
-    unprocessed = {"unprocessed": late.furthest} if late.furthest.most else {}
+    late = unprocessed.unread(stream, state, going, view, counts=unprocessed.that_stay(stream, view))
+    quantity = {"unprocessed": late.furthest} if late.furthest.most else {}
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path=f"{bringing[0][0].path}.name",
         to=bringing[0][0].origin,
         message=f"{_brought(bringing)}, and {own(limit)} is {_limited(change, limit, own)}: to make room it deletes "
         f"{amount(going.messages)} of {some(state.get('messages', 0), 'message')} that are stored now, the oldest first{late.words}",
-        quantities={"messages": going.messages, **unprocessed},
+        quantities={"messages": going.messages, **quantity},
         affects=late.affects,
         fix=_fix(code, own(limit), bringing),
     )
@@ -160,7 +160,7 @@ def _brought(bringing: Sequence[tuple[Begun, Amount]]) -> str:
 
 
 def _limited(change: Change, limit: str, own: OwnName) -> str:
-    most = surplus.becomes(change, own(limit))
+    most = over_limit.becomes(change, own(limit))
     return some(most, "message") if limit == "max_msgs" else written_size(most)
 
 

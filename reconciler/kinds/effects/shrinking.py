@@ -11,8 +11,8 @@ from functools import lru_cache
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
-from reconciler.kinds.effects.readers import Going
-from reconciler.kinds.effects.surplus import Loss, State, begun, state_of, stream_of, weight
+from reconciler.kinds.effects.over_limit import Loss, State, begun, state_of, stream_of, weight
+from reconciler.kinds.effects.unprocessed import Going
 from reconciler.kinds.subjects.subjects import matches
 
 

@@ -14,12 +14,12 @@ from typing import NamedTuple
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
-from reconciler.kinds.effects.readers import filters
+from reconciler.kinds.effects.over_limit import state_of, stream_of
 from reconciler.kinds.effects.shrinking import going, gone
-from reconciler.kinds.effects.surplus import state_of, stream_of
+from reconciler.kinds.effects.unprocessed import filters
 from reconciler.kinds.fields.known import V2_14, V2_15
 from reconciler.kinds.fields.times import ZERO, moment
-from reconciler.kinds.stream_config.copies import identity, index_of, origin_of
+from reconciler.kinds.stream_config.mirrors_and_sources import identity, index_of, origin_of
 from reconciler.kinds.stream_config.origins import fed_stream, given_subjects, is_fed_durably, taken_subjects
 from reconciler.kinds.subjects.subjects import is_subset, meets
 from reconciler.model.dataclass import dataclass

@@ -15,11 +15,11 @@ from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.effects import dependants, sources_begun
+from reconciler.kinds.effects.over_limit import OwnName, as_named, state_of, stream_of
 from reconciler.kinds.effects.sources_begun import Begun, LastCopy, awaiting, begun
-from reconciler.kinds.effects.surplus import OwnName, as_named, state_of, stream_of
 from reconciler.kinds.fields.times import moment
 from reconciler.kinds.fields.words import amount, consent_to, few, some, verb
-from reconciler.kinds.stream_config.copies import identity, origin_of
+from reconciler.kinds.stream_config.mirrors_and_sources import identity, origin_of
 from reconciler.kinds.stream_config.origins import given_subjects, taken_subjects
 from reconciler.kinds.subjects.subjects import collide, meets
 from reconciler.model.resource import Address, Json

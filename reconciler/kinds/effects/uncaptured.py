@@ -11,8 +11,9 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.effects import shrinking, surplus
-from reconciler.kinds.effects.readers import (
+from reconciler.kinds.effects import over_limit, shrinking
+from reconciler.kinds.effects.over_limit import Loss
+from reconciler.kinds.effects.unprocessed import (
     Going,
     called,
     deleted,
@@ -21,14 +22,13 @@ from reconciler.kinds.effects.readers import (
     that_stay,
     unread,
 )
-from reconciler.kinds.effects.surplus import Loss
 from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.fields.words import amount, few, in_words, listed, outside, some, verb
 from reconciler.kinds.stream_config.origins import arriving, copying_on
 from reconciler.kinds.stream_config.stream_settle import DUPLICATE_WINDOW
 from reconciler.kinds.subjects.filters import keeping
-from reconciler.kinds.subjects.passing import is_parking_subject, taken_at_deletions
 from reconciler.kinds.subjects.subject_index import SubjectIndex
+from reconciler.kinds.subjects.subject_moves import is_parking_subject, taken_at_deletions
 from reconciler.kinds.subjects.subjects import collide, is_subset, matches, meets
 from reconciler.kinds.subjects.transforms import outcome
 from reconciler.model.resource import Address, Config
@@ -46,7 +46,10 @@ def no_longer_covered(change: Change) -> list[str]:
 def questions(change: Change) -> Iterator[SubjectCounts | MessagesFrom]:
     """How many messages are stored under these subjects, unless the stream holds too many subjects to count; and what has
     come in since the stream was read."""
-    if change.action is Action.UPDATE and 0 < surplus.state_of(change).get("num_subjects", 0) <= surplus.MANY_SUBJECTS:
+    if (
+        change.action is Action.UPDATE
+        and 0 < over_limit.state_of(change).get("num_subjects", 0) <= over_limit.MANY_SUBJECTS
+    ):
         gone = no_longer_covered(change)
         yield from (SubjectCounts(stream=change.address.name, filter=subject) for subject in gone)
         if gone:
@@ -54,7 +57,7 @@ def questions(change: Change) -> Iterator[SubjectCounts | MessagesFrom]:
 
 
 def _later(change: Change) -> MessagesFrom:
-    return MessagesFrom(stream=change.address.name, start=int(surplus.state_of(change).get("last_seq", 0)) + 1)
+    return MessagesFrom(stream=change.address.name, start=int(over_limit.state_of(change).get("last_seq", 0)) + 1)
 
 
 def _arrived(change: Change, view: View, stored: int) -> int:
@@ -157,7 +160,7 @@ def _unknown_ids(change: Change) -> str:
 
 def _fired(change: Change) -> str:
     """Only message headers tell which stored messages are schedules, and reconciler does not read them."""
-    if not (change.was("allow_msg_schedules") and surplus.state_of(change).get("messages")):
+    if not (change.was("allow_msg_schedules") and over_limit.state_of(change).get("messages")):
         return ""
     return ". Stored message schedules keep running: this stream still stores the messages they fire, on these subjects too"
 
@@ -231,7 +234,7 @@ def _stored(change: Change, gone: list[str], view: View) -> tuple[str, dict[str,
     them."""
     kept = change.becomes("subjects") or ()
     staying: dict[str, int] = {}
-    if not surplus.state_of(change).get("messages"):
+    if not over_limit.state_of(change).get("messages"):
         return "", {"stored": 0}
     for subject in gone:
         answer = view.facts.get(SubjectCounts(stream=change.address.name, filter=subject))
@@ -244,7 +247,7 @@ def _stored(change: Change, gone: list[str], view: View) -> tuple[str, dict[str,
     leaving = Going(messages=exactly(number))
     late = unread(
         change.address.name,
-        surplus.state_of(change),
+        over_limit.state_of(change),
         leaving,
         view,
         by=staying,
@@ -275,7 +278,7 @@ def _held(change: Change, staying: Iterable[str], view: View) -> str:
     if retention != "interest" and (retention != "workqueue" or view.target.version < V2_12):
         return ""
     stream, taken = change.address.name, set(change.becomes("subjects") or ())
-    last, there = surplus.state_of(change).get("last_seq", 0), view.snapshot.consumers.get(stream, {})
+    last, there = over_limit.state_of(change).get("last_seq", 0), view.snapshot.consumers.get(stream, {})
     wanted = [one for info in there.values() for one in filters(info["config"])]
     if not any(_want(wanted, subject) for subject in staying):
         return ""
@@ -309,7 +312,7 @@ def _beside_limits(
 ) -> tuple[str, dict[str, int | Amount]]:
     """The same change deletes some of what would stay: it lowers limits. Their own rule says who misses it."""
     number = sum(staying.values())
-    lost = shrinking.gone(loss, [*staying], number, surplus.state_of(change)["messages"] - number)
+    lost = shrinking.gone(loss, [*staying], number, over_limit.state_of(change)["messages"] - number)
     stay = Amount(max(0, left.least - lost.most), left.most - (lost.least if left.is_exact else 0))
     return f". Of {some(number, 'stored message')} under it {amount(stay)} {verb(stay.most, 'stay')}", {"stored": stay}
 

@@ -11,11 +11,11 @@ from reconciler.changes.kind import Bound, Context, FilePlace, Kind, Raw, declar
 from reconciler.changes.view import SubjectsRead, View
 from reconciler.kinds.effects.made_again import is_made_again
 from reconciler.kinds.elastic_group import (
-    derived,
     movement,
     queue_rules,
-    recreate,
-    recreation,
+    queue_stream,
+    recreation_cost,
+    recreation_steps,
     refilling,
     removal,
     replicas,
@@ -23,7 +23,7 @@ from reconciler.kinds.elastic_group import (
     unmatched,
 )
 from reconciler.kinds.elastic_group.effects import MADE_ANEW, MEMBERS, OTHER_MESSAGES
-from reconciler.kinds.elastic_group.fixed import AS_NEEDED, OF_THE_QUEUE, QUEUE
+from reconciler.kinds.elastic_group.immutable import AS_NEEDED, OF_THE_QUEUE, QUEUE
 from reconciler.kinds.elastic_group.members import leaving, members_back, waiting
 from reconciler.kinds.elastic_group.rules import RULES
 from reconciler.kinds.fields.known import Known, Update, field_infos
@@ -39,7 +39,7 @@ from reconciler.kinds.group_records.group_spec import (
 )
 from reconciler.kinds.group_records.group_start import beginning
 from reconciler.kinds.stream_config import calls
-from reconciler.kinds.stream_config.listening import then_listens
+from reconciler.kinds.stream_config.new_copies import then_listens
 from reconciler.model.fields import FieldInfo
 from reconciler.model.intents import intents
 from reconciler.model.resource import Declared, Resource, Spec, text_like
@@ -105,18 +105,18 @@ def _odd_queue(group: Resource, snapshot: Snapshot) -> str | None:
     Any other difference is only reported, never edited (EG320)."""
     if group.state["broken"]:
         return None  # nobody knows what such a record wants
-    name = derived.stream_name(*group.address.names)
+    name = queue_stream.stream_name(*group.address.names)
     if (info := snapshot.streams.get(name)) is None:
         return None if snapshot.unknown_stream(name) else "missing"
     if group.state["legacy"]:
         return None  # whoever wrote it gave its queue no start sequence
-    return "resumed" if derived.has_resumed(info, group.address.stream, group.config) else None
+    return "resumed" if queue_stream.has_resumed(info, group.address.stream, group.config) else None
 
 
 def _claims(snapshot: Snapshot) -> Iterable[Raw]:
     live = (group.address for group in group_steps.recognise("elastic_group", BUCKET, snapshot))
     begun = (address for address in intents(snapshot) if (address.kind, len(address.names)) == ("elastic_group", 2))
-    return (Raw("stream", (derived.stream_name(*address.names),)) for address in (*live, *begun))
+    return (Raw("stream", (queue_stream.stream_name(*address.names),)) for address in (*live, *begun))
 
 
 FOLLOWS = {QUEUE: AS_NEEDED, replicas.REPLICAS: "from its stream"}
@@ -137,7 +137,7 @@ def _settle(declared: Declared, context: Context) -> Resource:
 
 def _steps(change: Change, view: View) -> Sequence[Step]:
     if change.action is Action.CREATE and change.intent:
-        return recreate.rest(change, view)
+        return recreation_steps.rest(change, view)
     if change.action is Action.CREATE:
         return then_listens((*group_steps.bucket(change, BUCKET, view), *_create(change, view)), change, view)
     if change.action is Action.UPDATE:
@@ -173,15 +173,19 @@ def _create(change: Change, view: View) -> Sequence[Step]:
 def _create_queue(change: Change, view: View, after: tuple[str, ...]) -> Step:
     stream, group = change.address.names
     config = change.desired.config if change.desired else {}
-    body = derived.body(stream, config, derived.source(stream, view))
-    return replace(calls.create_stream(change, derived.stream_name(stream, group), body), after=after)
+    body = queue_stream.body(stream, config, queue_stream.source(stream, view))
+    return replace(calls.create_stream(change, queue_stream.stream_name(stream, group), body), after=after)
 
 
 def _update(change: Change, view: View) -> Iterable[Step]:
     if change.was(QUEUE) == "missing":
-        yield recreate.made(change, view) if recreate.noted(change) else _create_queue(change, view, after=())
+        yield (
+            recreation_steps.made(change, view)
+            if recreation_steps.noted(change)
+            else _create_queue(change, view, after=())
+        )
     if change.was(QUEUE) == "resumed":
-        yield recreate.settled(change)
+        yield recreation_steps.settled(change)
     yield from replicas.steps(change, view)
     if change.touches(*group_record.MEMBERSHIP) and change.live and change.desired:
         record = group_record.Record(
@@ -217,26 +221,26 @@ ELASTIC_GROUP = Kind(
             address.stream, tuple(one["filter"] for one in config.get("partitioning_filters") or ()) or (">",)
         ),
     ),
-    derived=lambda address: (Raw("stream", (derived.stream_name(*address.names),)),),
+    derived=lambda address: (Raw("stream", (queue_stream.stream_name(*address.names),)),),
     primary=lambda address: Raw("entry", (BUCKET, group_record.key(*address.names))),
     questions=lambda change, _view: (
         *movement.questions(change),
         *still_stored.questions(change),
         *unmatched.questions(change),
-        *recreate.questions(change),
+        *recreation_steps.questions(change),
     ),
     consequences=lambda change, view: (
         *beginning(change, view, is_told=is_made_again(change)),
         *movement.consequences(change, view),
         *waiting(change, view),
         *leaving(change, view),
-        *recreation.consequences(change, view),
+        *recreation_cost.consequences(change, view),
         *refilling.consequences(change, view),
         *replicas.consequences(change, view),
     ),
     adrift=queue_rules.adrift,
-    replace=recreate.how,
-    stands=recreate.stands,
+    replace=recreation_steps.how,
+    stands=recreation_steps.stands,
     remains=removal.remains,
     unknown=lambda _address, snapshot: snapshot.unknown_bucket(BUCKET),
     rules=RULES,

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 
 from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.view import View
-from reconciler.kinds.elastic_group.derived import stream_name
 from reconciler.kinds.elastic_group.movement import owners
+from reconciler.kinds.elastic_group.queue_stream import stream_name
 from reconciler.kinds.fields.words import few
 from reconciler.kinds.group_records.group_record import MEMBERSHIP
 from reconciler.model.resource import Config, Json

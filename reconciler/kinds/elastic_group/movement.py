@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from reconciler.changes.amount import Amount
 from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.view import View
-from reconciler.kinds.elastic_group.derived import stream_name
+from reconciler.kinds.elastic_group.queue_stream import stream_name
 from reconciler.kinds.fields.words import some, verb
 from reconciler.kinds.group_records.group_record import MEMBERSHIP
 from reconciler.kinds.group_records.group_rules import is_current

@@ -10,8 +10,8 @@ from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.effects.made_again import is_made_again
-from reconciler.kinds.elastic_group import derived, effects, recreate, recreation, still_stored
-from reconciler.kinds.elastic_group.fixed import AS_NEEDED, QUEUE, fixed
+from reconciler.kinds.elastic_group import effects, queue_stream, recreation_cost, recreation_steps, still_stored
+from reconciler.kinds.elastic_group.immutable import AS_NEEDED, QUEUE, fixed
 from reconciler.kinds.fields.words import amount, consent_to, some
 from reconciler.kinds.group_records.group_rules import migrating
 from reconciler.model.fields import FieldInfo
@@ -29,14 +29,14 @@ def group_resuming(change: Change, view: View) -> Found:
 
     Instead: apply once more after something was published.
     """
-    info = recreate.queue(change, view)
+    info = recreation_steps.queue(change, view)
     live = change.live
     if info is None or live is None or live.state["broken"] or live.state["legacy"]:
         return None
-    point, name = derived.start(info["config"]), recreate.name(change)
+    point, name = queue_stream.start(info["config"]), recreation_steps.name(change)
     if not point:
         return None
-    if not derived.fits(info["config"], change.address.stream, live.config):
+    if not queue_stream.fits(info["config"], change.address.stream, live.config):
         return Finding(
             outcome=Outcome.WARNS,
             message=f"stream {name} still has the start sequence {point} of {change.address.stream}, with which it was recreated",
@@ -64,15 +64,15 @@ def queue_differs(change: Change, view: View) -> Found:
     Instead: leave it if another implementation made it. If only limits differ, set them to the record's by hand.
     Otherwise recreate the group in a planned stop. Migrate a record of an earlier version first (EG509).
     """
-    name = derived.stream_name(*change.address.names)
+    name = queue_stream.stream_name(*change.address.names)
     info = view.snapshot.streams.get(name)
     live = change.live
     if info is None or live is None or live.state["broken"]:
         return None
-    queue = derived.without_its_start(info["config"], legacy=live.state["legacy"])
-    if not derived.deviations(queue, change.address.stream, live.config):
+    queue = queue_stream.without_its_start(info["config"], legacy=live.state["legacy"])
+    if not queue_stream.deviations(queue, change.address.stream, live.config):
         return _another_window(name, info["config"], view)
-    if fixed(change) and change.desired and derived.fits(queue, change.address.stream, change.desired.config):
+    if fixed(change) and change.desired and queue_stream.fits(queue, change.address.stream, change.desired.config):
         return None  # somebody edited the record, not the queue
     message, fix = _told(name, {**info, "config": queue}, change, view)
     return Finding(outcome=Outcome.WARNS, message=message, fix=fix)
@@ -80,13 +80,13 @@ def queue_differs(change: Change, view: View) -> Found:
 
 def adrift(change: Change, view: View) -> Iterator[FieldChange]:
     """A queue that somebody edited: apply changes nothing in it, although no implementation creates a queue like this."""
-    info, live = recreate.queue(change, view), change.live
+    info, live = recreation_steps.queue(change, view), change.live
     if info is None or live is None or live.state["broken"] or QUEUE in live.config:
         return
-    stream, queue = change.address.stream, derived.without_its_start(info["config"], legacy=live.state["legacy"])
-    if QUEUE in change.terms.unmanaged or derived.maker(queue, stream, live.config) is not None:
+    stream, queue = change.address.stream, queue_stream.without_its_start(info["config"], legacy=live.state["legacy"])
+    if QUEUE in change.terms.unmanaged or queue_stream.maker(queue, stream, live.config) is not None:
         return
-    said, differing = FieldInfo(left_out="in order"), derived.deviations(queue, stream, live.config)
+    said, differing = FieldInfo(left_out="in order"), queue_stream.deviations(queue, stream, live.config)
     yield FieldChange(path=QUEUE, live=_differ(differing), field_class=FieldClass.DRIFTED, info=said, filled=AS_NEEDED)
 
 
@@ -95,7 +95,7 @@ def _differ(fields: Sequence[str]) -> str:
 
 
 def _another_window(name: str, queue: Config, view: View) -> Found:
-    if not derived.window_differs(queue, view.target.version):
+    if not queue_stream.window_differs(queue, view.target.version):
         return None
     return Finding(
         outcome=Outcome.WARNS,
@@ -120,11 +120,11 @@ def queue_outlives_source(change: Change, view: View) -> Found:
 
     Instead: let the members process what is queued first, or consent.
     """
-    queue = recreate.queue(change, view)
+    queue = recreation_steps.queue(change, view)
     queued = queue["state"].get("messages", 0) if queue else 0
-    if not queued or not recreate.stands(change, view) or not any(still_stored.questions(change)):
+    if not queued or not recreation_steps.stands(change, view) or not any(still_stored.questions(change)):
         return None
-    if recreation.unknowable(change, view) or (lost := still_stored.gone(change, view)) == 0:
+    if recreation_cost.unknowable(change, view) or (lost := still_stored.gone(change, view)) == 0:
         return None  # EG101 refuses it, or nothing is lost
     stream = change.address.stream
     field = next(iter((*fixed(change), *(change.intent.fields if change.intent else ()))), "")
@@ -139,7 +139,7 @@ def queue_outlives_source(change: Change, view: View) -> Found:
         path=field,
         to=to,
         quantities={"messages": Amount(0, queued if lost is None else lost)},
-        message=f"its queue {recreate.name(change)} holds {some(queued, 'message')}, {which}: a new queue cannot copy those again",
+        message=f"its queue {recreation_steps.name(change)} holds {some(queued, 'message')}, {which}: a new queue cannot copy those again",
         fix=f"let its members process what is queued first, or consent here: {consent_to('EG302', to)}",
     )
 
@@ -163,11 +163,11 @@ def queue_made_again(change: Change, view: View) -> Found:
     """
     if change.made_anew:
         return _queue_made_by_hand(change, view)
-    stream, name = change.address.stream, recreate.name(change)
+    stream, name = change.address.stream, recreation_steps.name(change)
     is_all_lost = is_made_again(change) and name not in view.snapshot.streams
-    if not (recreation.is_queue_lost(change) or is_all_lost):
+    if not (recreation_cost.is_queue_lost(change) or is_all_lost):
         return None
-    gone, stored = "it is gone, and " if is_all_lost else "", recreation.stored(change, view)
+    gone, stored = "it is gone, and " if is_all_lost else "", recreation_cost.stored(change, view)
     config = view.snapshot.streams.get(stream, {}).get("config") or {}
     if not stored or config.get("retention") == "workqueue":
         held = "" if stored else f", and {stream} holds none of it"
@@ -183,7 +183,7 @@ def queue_made_again(change: Change, view: View) -> Found:
         )
     lost = (
         f", and with what only it held of what {stream} no longer stores"
-        if recreation.has_deleted(change, view)
+        if recreation_cost.has_deleted(change, view)
         else ""
     )
     return Finding(
@@ -199,7 +199,7 @@ def queue_made_again(change: Change, view: View) -> Found:
 
 def _queue_made_by_hand(change: Change, view: View) -> Found:
     """Somebody recreated it: apply loses nothing more, and brings nothing back."""
-    queue = recreate.queue(change, view)
+    queue = recreation_steps.queue(change, view)
     taken = int(queue["state"].get("last_seq", 0)) if queue else 0
     if queue is None:
         return None
@@ -208,7 +208,7 @@ def _queue_made_by_hand(change: Change, view: View) -> Found:
         outcome=Outcome.WARNS,
         reaction=Reaction.DOES,
         quantities={"redelivered": Amount(0, taken)} if taken else {},
-        message=f"the old queue {recreate.name(change)} is gone with its position and with what only it still held; the new one "
+        message=f"the old queue {recreation_steps.name(change)} is gone with its position and with what only it still held; the new one "
         f"copied again what {change.address.stream} stores{again}",
         fix="an apply only updates the record, and changes neither queue nor members",
     )
@@ -218,26 +218,28 @@ def _told(name: str, info: Mapping[str, Json], change: Change, view: View) -> tu
     """Which implementation it looks like, and what to do about it."""
     queue: Config = info["config"]
     stream, group = change.address.stream, change.live.config if change.live else {}
-    differing = derived.deviations(queue, stream, group)
+    differing = queue_stream.deviations(queue, stream, group)
     said = _differ(differing)
-    if derived.maker(queue, stream, group) == derived.NET:
+    if queue_stream.maker(queue, stream, group) == queue_stream.NET:
         return (
-            f"its stream {name} is as {derived.NET} makes it, not as the reference makes it: {said}",
-            f"leave it, and let only {derived.NET} create this group; members of both consume from it",
+            f"its stream {name} is as {queue_stream.NET} makes it, not as the reference makes it: {said}",
+            f"leave it, and let only {queue_stream.NET} create this group; members of both consume from it",
         )
-    if set(differing) <= derived.BUFFERS.keys():
-        limits = " ".join(f"--{field.replace('_', '-')}={group.get(derived.BUFFERS[field], -1)}" for field in differing)
+    if set(differing) <= queue_stream.BUFFERS.keys():
+        limits = " ".join(
+            f"--{field.replace('_', '-')}={group.get(queue_stream.BUFFERS[field], -1)}" for field in differing
+        )
         return (
             f"its stream {name} has other limits than its record: {said}; {effects.effect(info, differing)}",
             f"set them to those of the record, which loses nothing: nats stream edit {name} {limits}",
         )
-    if not derived.TAKING_IN & {*differing}:
+    if not queue_stream.TAKING_IN & {*differing}:
         repair = "set them back by hand, which loses nothing"
     elif change.live and change.live.state["legacy"]:
         record = migrating(*change.address.names)
         repair = f"stop its members and migrate its record ({record}): the next plan then says more"
     else:
-        obstacle = recreation.unknowable(change, view)
+        obstacle = recreation_cost.unknowable(change, view)
         repair = obstacle.fix if obstacle else "recreate the group in a planned stop"
     return (
         f"no known implementation makes its stream {name} like this: {said}. Somebody edited it, or its server restarted with an "

@@ -13,12 +13,12 @@ from functools import lru_cache, reduce
 from reconciler.changes.change import Change
 from reconciler.changes.stages import patched
 from reconciler.changes.view import View
-from reconciler.kinds.elastic_group import recreate
-from reconciler.kinds.elastic_group.derived import stream_name
+from reconciler.kinds.elastic_group import recreation_steps
 from reconciler.kinds.elastic_group.members import members_gone
+from reconciler.kinds.elastic_group.queue_stream import stream_name
 from reconciler.kinds.group_records import group_steps
 from reconciler.kinds.stream_config.stream_settle import window_then
-from reconciler.kinds.subjects.passing import is_parking_subject, parking_subject
+from reconciler.kinds.subjects.subject_moves import is_parking_subject, parking_subject
 from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.resource import Address, Config
 from reconciler.model.wire.snapshot import Snapshot
@@ -27,13 +27,13 @@ from reconciler.model.wire.steps import Call, Step
 
 def steps(change: Change, view: View) -> Sequence[Step]:
     """A group that was being recreated may already be without its record."""
-    marker = (group_steps.delete_record(change, recreate.BUCKET),) if change.live else ()
-    queue = recreate.queue(change, view)
+    marker = (group_steps.delete_record(change, recreation_steps.BUCKET),) if change.live else ()
+    queue = recreation_steps.queue(change, view)
     if queue is None:
         return marker
     before = (*marker, *_stop_copying(change, queue["config"], view, after=tuple(step.id for step in marker)))
     gate = replace(members_gone(change, view), after=tuple(step.id for step in before))
-    deletion = recreate.deletion(change, view, after=(gate.id,))
+    deletion = recreation_steps.deletion(change, view, after=(gate.id,))
     return (*before, gate, replace(deletion, before=_then(queue["config"], before[len(marker) :])))
 
 
@@ -54,7 +54,7 @@ def has_stopped(queue: Config) -> bool:
 
 def _stop_copying(change: Change, queue: Config, view: View, after: tuple[str, ...]) -> tuple[Step, ...]:
     """What its source stores from then on stays there. A stream that copies nothing must have a subject of its own."""
-    name = recreate.name(change)
+    name = recreation_steps.name(change)
     subject = parking_subject(name, lambda free: not any(collide(free, one) for one in _near(view)))
     if not queue.get("sources") or subject is None:
         return ()

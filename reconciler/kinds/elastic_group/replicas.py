@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.kind import Context
 from reconciler.changes.view import View
-from reconciler.kinds.elastic_group.derived import stream_name
+from reconciler.kinds.elastic_group.queue_stream import stream_name
 from reconciler.kinds.fields.words import size, some
 from reconciler.kinds.group_records import group_record
 from reconciler.kinds.stream_config.calls import replicas_current

@@ -9,10 +9,10 @@ from reconciler.changes.rule import Found, falling_on, rule
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
 from reconciler.kinds.effects import dependants
-from reconciler.kinds.elastic_group import derived, recreate, recreation, removal
+from reconciler.kinds.elastic_group import queue_stream, recreation_cost, recreation_steps, removal
 from reconciler.kinds.elastic_group.effects import EFFECTS
 from reconciler.kinds.elastic_group.filters import bad_partitioning_filter, mappings_with_several_filters, whole_subject
-from reconciler.kinds.elastic_group.fixed import QUEUE, fixed
+from reconciler.kinds.elastic_group.immutable import QUEUE, fixed
 from reconciler.kinds.elastic_group.queue_rules import (
     group_resuming,
     queue_differs,
@@ -43,9 +43,11 @@ def elastic_group_change(change: Change, view: View) -> Iterator[Finding]:
     Instead: consent to the new value when the owners of the members are ready to restart them; on a work queue or an
     interest stream, stop what publishes first, and follow those steps.
     """
-    why = recreation.unknowable(change, view)
-    lost = change.intent is not None and recreate.queue(change, view) is None  # also where a record is back already
-    if why and (lost or (change.live is None and recreate.stands(change, view))):
+    why = recreation_cost.unknowable(change, view)
+    lost = (
+        change.intent is not None and recreation_steps.queue(change, view) is None
+    )  # also where a record is back already
+    if why and (lost or (change.live is None and recreation_steps.stands(change, view))):
         message = f"recreating the group was interrupted, and cannot be finished: {why.reason}"
         yield Finding(outcome=Outcome.REFUSED, fix=why.fix, message=message)
         return
@@ -62,7 +64,7 @@ def elastic_group_change(change: Change, view: View) -> Iterator[Finding]:
 
 
 def _replaced(change: Change, view: View, field: str, *, is_first: bool) -> Finding:
-    lost = recreation.costs(change, view)
+    lost = recreation_cost.costs(change, view)
     what = f"Apply can recreate it: {lost.in_words()}" if is_first else "It changes when the group is recreated"
     return Finding(
         outcome=Outcome.REPLACES,
@@ -93,7 +95,7 @@ def queue_name_taken(change: Change, view: View) -> Found:
     Instead: choose another group name, or remove that stream.
     """
     stream, group = change.address.names
-    name = derived.stream_name(stream, group)
+    name = queue_stream.stream_name(stream, group)
     if Address.of("stream", name) in view.desired:
         return _taken(f"this topology declares a plain stream {name}, which is the name of the group's own queue")
     info = view.snapshot.streams.get(name)
@@ -104,7 +106,7 @@ def queue_name_taken(change: Change, view: View) -> Found:
             f"stream {name} is left of a removal that was interrupted",
             f"list {change.address} under `removed` once more, then declare it again",
         )
-    differing = derived.deviations(info["config"], stream, change.desired.config)
+    differing = queue_stream.deviations(info["config"], stream, change.desired.config)
     return _taken(f"stream {name} already exists and differs in {', '.join(differing)}") if differing else None
 
 
@@ -114,7 +116,7 @@ def _taken(message: str, fix: str = "choose another group name, or remove that s
 
 def _on_its_queue(change: Change, view: View) -> list[Address]:
     """Consumers and copies of the queue that belong to no member."""
-    return dependants.everybody(derived.stream_name(*change.address.names), view)
+    return dependants.everybody(queue_stream.stream_name(*change.address.names), view)
 
 
 RULES = (

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
-from reconciler.kinds.elastic_group.derived import stream_name
-from reconciler.kinds.elastic_group.fixed import fixed
+from reconciler.kinds.elastic_group.immutable import fixed
+from reconciler.kinds.elastic_group.queue_stream import stream_name
 from reconciler.model.wire.questions import QueuedFrom
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
-from reconciler.kinds.elastic_group.derived import stream_name, transforms
+from reconciler.kinds.elastic_group.queue_stream import stream_name, transforms
 from reconciler.kinds.subjects.subjects import is_subset, meets
 from reconciler.model.resource import Config
 from reconciler.model.wire.questions import MessagesFrom

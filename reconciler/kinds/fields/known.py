@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel
 
-from reconciler.kinds.fields.felt import Felt
+from reconciler.kinds.fields.field_effects import Felt
 from reconciler.model.dataclass import dataclass
 from reconciler.model.fields import FieldInfo, Unit
 from reconciler.model.resource import Config, Json, model_in

@@ -10,7 +10,7 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.effects.readers import undelivered
+from reconciler.kinds.effects.unprocessed import undelivered
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import amount, few, some
 from reconciler.kinds.group_records.group_record import key

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from reconciler.changes.change import Change
-from reconciler.kinds.fields.felt import fixed
+from reconciler.kinds.fields.field_effects import fixed
 from reconciler.kinds.fields.known import Known, Update
 from reconciler.kinds.group_records.group_record import MEMBERSHIP, NAME
 from reconciler.model.resource import Config, Json, Spec, Terms, text_like

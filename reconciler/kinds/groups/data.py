@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Annotated, Any, Literal, Self
 
-from reconciler.kinds.elastic_group.derived import start
-from reconciler.kinds.groups.model import Group, Member, of_queue, of_record
+from reconciler.kinds.elastic_group.queue_stream import start
+from reconciler.kinds.groups.live_group import Group, Member, of_queue, of_record
 from reconciler.kinds.groups.places import Depths, Located, patterns
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Address, Config

@@ -9,7 +9,7 @@ from reconciler.kinds.group_records.group_record import ELASTIC_BUCKET, key
 from reconciler.kinds.group_records.group_steps import hindrance
 from reconciler.kinds.groups import member_checks, queue_checks, record_checks
 from reconciler.kinds.groups.finding import Evidence, error, warning
-from reconciler.kinds.groups.model import BUCKETS, Group
+from reconciler.kinds.groups.live_group import BUCKETS, Group
 from reconciler.kinds.subjects.transforms import partition_call
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Address, Json

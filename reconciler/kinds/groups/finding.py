@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import field
 
 from reconciler.kinds.groups.places import Depths
+from reconciler.model.code_pages import GROUPS
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity
-from reconciler.model.pages import GROUPS
 from reconciler.model.resource import Address
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from reconciler.kinds.elastic_group.derived import GO
+from reconciler.kinds.elastic_group.queue_stream import GO
 from reconciler.kinds.fields.words import few, in_words, some, verb
 from reconciler.kinds.group_records.group_record import PRIORITY_GROUP
 from reconciler.kinds.groups.finding import Evidence, error, warning
-from reconciler.kinds.groups.model import Group, Member, of_record
+from reconciler.kinds.groups.live_group import Group, Member, of_record
 from reconciler.kinds.groups.record_checks import is_of_joiners
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.resource import Json

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from reconciler.kinds.elastic_group.derived import folded, transforms
+from reconciler.kinds.elastic_group.queue_stream import folded, transforms
 from reconciler.kinds.fields.words import some
 from reconciler.kinds.group_records import group_record
 from reconciler.kinds.group_records.group_record import ELASTIC_BUCKET, LEGACY_KEYS
-from reconciler.kinds.groups.model import Group
+from reconciler.kinds.groups.live_group import Group
 from reconciler.kinds.subjects.transforms import partition_call
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config, Json

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from reconciler.kinds.groups.model import Group
+from reconciler.kinds.groups.live_group import Group
 from reconciler.kinds.subjects.partitions import fnv1a, hash_key, partition
 from reconciler.kinds.subjects.subjects import matches
 from reconciler.kinds.subjects.transforms import partition_call

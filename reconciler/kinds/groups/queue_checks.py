@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from reconciler.kinds.elastic_group import effects
-from reconciler.kinds.elastic_group.derived import NET, TAKING_IN, deviations, replicas_behind, start, without_its_start
+from reconciler.kinds.elastic_group.queue_stream import (
+    NET,
+    TAKING_IN,
+    deviations,
+    replicas_behind,
+    start,
+    without_its_start,
+)
 from reconciler.kinds.fields.words import in_words, listed, outside, some
 from reconciler.kinds.group_records.group_rules import migrating
 from reconciler.kinds.groups.finding import Evidence, error, note, warning
-from reconciler.kinds.groups.model import Group, of_queue
+from reconciler.kinds.groups.live_group import Group, of_queue
 from reconciler.kinds.groups.places import patterns
 from reconciler.kinds.stream_config.stream_config import FIELD_INFOS
 from reconciler.kinds.subjects.partitions import beyond

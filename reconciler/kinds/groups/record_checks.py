@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from reconciler.kinds.elastic_group.derived import NET
 from reconciler.kinds.elastic_group.filters import filter_problems
+from reconciler.kinds.elastic_group.queue_stream import NET
 from reconciler.kinds.fields.words import some
 from reconciler.kinds.groups.finding import Evidence, error, note, warning
-from reconciler.kinds.groups.model import BUCKETS, JAVA, Group, of_record
+from reconciler.kinds.groups.live_group import BUCKETS, JAVA, Group, of_record
 from reconciler.model.diagnostic import Diagnostic
 
 STOPPED = "stop its members first, since they end, or misread the record, when it changes"

@@ -12,10 +12,10 @@ from reconciler.changes.change import Change
 from reconciler.changes.stages import Opening, Tie
 from reconciler.changes.view import View
 from reconciler.kinds.across import filter_handovers, replicas
-from reconciler.kinds.order import copies, reader_handovers, retention, room, subject_handovers
+from reconciler.kinds.order import copy_order, reader_handovers, retention, storage_space, subject_handovers
 from reconciler.model.resource import Json
 
-HANDOVERS = (subject_handovers, copies, filter_handovers, reader_handovers, retention, room, replicas)
+HANDOVERS = (subject_handovers, copy_order, filter_handovers, reader_handovers, retention, storage_space, replicas)
 OPENS = {field: open_ for module in HANDOVERS for field, open_ in module.OPENS.items()}
 
 

@@ -15,14 +15,14 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.stages import BETTER, EXISTENCE, INTEREST, NEEDED, Opening, Tie
 from reconciler.changes.view import View
 from reconciler.kinds.consumer.handovers import handovers
-from reconciler.kinds.consumer_checks.around import changes_of
+from reconciler.kinds.consumer_checks.neighbours import changes_of
 from reconciler.kinds.consumer_position.retention import is_interest
 from reconciler.kinds.fields.known import OVERLAPPING_FILTERS
 from reconciler.kinds.order import subject_handovers
 from reconciler.kinds.order.subject_handovers import after, before, parked
-from reconciler.kinds.stream_config.listening import begun, taken_over
+from reconciler.kinds.stream_config.new_copies import begun, taken_over
 from reconciler.kinds.subjects.filters import gained, held, is_work_queue, let_go, wanted, written
-from reconciler.kinds.subjects.passing import passed_on
+from reconciler.kinds.subjects.subject_moves import passed_on
 from reconciler.kinds.subjects.subjects import collide, is_subset
 from reconciler.model.resource import Address
 

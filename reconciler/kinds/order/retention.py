@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from reconciler.changes.change import Change
 from reconciler.changes.stages import Opening, Tie
 from reconciler.changes.view import View
-from reconciler.kinds.consumer_checks.around import changes_of
+from reconciler.kinds.consumer_checks.neighbours import changes_of
 from reconciler.kinds.consumer_position.retention import switches
 
 GIVES = "retention"

@@ -14,8 +14,8 @@ from reconciler.changes.stages import Opening, Tie
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.streams import afterwards, config_of
 from reconciler.kinds.fields.words import few
-from reconciler.kinds.subjects.passing import is_parking_subject, parking_subject
 from reconciler.kinds.subjects.subject_index import SubjectIndex
+from reconciler.kinds.subjects.subject_moves import is_parking_subject, parking_subject
 from reconciler.kinds.subjects.subjects import collide, meets
 from reconciler.model.resource import Address
 

@@ -16,8 +16,8 @@ from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import SubjectsRead, View
 from reconciler.kinds.effects.made_again import is_made_again
-from reconciler.kinds.effects.readers import behind
-from reconciler.kinds.fields.felt import fixed
+from reconciler.kinds.effects.unprocessed import behind
+from reconciler.kinds.fields.field_effects import fixed
 from reconciler.kinds.fields.known import Known, Update, field_infos
 from reconciler.kinds.fields.texts import Subject
 from reconciler.kinds.fields.words import amount, consent_to, few, verb

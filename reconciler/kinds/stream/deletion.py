@@ -10,13 +10,13 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.effects import dependants, surplus
-from reconciler.kinds.effects.readers import (
+from reconciler.kinds.effects import dependants, over_limit
+from reconciler.kinds.effects.uncaptured import stored_elsewhere
+from reconciler.kinds.effects.unprocessed import (
     Going,
     going_unread,
     unread,
 )
-from reconciler.kinds.effects.uncaptured import stored_elsewhere
 from reconciler.kinds.fields.words import few, size, some
 from reconciler.kinds.group_records.group_rules import durables
 from reconciler.model.resource import Address
@@ -53,7 +53,7 @@ def _consumers_lost(change: Change, view: View) -> Iterator[Finding]:
     losing = list(_lose_consumers(name, view))
     foreign = [one for one in losing if view.owner_of("consumer", name, one)]
     protected = [one for one in losing if one not in foreign and view.protects("consumer", name, one)]
-    if unread := going_unread(name, surplus.state_of(change), view):
+    if unread := going_unread(name, over_limit.state_of(change), view):
         yield unread
     if foreign:
         yield Finding(
@@ -104,7 +104,7 @@ def _of_groups(stream: str, view: View) -> dict[str, Change]:
 
 
 def _messages_lost(change: Change, view: View) -> Iterator[Finding]:
-    state, name = surplus.state_of(change), change.address.name
+    state, name = over_limit.state_of(change), change.address.name
     if messages := state.get("messages", 0):
         everything = Going(messages=exactly(messages), before=exactly(state.get("last_seq", messages) + 1))
         late = unread(name, state, everything, view)

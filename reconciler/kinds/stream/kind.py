@@ -12,7 +12,7 @@ from reconciler.kinds.fields.texts import NAME
 from reconciler.kinds.stream.another_name import recipe
 from reconciler.kinds.stream.rules import EFFECTS, RULES, questions
 from reconciler.kinds.stream_config import advisories, calls
-from reconciler.kinds.stream_config.listening import then_listens
+from reconciler.kinds.stream_config.new_copies import then_listens
 from reconciler.kinds.stream_config.origins import names, origin_of_mirror, readings
 from reconciler.kinds.stream_config.stream_config import FIELD_INFOS, STOCK, StreamConfig, canonical, lasting, settle
 from reconciler.model.resource import Address, Config, Declared, Json, OtherOwner, Resource, Terms

@@ -10,9 +10,9 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.effects import dependants, surplus
+from reconciler.kinds.effects import dependants, over_limit
 from reconciler.kinds.effects.lagging import lagging, taking_in
-from reconciler.kinds.effects.readers import (
+from reconciler.kinds.effects.unprocessed import (
     SOME,
     behind,
     taking,
@@ -47,7 +47,7 @@ def interest_retention(change: Change, view: View) -> Found:
     """
     if not turns_to_interest(change):
         return None
-    going, words = _without_interest(change, view, surplus.state_of(change)["messages"])
+    going, words = _without_interest(change, view, over_limit.state_of(change)["messages"])
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path="retention",
@@ -62,7 +62,7 @@ def interest_retention(change: Change, view: View) -> Found:
 def turns_to_interest(change: Change) -> bool:
     """The stream turns to interest retention while it holds messages."""
     turns = change.touches("retention") and change.becomes("retention") == "interest"
-    return turns and surplus.state_of(change).get("messages", 0) > 0
+    return turns and over_limit.state_of(change).get("messages", 0) > 0
 
 
 def _without_interest(change: Change, view: View, messages: int) -> tuple[Amount, str]:
@@ -122,7 +122,7 @@ def _takers(above: Change, messages: int, view: View) -> dict[str, _Taker]:
     }
     found |= dict.fromkeys(unread_consumers(stream, view), unknown)
     copying = len(view.snapshot.copiers.get(stream, {}))
-    if surplus.state_of(above).get("consumer_count", 0) > len(found) + copying:
+    if over_limit.state_of(above).get("consumer_count", 0) > len(found) + copying:
         found[SOME] = unknown
     for address, change in view.changes.items():
         if address.kind != "consumer" or address.stream != stream:
@@ -146,7 +146,7 @@ def _taker(above: Change, info: Mapping[str, Json], messages: int, view: View) -
 
 def _up_to(sequence: int | None, above: Change) -> int:
     """How many messages are stored up to this sequence, at most; None: the last."""
-    state = surplus.state_of(above)
+    state = over_limit.state_of(above)
     messages: int = state["messages"]
     return messages if sequence is None else max(0, min(messages, sequence - state.get("first_seq", 1) + 1))
 

@@ -9,39 +9,39 @@ from reconciler.changes.change import Action, Change, FieldChange
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.effects import losses, pushed_out, sources_changed, uncaptured
-from reconciler.kinds.effects.doomed import doomed_live
+from reconciler.kinds.effects import lowered_limits, pushed_out, sources_changed, uncaptured
+from reconciler.kinds.effects.effect_rules import Effects
 from reconciler.kinds.effects.fewer_copies import replicas_lowered
-from reconciler.kinds.effects.foretold import Effects
-from reconciler.kinds.effects.losses import limit_lowered
+from reconciler.kinds.effects.lowered_limits import limit_lowered
 from reconciler.kinds.effects.made_again import made_again
 from reconciler.kinds.effects.one_way import one_way_change, to_copy
 from reconciler.kinds.effects.pushed_out import copies_push_out
-from reconciler.kinds.effects.readers import later_questions, taking_questions
+from reconciler.kinds.effects.refused_at_restart import doomed_live
 from reconciler.kinds.effects.sources_changed import copied_again, left_behind
 from reconciler.kinds.effects.stream_effects import FAMILIES
 from reconciler.kinds.effects.uncaptured import subject_removed
+from reconciler.kinds.effects.unprocessed import later_questions, taking_questions
 from reconciler.kinds.fields import peers
 from reconciler.kinds.fields.versions import reserved_metadata, too_young
 from reconciler.kinds.fields.words import in_words
 from reconciler.kinds.stream.consumers import RULES as CONSUMERS
+from reconciler.kinds.stream.contradictions import CHECKS as FIELDS_TOGETHER
+from reconciler.kinds.stream.contradictions import RULES as SUBJECTS
 from reconciler.kinds.stream.deletion import stream_deletion
 from reconciler.kinds.stream.retention import interest_retention, turns_to_interest
-from reconciler.kinds.stream.validity import CHECKS as FIELDS_TOGETHER
-from reconciler.kinds.stream.validity import RULES as SUBJECTS
-from reconciler.kinds.stream_config.copies import CHECKS as COPIES
+from reconciler.kinds.stream_config.config_checks import stamped
 from reconciler.kinds.stream_config.fixed_fields import fixed_fields, seal_at_creation, updatability_rules
+from reconciler.kinds.stream_config.mirrors_and_sources import CHECKS as COPIES
 from reconciler.kinds.stream_config.ranges import CHECKS as RANGES
 from reconciler.kinds.stream_config.rewriting import CHECKS as REWRITING
 from reconciler.kinds.stream_config.stream_config import FIELDS, unknown_fields, unknown_values
-from reconciler.kinds.stream_config.validity import stamped
 from reconciler.model.resource import Config, Json, OtherOwner, Resource, owner_in
 from reconciler.model.wire.questions import Question
 
 
 def questions(change: Change, view: View) -> Iterator[Question]:
     """What the losses of a stream depend on beyond its state."""
-    yield from losses.questions(change, view)
+    yield from lowered_limits.questions(change, view)
     yield from sources_changed.questions(change, view)
     yield from pushed_out.questions(change, view)
     yield from peers.questions(change)

@@ -10,7 +10,7 @@ from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
 from reconciler.kinds.fields.known import Known
 from reconciler.kinds.fields.words import in_words
-from reconciler.kinds.stream_config.validity import Lower
+from reconciler.kinds.stream_config.config_checks import Lower
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config, Json
 

@@ -10,8 +10,8 @@ from reconciler.changes.kind import Context
 from reconciler.changes.view import SubjectsRead, View
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import in_words
+from reconciler.kinds.stream_config.config_checks import is_since
 from reconciler.kinds.stream_config.stream_settle import canonical
-from reconciler.kinds.stream_config.validity import is_since
 from reconciler.kinds.subjects.subjects import is_subset, meets
 from reconciler.kinds.subjects.transforms import outcome
 from reconciler.model.resource import Address, Config, Json

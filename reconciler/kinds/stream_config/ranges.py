@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.kinds.fields.words import in_words, some
-from reconciler.kinds.stream_config.validity import Sent, objection, sources_of, validity
+from reconciler.kinds.stream_config.config_checks import Sent, objection, sources_of, validity
 from reconciler.model.units import show_bytes, show_duration
 from reconciler.model.wire.version import Version
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from reconciler.changes.verdict import Finding, Reaction
 from reconciler.kinds.fields.known import V2_12
-from reconciler.kinds.stream_config.copies import only_from_2_12
-from reconciler.kinds.stream_config.validity import Sent, objection, sources_of, validity
+from reconciler.kinds.stream_config.config_checks import Sent, objection, sources_of, validity
+from reconciler.kinds.stream_config.mirrors_and_sources import only_from_2_12
 from reconciler.kinds.subjects.subjects import is_subset, is_valid, overlap
 from reconciler.kinds.subjects.transforms import Problem, worst_problem
 from reconciler.model.resource import Json

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from reconciler.changes.effect import Side, Way
-from reconciler.kinds.fields.felt import (
+from reconciler.kinds.fields.field_effects import (
     EVERY,
     NOT_FELT,
     OTHER,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 
-from reconciler.model.pages import rule_page
+from reconciler.model.code_pages import rule_page
 from reconciler.model.policy import is_policy
 from reconciler.report.markdown.gfm import shortened
 from reconciler.report.words.visible import visible

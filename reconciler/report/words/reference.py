@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reconciler.changes.rule import Rule
-from reconciler.model.pages import Page, rule_page
+from reconciler.model.code_pages import Page, rule_page
 from reconciler.model.wire.version import SUPPORTED, Version
 from reconciler.report.words.paper import Paper
 

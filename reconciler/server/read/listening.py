@@ -15,9 +15,9 @@ from nats.aio.msg import Msg
 from pydantic_core import from_json
 
 from reconciler.changes.kind import Raw
+from reconciler.model.code_pages import PAGES
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
-from reconciler.model.pages import PAGES
 from reconciler.server.read.permission_subjects import ADVISORIES, HEARD
 from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.audit import SUBJECT, AuditedClient, Event, client_of, event

@@ -1,0 +1,284 @@
+"""One apply after planning: it shows the plan, asks, carries it out, and reports."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from reconciler.changes.events import REFUSALS, Event, Finished, Started, Waiting
+from reconciler.changes.plan import Plan
+from reconciler.cli.account.backups import backed_up, unused
+from reconciler.cli.account.interruption import interruptible
+from reconciler.cli.account.planning import Made, Selection, making
+from reconciler.cli.shared import common, exits
+from reconciler.cli.shared.each_topology import stopped
+from reconciler.cli.shared.reporting import Reports, carried_out
+from reconciler.cli.shared.screen import NobodyReads, Progress, is_agreed, paper, say, tell
+from reconciler.journeys.apply.apply import apply as run_plan
+from reconciler.journeys.plan.plan import Planned
+from reconciler.journeys.saved.saving import SavedReview
+from reconciler.journeys.stages.stage_checks import as_shown
+from reconciler.model.dataclass import dataclass
+from reconciler.model.diagnostic import CannotContinue
+from reconciler.report.codec.outcome_json import outcome_json
+from reconciler.report.document.document import Document, in_environment
+from reconciler.report.document.headline import where
+from reconciler.report.formats import FORMATS
+from reconciler.report.outcome import begun, outcome_text, progress, so_far
+from reconciler.report.words.commands import of_plan
+from reconciler.report.words.diagnostics import report
+from reconciler.report.words.paper import Paper
+from reconciler.report.words.values import counted
+from reconciler.report.words.visible import visible
+from reconciler.server.connect.options import ConnectOptions
+from reconciler.server.wire.api import JetStream
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manner:
+    """How a run asks, what it leaves out, and how it reports."""
+
+    yes: bool
+    partial: bool
+    format: common.PlainFormat
+    paper: Paper
+    reports: Reports
+    backup: Path | None = None
+    """The folder for backups of streams that lose something."""
+    data: list[str] | None = None
+    """Set for tools, where one document reports on several topologies."""
+    agreed: Mapping[str, Plan] | None = None
+    """The plan of each topology, where all plans were shown, and agreed to, before this run began."""
+    member: str = ""
+    """The target of a fleet."""
+
+    @property
+    def again(self) -> str | None:
+        """Return the folder of backups for a next command: a new one where this run has begun to fill it, because
+        backups are never overwritten."""
+        return str(unused(self.backup)) if self.backup else None
+
+    def shows(self, document: Document) -> bool:
+        """Show the plan before anything is changed. Tools get only the outcome."""
+        self.reports.write(document, so=common.NOTHING_CHANGED)
+        if self.format is common.PlainFormat.JSON:
+            return True
+        try:
+            say(FORMATS["text"](replace(document, is_asked_about=document.goes_on and not self.yes)))
+        except NobodyReads:
+            tell("The plan could not be shown, so it was not applied. Nothing was changed.\n")
+            return False
+        return True
+
+    def tools(self, data: str) -> None:
+        """Report the outcome to tools, once."""
+        if self.data is None:
+            say(data)
+        else:
+            self.data.append(data)
+
+    def stopped(self, problem: CannotContinue) -> int:
+        """Report one of several topologies that could not be planned, or was not begun."""
+        told = stopped("apply", problem, self.paper)
+        if self.format is common.PlainFormat.JSON:
+            self.tools(FORMATS["json"](told))
+        tell(report(problem.diagnostics, paper(sys.stderr)))
+        self.reports.write(told)
+        return exits.INTERRUPTED if isinstance(problem, common.Interrupted) else exits.FAILED
+
+    def goes_ahead(self, plan: Plan) -> bool:
+        """Is there something to apply, and nothing that stops it? With --partial, a refusal stops only what depends on
+        it."""
+        if plan.exit_code != exits.FINE and not self.partial:
+            return False
+        return bool(plan.steps or plan.records)
+
+    def nothing_done(self, plan: Plan, as_wanted: tuple[str, ...] = ()) -> int:
+        """Return the plan's exit code, and tell tools that no step was done."""
+        return self._said(Finished(), plan, plan.exit_code, as_wanted)
+
+    def declined(self, plan: Plan) -> int:
+        """Tell people and tools that nothing was changed, because nobody confirmed it; the exit code is 1."""
+        tell("Nothing was changed.\n")
+        return self._said(Finished(stopped="not confirmed"), plan, exits.FAILED)
+
+    def _said(self, finished: Finished, plan: Plan, code: int, as_wanted: tuple[str, ...] = ()) -> int:
+        if self.format is common.PlainFormat.JSON:
+            self.tools(self.outcome(finished, plan, code, as_wanted))
+        elif self.agreed is not None:
+            say(f"{self.name(plan)}: {'nothing to do' if code == exits.FINE else 'left out'}.\n")
+        return code
+
+    def outcome(self, finished: Finished, plan: Plan, code: int, as_wanted: tuple[str, ...] = ()) -> str:
+        """Return the outcome for tools."""
+        return outcome_json(
+            finished, topology=plan.topology, environment=plan.environment, member=self.member, exit_code=code,
+            as_wanted=as_wanted,
+        )  # fmt: skip
+
+    def name(self, plan: Plan) -> str:
+        """Return what a line about an outcome begins with, where it does not stand below its plan."""
+        return visible(self.member or in_environment(plan.topology, plan.environment))
+
+
+class ApplyRun:
+    """One apply, from reading the account to the last line."""
+
+    def __init__(self, manner: Manner) -> None:
+        self._manner = manner
+        self.outcome = "unchanged"
+        """In a word, where the exit code is 0 or 1."""
+
+    async def through(
+        self, paths: Sequence[Path], options: ConnectOptions, chosen: Selection, arguments: Callable[[Selection], str]
+    ) -> int:
+        """Read `paths` and apply, and return the exit code; `arguments` are those that the next command line
+        repeats."""
+        async with making(paths, options, chosen, arguments) as (made, js):
+            return await self.offered(made, js)
+
+    async def offered(self, made: Made, js: JetStream) -> int:
+        """Show the plan, ask, and carry it out."""
+        plan, manner = made.planned.plan, self._manner
+        document = made.document(manner.paper, command="apply", goes_on=manner.goes_ahead(plan))
+        if manner.agreed is not None:
+            as_shown(manner.agreed.get(plan.topology), plan)
+        elif not manner.shows(document):
+            return exits.FAILED
+        if not manner.goes_ahead(plan):
+            return manner.nothing_done(plan)
+        if manner.agreed is None and not manner.yes and not confirmed(plan):
+            self.outcome = "not confirmed"
+            return manner.declined(plan)
+        self.outcome = "interrupted"
+        agreed = Agreed(
+            what=made.planned, plan=plan, shown=document, arguments=made.arguments, manner=manner, ended=self._ended,
+        )  # fmt: skip
+        return await agreed.carried_out(js)
+
+    def _ended(self) -> None:
+        self.outcome = "applied"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreed:
+    """Carries out and reports what was shown and agreed to: a plan just made, or a saved one."""
+
+    what: Planned | SavedReview
+    plan: Plan
+    """The plan as it was shown."""
+    shown: Document
+    arguments: str
+    """The arguments that the next command repeats."""
+    manner: Manner
+    as_wanted: tuple[str, ...] = ()
+    ended: Callable[[], None] = lambda: None
+    """Hears that the account is as the report will say."""
+
+    async def carried_out(self, js: JetStream) -> int:
+        """Apply the plan, report its outcome, and return the exit code. A second Ctrl-C raises Interrupted."""
+        began = time.monotonic()
+        try:
+            finished = await followed(self.what, js, backup=self.manner.backup)
+        except asyncio.CancelledError:
+            look = (self.shown.commands or of_plan(self.arguments)).look
+            message = "Stopped at once; requests that were already sent may have been carried out."
+            raise common.Interrupted.because("XX923", "interrupted", message, fix=f"Next: {look}") from None
+        self.ended()
+        code = exit_of(finished, self.plan)
+        self._tell(finished, code, time.monotonic() - began)
+        return code
+
+    def _tell(self, finished: Finished, code: int, seconds: float) -> None:
+        plan, manner, commands = self.plan, self.manner, self.shown.commands
+        if manner.agreed is not None:
+            commands = replace(commands or of_plan(self.arguments), then="")
+        told = partial(
+            outcome_text, finished, arguments=self.arguments, backup=manner.again, seconds=seconds,
+            left=len(plan.blocked) + plan.hidden, later=isinstance(self.what, SavedReview), commands=commands,
+        )  # fmt: skip
+        data = manner.outcome(finished, plan, code, self.as_wanted)
+        with contextlib.suppress(NobodyReads):  # the exit code says it all the same, and so do the reports
+            if manner.format is common.PlainFormat.JSON:
+                manner.tools(data)
+            elif manner.agreed is None:
+                say("\n" + told(manner.paper))
+            else:
+                say(_below_its_name(manner.name(plan), told(manner.paper)))
+        manner.reports.write(carried_out(self.shown, finished, told(), data))
+
+
+def _below_its_name(name: str, told: str) -> str:
+    """One line continues after the name, several stand below it."""
+    return f"{name}: {told.strip()}\n" if len(told.splitlines()) == 1 else f"{name}:\n{told}"
+
+
+def exit_of(finished: Finished, plan: Plan) -> int:
+    """Return the exit code: a change that only lacks consent counts as refused, not as failed."""
+    if finished.stopped == "interrupted":
+        return exits.INTERRUPTED
+    if finished.is_success:
+        return plan.exit_code
+    reasons = {*(one.reason.code for one in finished.failed), *(one.code for one in finished.left_alone)}
+    is_refused = reasons and reasons <= REFUSALS and not finished.in_doubt and finished.stopped is None
+    return exits.REFUSED if is_refused and plan.exit_code != exits.FAILED else exits.FAILED
+
+
+def confirmed(plan: Plan) -> bool:
+    """Ask on the terminal whether to apply the plan; only an explicit yes makes it True."""
+    what = counted(len(plan.steps), "step") if plan.steps else "no step, only records of ownership"
+    return is_agreed(f"\nApply this ({what}) to {where(plan.topology, plan.target)}?")
+
+
+async def followed(what: Planned | SavedReview, js: JetStream, *, backup: Path | None = None) -> Finished:
+    """Run the plan with a line of progress. Ctrl-C ends it in good order, a second one at once."""
+    plan = what.outlook.plan if isinstance(what, SavedReview) else what.plan
+    shown, finished = _ProgressLine(len(plan.steps)), None
+    stop = asyncio.Event()
+    kept = partial(backed_up, folder=backup) if backup else None
+    with interruptible(stop):
+        async for event in run_plan(what, js, stop=stop, tell=_wait, backup=kept):
+            shown.follow(event)
+            if isinstance(event, Finished):
+                finished = event
+    assert finished is not None, "every run ends with Finished"
+    return finished
+
+
+def _wait(whom: str) -> None:
+    tell(visible(whom) + "\n")
+
+
+class _ProgressLine:
+    """Shows progress, at most twenty times a second, and beside it what a run waits for."""
+
+    def __init__(self, total: int) -> None:
+        self._progress, self._total, self._settled, self._next = Progress(), total, 0, 0.0
+        self._told: set[str] = set()
+        self._progress.show(begun(total))
+
+    def follow(self, event: Event) -> None:
+        if isinstance(event, Finished):
+            self._progress.clear()
+            return
+        if isinstance(event, Waiting):
+            self._wait(event)
+            return
+        self._settled += not isinstance(event, Started)
+        if self._progress.is_watched and time.monotonic() >= self._next:
+            self._next = time.monotonic() + 0.05
+            self._progress.show(progress(self._settled, self._total, event.step, self._progress.width))
+
+    def _wait(self, event: Waiting) -> None:
+        """Say once for each step what a run waits for, because readers of a log want to know what took so long."""
+        if self._progress.is_watched:
+            self._progress.show(so_far(self._settled, self._total))
+        elif event.step.id not in self._told:
+            self._told.add(event.step.id)
+            tell(f"{visible(event.text)} …\n")

@@ -1,0 +1,104 @@
+"""Several applies of one command: one document of their outcomes for tools, one line of them for people."""
+
+from __future__ import annotations
+
+from dataclasses import field, replace
+from typing import TypeAlias
+
+from reconciler.cli.account.apply_run import Manner
+from reconciler.cli.shared import common, exits
+from reconciler.cli.shared.each_topology import Unit, UnitResults
+from reconciler.cli.shared.reporting import Gathered
+from reconciler.cli.shared.screen import say
+from reconciler.journeys.stages.text import NOT_BEGUN
+from reconciler.model.dataclass import dataclass
+from reconciler.model.diagnostic import CannotContinue
+from reconciler.report.codec.json import json_list
+from reconciler.report.document.document import Document
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Applied:
+    """How the apply of one topology ended."""
+
+    code: int
+    """The exit code."""
+    outcome: str
+    """What became of it, where nothing failed."""
+
+
+Ended: TypeAlias = Applied | CannotContinue
+
+
+def code_of(made: Ended) -> int:
+    """Return the exit code of one topology."""
+    if isinstance(made, Applied):
+        return made.code
+    return exits.INTERRUPTED if isinstance(made, common.Interrupted) else exits.FAILED
+
+
+def is_failure(made: Ended) -> bool:
+    """Must nothing else be begun after it?"""
+    return code_of(made) in (exits.FAILED, exits.INTERRUPTED)
+
+
+def outcome_of(part: UnitResults[Applied]) -> str:
+    """Return what became of a unit, in a word or two: the worst of its topologies counts."""
+    if not part.results:
+        return NOT_BEGUN
+    worst = min(part.results, key=lambda made: exits.WORST_FIRST.index(code_of(made)))
+    said = {one.outcome for one in part.results if isinstance(one, Applied)}
+    names = {exits.INTERRUPTED: "interrupted", exits.FAILED: "failed", exits.REFUSED: "refused"}
+    if isinstance(worst, Applied) and worst.outcome == "not confirmed":
+        return worst.outcome
+    if code_of(worst) == exits.REFUSED and "applied" in said:
+        return "partly applied"
+    return names.get(code_of(worst)) or ("applied" if "applied" in said else "unchanged")
+
+
+@dataclass(slots=True)
+class Together:
+    """The manners of several applies, which share a report and a document."""
+
+    manner: Manner
+    _manners: dict[str, Manner] = field(default_factory=dict)
+    _gathered: Gathered = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._gathered = Gathered(wanted=self.manner.reports.wanted)
+
+    def seat(self, *units: Unit) -> None:
+        """Fix the order in which the units are reported."""
+        for unit in units:
+            if unit.name not in self._manners:
+                own = replace(self._gathered, number=len(self._manners))
+                self._manners[unit.name] = replace(self.manner, reports=own, data=[])
+
+    def of(self, unit: Unit) -> Manner:
+        """Return the manner of the applies of one unit."""
+        self.seat(unit)
+        return self._manners[unit.name]
+
+    def hears(self, unit: Unit, problem: CannotContinue) -> None:
+        """Report a topology that could not be planned, or was not begun."""
+        self.of(unit).stopped(problem)
+
+    def adds(self, told: Document) -> None:
+        """Add a report that is about no unit."""
+        replace(self._gathered, number=len(self._manners)).write(told)
+
+    @property
+    def is_for_tools(self) -> bool:
+        """Is one document wanted, rather than text?"""
+        return self.manner.format is common.PlainFormat.JSON
+
+    def say(self, text: str) -> None:
+        """Tell people."""
+        if text and not self.is_for_tools:
+            say(text)
+
+    def end(self, *more: str) -> None:
+        """Print the document for tools, if there is anything in it."""
+        data = [text for manner in self._manners.values() for text in manner.data or ()]
+        if self.is_for_tools and (data or more):
+            say(json_list([*data, *more]))

@@ -1,0 +1,101 @@
+"""Puts the text of a topology's file into form, and never changes what it says.
+
+Nothing is rewritten: lines change places and indentation, and take their comments along. The result is read again;
+where it does not say the same, or a comment is gone, the text stays as it was.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+
+from ruamel.yaml.tokens import DirectiveToken, DocumentEndToken, DocumentStartToken
+
+from reconciler.documents.read.complain import complain
+from reconciler.documents.read.nodes import Mapping, Node, Scalar, Sequence, span
+from reconciler.documents.read.other_files import other_file, unfit
+from reconciler.documents.read.shape import Shape
+from reconciler.documents.read.tree import read_tree
+from reconciler.documents.read.values import Mask
+from reconciler.documents.write.lines import Lines
+from reconciler.documents.write.tokens import Comment, comments_of, tokens_of
+from reconciler.documents.write.yaml_items import PieceReader
+from reconciler.model.diagnostic import Diagnostic, SourceSpan
+
+_STAYS = "the file stays as it is"
+
+
+def in_form(file: str, text: str, order: Shape) -> tuple[str, list[Diagnostic]]:
+    """The text in form, and nothing wrong with it; or the text as it is, and why it stays so.
+
+    Lines end as the first one does. `order` is that of `document_order`.
+    """
+    brk = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
+    mask = Mask.for_text(text)
+    before = mask.put_on(text.replace("\r\n", "\n").replace("\r", "\n"))
+    root, problems = read_tree(file, before)
+    if other := other_file(file, root, order.properties):
+        problems = [other]
+    elif root is not None or not problems:
+        problems += unfit(file, root)
+    if problems:
+        return text, [replace(one, message=mask.taken_off(one.message)) for one in problems]
+    after = _formed(before, order)
+    if after != before and (problem := lost(file, before, after)):
+        return text, [problem]
+    return mask.taken_off(after).replace("\n", brk), []
+
+
+def _formed(text: str, order: Shape) -> str:
+    tokens, lines = tokens_of(text), text.split("\n")
+    start, begin = 1, 0  # behind the start of the stream
+    while type(tokens[start]) in (DirectiveToken, DocumentStartToken):
+        start, begin = start + 1, tokens[start].start_mark.line + 1
+    end = next((one.start_mark.line for one in tokens if type(one) is DocumentEndToken), len(lines))
+    root = PieceReader(text, lines, tokens, start).value(order)
+    if root.level is None:
+        return text if text.endswith("\n") else f"{text}\n"
+    if not root.is_empty:  # an anchor of the whole
+        begin = root.level.pieces[0].line
+    made = Lines(lines, tokens, comments_of(text, tokens)).made(root.level, begin, end)
+    behind = "\n".join(lines[end:]).rstrip("\n")
+    return "\n".join([*lines[:begin], *made, *([behind] if behind else [])]) + "\n"
+
+
+def lost(file: str, before: str, after: str) -> Diagnostic | None:
+    """What a text does not say any more that said it before: a value, or a comment."""
+    was, _ = read_tree(file, before)
+    now, problems = read_tree(file, after)
+    assert was is not None
+    if node := was if problems or now is None else _differing(was, now):
+        fix = "write it in a simpler way" if before.endswith("\n") else "end the file with a line break"
+        return complain(
+            "XX525", "stays-as-it-is", f"in form this would say something else; {_STAYS}", span(node), fix=fix
+        )
+    comments, left = _comments(before), Counter(one.text for one in _comments(after))
+    left.subtract(one.text for one in comments)
+    if comment := next((one for one in comments if left[one.text]), None):
+        line, column = comment.line + 1, comment.column + 1
+        place = SourceSpan(file, line, column, line, column + len(comment.text))
+        fix = "move the comment to another line"
+        return complain("XX525", "stays-as-it-is", f"in form this comment would be lost; {_STAYS}", place, fix=fix)
+    return None
+
+
+def _comments(text: str) -> list[Comment]:
+    return list(comments_of(text, tokens_of(text)))
+
+
+def _differing(one: Node, other: Node) -> Node | None:
+    """The first part of a value that is another one there; the order of keys is none of it."""
+    if isinstance(one, Scalar) and isinstance(other, Scalar):
+        return None if (one.text, one.plain) == (other.text, other.plain) else one
+    pairs: Iterable[tuple[Node, Node]]
+    if isinstance(one, Sequence) and isinstance(other, Sequence) and len(one.items) == len(other.items):
+        pairs = zip(one.items, other.items, strict=True)
+    elif isinstance(one, Mapping) and isinstance(other, Mapping) and one.entries.keys() == other.entries.keys():
+        pairs = ((node, other.entries[key][at]) for key, pair in one.entries.items() for at, node in enumerate(pair))
+    else:
+        return one
+    return next((found for pair in pairs if (found := _differing(*pair))), None)

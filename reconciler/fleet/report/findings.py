@@ -1,0 +1,93 @@
+"""Everything that a fleet command found, before a format is chosen. None: the command did not look for it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any
+
+from reconciler.fleet.report.run_rows import UNREACHABLE, UNREMEMBERED, Count, SeenTarget, StrayedObject
+from reconciler.journeys.drift.drift import Standing
+from reconciler.model.dataclass import dataclass
+from reconciler.model.fields import FieldInfo
+
+Row = Mapping[str, Any]
+"""A row of one of the tables, by column."""
+Rows = tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetFindings:
+    command: str
+    """`snapshot`, `drift`, `report` …"""
+    fleet: str
+    """Its name, or its file."""
+    run: str = ""
+    seconds: float | None = None
+    targets: tuple[SeenTarget, ...] | None = None
+    strayed: tuple[StrayedObject, ...] | None = None
+    """The listed objects; there may be more."""
+    counts: tuple[Count, ...] = ()
+    """All drift, listed or not."""
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    """How many rows of a table (of `drift`: objects) there are beyond those that one report takes up; the table has
+    them all."""
+    earlier: Rows = ()
+    """Targets that this run was not about: the run that last did `what` with them (read, compared) and when, or
+    never."""
+    compared: frozenset[str] = frozenset()
+    """Targets that have a topology and could be looked at."""
+    trend: Rows | None = None
+    by_target: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)
+    history: Rows | None = None
+    repairs: Rows | None = None
+    outliers: Rows | None = None
+    with_peers: int = 0
+    """Targets that were compared with others of the same labels: those that have any."""
+    infos: Mapping[tuple[str, str], FieldInfo] = field(default_factory=dict)
+    """How values of outliers are shown, by kind and path."""
+    capacity: Rows | None = None
+    skew: Rows | None = None
+    falls: Rows | None = None
+    moves: Rows | None = None
+    pins: Rows | None = None
+    acks: Rows | None = None
+    actors: Rows | None = None
+    silent: Mapping[str, str] = field(default_factory=dict)
+    """Why a target reported nothing new, where others did."""
+    following: tuple[str, ...] = ()
+    """What to do now, a sentence each."""
+
+    @property
+    def drifted(self) -> tuple[StrayedObject, ...]:
+        """Return the listed objects that drifted."""
+        return tuple(one for one in self.strayed or () if one.is_drift)
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """Return the targets that could not be read, or not completely."""
+        unread = {one.name for one in self.targets or () if one.error} | {*self.silent}
+        if self.command == "skew":  # in a report, that was another look
+            unread |= {str(one["target"]) for one in self.skew or () if one.get("error")}
+        return tuple(sorted(unread | {one.target for one in self.counts if one.standing == UNREACHABLE}))
+
+    @property
+    def unknown(self) -> tuple[Count, ...]:
+        """Return counts of objects whose state is unknown, one for each target that has any."""
+        return tuple(one for one in self.counts if one.standing == Standing.UNKNOWN)
+
+    @property
+    def unremembered(self) -> tuple[Count, ...]:
+        """Return counts of objects whose record cannot be used, one for each target that has any."""
+        return tuple(one for one in self.counts if one.standing == UNREMEMBERED)
+
+    @property
+    def drifted_by_target(self) -> Mapping[str, int] | None:
+        """Return the number of drifted objects of each target that has any; None where the command compared nothing."""
+        if self.strayed is None:
+            return None
+        sums = Counter[str]()
+        for one in self.counts:
+            sums[one.target] += one.drifted
+        return +sums

@@ -1,0 +1,87 @@
+"""`fleet snapshot` and `fleet drift`: one look at all targets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from operator import attrgetter, itemgetter
+from typing import TYPE_CHECKING, Any
+
+from reconciler.fleet.accounts.source import heavy, snapshots
+from reconciler.fleet.drift import summary
+from reconciler.fleet.drift.desired import desired, wanted
+from reconciler.fleet.drift.drift import drift, parts_for
+from reconciler.fleet.report.findings import FleetFindings
+from reconciler.fleet.report.run_rows import SeenTarget
+from reconciler.fleet.runs import collected as told
+from reconciler.fleet.runs.fleet_run import MOST, FleetRun, collected
+from reconciler.fleet.tables.frames import made
+from reconciler.fleet.tables.tables import WANTED
+from reconciler.report.words.values import counted
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from reconciler.fleet.accounts.targets import FleetTarget
+
+
+def snapshot(look: FleetRun) -> FleetFindings:
+    """Read what each target holds, and keep it as this run's."""
+    return look.found("snapshot", targets=each(look.fleet.targets, targets(_seen(look))))
+
+
+def compare(look: FleetRun) -> FleetFindings:
+    """Compare each target with what was applied; keep live state, declarations and differences."""
+    seen = _seen(look)
+    look.say("Comparing with what was applied …")
+    rows, texts = wanted(look.fleet.targets)
+    named = made(look.spark, rows, WANTED)
+    meant = look.seen("desired", desired(named, texts, run=look.run, day=look.day))
+    strayed = look.seen("drift", drift(seen, meant, parts=parts_for(len(rows))))
+    return look.found("drift", targets=each(look.fleet.targets, targets(seen)), **strayed_of(strayed))
+
+
+def _seen(look: FleetRun) -> DataFrame:
+    look.say(f"Reading {counted(len(look.fleet.targets), 'target')} …")
+    return look.seen("snapshots", snapshots(look.live(sizes=_sizes(look)), run=look.run, day=look.day))
+
+
+RECENT = 14
+"""Days within which a complete look at a target still shows its size."""
+
+
+def _sizes(look: FleetRun) -> str:
+    """Sizes of recently large targets: several tasks share the reading of them."""
+    found = heavy(look.store.read("snapshots"), since=look.day - timedelta(days=RECENT)).collect()
+    return json.dumps({row["target"]: row["objects"] for row in found})
+
+
+def targets(seen: DataFrame) -> tuple[SeenTarget, ...]:
+    """Return the targets in SNAPSHOTS of one run."""
+    rows = sorted(summary.targets(seen).collect(), key=itemgetter("target"))
+    return tuple(told.target(row.asDict()) for row in rows)
+
+
+LOST = "The store lacks what was read of it. Do all executors write to the same store?"
+
+
+def each(asked: Iterable[FleetTarget], found: Sequence[SeenTarget]) -> tuple[SeenTarget, ...]:
+    """Return each target: every look leaves a row of each; one without any was lost between reading and storing."""
+    there = {one.name for one in found}
+    lost = (SeenTarget(name=one.name, labels=one.labels, error=LOST) for one in asked if one.name not in there)
+    return tuple(sorted((*found, *lost), key=attrgetter("name")))
+
+
+def strayed_of(rows: DataFrame, most: int = MOST) -> dict[str, Any]:
+    """Return the drift of one look at each target: this many rows are listed, and everything is counted."""
+    worst = told.strayed(collected(summary.worst(rows, most)))
+    looked = [row.asDict() for row in summary.looked_at(rows).collect()]
+    counts = tuple(told.count(row) for row in looked if row["standing"] != "compared")
+    about = sum(one.objects for one in counts)
+    return {
+        "strayed": worst,
+        "counts": counts,
+        "left_out": {"drift": about - len(worst)} if about > len(worst) else {},
+        "compared": frozenset(row["target"] for row in looked if row["standing"] == "compared"),
+    }

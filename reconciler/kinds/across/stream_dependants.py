@@ -1,0 +1,332 @@
+"""What depends on a stream that is deleted or changes: mirrors, sources, groups and consumers, of any topology."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from reconciler.changes.change import Action, Change
+from reconciler.changes.rule import Found, rule
+from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
+from reconciler.kinds.afterwards.readers import (
+    Reader,
+    as_applied,
+    consuming,
+    copying,
+    downstream,
+    filters_of,
+    grouped,
+    recorded,
+    stored_afterwards,
+    stored_now,
+)
+from reconciler.kinds.afterwards.streams import afterwards, config_of, copies
+from reconciler.kinds.effects.dependants import streams
+from reconciler.kinds.effects.over_limit import state_of
+from reconciler.kinds.effects.unprocessed import going_unread
+from reconciler.kinds.fields.words import few, outside, some, verb
+from reconciler.kinds.group_records.group_record import STATIC_BUCKET
+from reconciler.kinds.subjects.subjects import collide, is_subset, is_valid
+from reconciler.model.resource import Address
+
+NAMED = 5
+
+
+def _listed(readers: Sequence[Reader]) -> str:
+    return few([f"{one.label}{' (protected)' if one.change and one.is_protected else ''}" for one in readers], NAMED)
+
+
+@rule("XX231", "dependants-left-behind", on=(Action.DELETE,), needs=("live", "neighbours"), reaction=Reaction.HARMS)
+def dependants_left_behind(change: Change, view: View) -> Iterator[Finding]:
+    """A stream, a bucket or a group's queue is deleted although others still copy it, or although groups divide it
+    among members.
+
+    The server does not object. Mirrors and sources keep what they have and stop. If a stream of that name comes back,
+    most servers continue after the old sequence and skip its first messages. Group records stay, and their members
+    fail. ST310 says what happens to plain consumers of a stream. This rule counts those of a bucket, and those of a
+    queue that are not its members' own.
+
+    No consent covers a dependant that belongs to another topology, that was applied with `protect: true`, or that could
+    not be read. If the group records could not be read, you must know yourself whether there are any.
+
+    Instead: remove or redirect them first, in this plan or through their owners; or allow XX231 for this run.
+    """
+    if (name := view.stream_of(change.address)) is None:
+        return
+    if change.address.kind == "stream" and (why := view.snapshot.unknown_bucket(STATIC_BUCKET)):
+        yield _groups_unread(why, change)
+    left = [*copying(name, view), *grouped(name, view)]
+    if change.address.kind == "elastic_group":
+        left += [one for one in consuming(name, view) if one.address]
+    elif change.address.kind != "stream":
+        left += [one for one in consuming(name, view) if not one.is_ephemeral]
+        if unread := going_unread(name, state_of(change), view):
+            yield unread
+    if left:
+        yield _left_behind(left, change)
+    if missing := list(recorded(name, view)):
+        yield (_perhaps_live if view.target.is_imagined else _would_come_back)(missing, change)
+
+
+def _groups_unread(why: str, change: Change) -> Finding:
+    return Finding(
+        outcome=Outcome.NEEDS_CONSENT,
+        message=f"bucket {STATIC_BUCKET} could not be read ({why}), so the plan cannot tell whether groups divide its messages",
+        fix=f"plan again as a user who may read that bucket, or allow it for this run: --allow XX231={change.address}",
+    )
+
+
+def _left_behind(left: list[Reader], change: Change) -> Finding:
+    outcome, fix = Outcome.REFUSED, "let their topologies remove or redirect them first"
+    if not any(one.owner for one in left):
+        fix = "apply the protected ones once with protect: false, in a change of its own; then remove or redirect them"
+    if not any(one.owner or one.is_protected for one in left):
+        outcome = Outcome.NEEDS_CONSENT
+        fix = f"remove or redirect them first, or allow it for this run: --allow XX231={change.address}"
+    return Finding(
+        outcome=outcome,
+        quantities={"dependants": len(left)},
+        affects=_addresses(left),
+        message="; ".join(_fates(left)),
+        fix=fix,
+    )
+
+
+def _would_come_back(missing: Sequence[Reader], change: Change) -> Finding:
+    """Its owner's files still declare it, as far as the ledger tells."""
+    return _recorded(
+        missing, Outcome.NEEDS_CONSENT,
+        f"{verb(len(missing), 'are')} not live: the next apply there fails without this {_noun(change)}",
+        f", or allow it for this run: --allow XX231={change.address}",
+    )  # fmt: skip
+
+
+def _perhaps_live(recorded: Sequence[Reader], change: Change) -> Finding:
+    """No server was asked whether they are live, which decides whether consent is enough."""
+    reads, they_are = ("reads", "it is") if len(recorded) == 1 else ("read", "they are")
+    return _recorded(
+        recorded, Outcome.REFUSED, f"{reads} this {_noun(change)}",
+        f"; where {they_are} not live any more, a plan asks for consent instead",
+    )  # fmt: skip
+
+
+def _recorded(readers: Sequence[Reader], outcome: Outcome, what: str, otherwise: str) -> Finding:
+    owners = few([f"`{one}`" for one in dict.fromkeys(one.owner or "" for one in readers)], NAMED)
+    return Finding(
+        outcome=outcome,
+        quantities={"dependants": len(readers)},
+        affects=_addresses(readers),
+        message=f"{some(len(readers), 'reader')} that the ledger knows of {owners} {what}",
+        fix=f"let {owners} remove {'it' if len(readers) == 1 else 'them'} first{otherwise}",
+    )
+
+
+def _noun(change: Change) -> str:
+    return change.address.kind.replace("_", " ")
+
+
+def _fates(left: Sequence[Reader]) -> Iterator[str]:
+    """Copies and records of groups stay; a consumer is deleted with its stream."""
+    deleted = [one for one in left if one.address and one.address.kind == "consumer"]
+    staying = [one for one in left if one not in deleted]
+    if staying:
+        yield f"{some(len(staying), 'reader')} {verb(len(staying), 'get')} nothing more from it: {_listed(staying)}"
+    if deleted:
+        yield f"{_listed(deleted)} {verb(len(deleted), 'are')} deleted with it"
+
+
+def _addresses(readers: Sequence[Reader]) -> list[Address]:
+    return [one.address for one in readers if one.address]
+
+
+@rule("XX232", "copying-consumer-removed", on=(Action.DELETE,), needs=("live", "neighbours"), reaction=Reaction.HARMS)
+def copying_consumer_removed(change: Change, view: View) -> Found:
+    """A mirror or source copies through this very consumer (`consumer: {name: …}`), which is to be deleted.
+
+    The copying stream then stops, and a new consumer of that name would start from its own beginning.
+
+    Instead: let the copying stream use another consumer first; or allow XX232 for this run.
+    """
+    if change.address.kind != "consumer":
+        return None
+    copiers = afterwards(view).copiers.get(change.address.stream, ())
+    using = [copy.stream for copy in copiers if (copy.said.get("consumer") or {}).get("name") == change.address.name]
+    if not using:
+        return None
+    return Finding(
+        outcome=Outcome.NEEDS_CONSENT,
+        quantities={"dependants": len(using)},
+        affects=streams(using, view),
+        message=f"stream {', '.join(using[:NAMED])} would stop copying: {'it copies' if len(using) == 1 else 'they copy'} through "
+        "this consumer",
+        fix=f"let it use another consumer first, or allow it for this run: --allow XX232={change.address}",
+    )
+
+
+SHAPES_SUBJECTS = ("subjects", "subject_transform", "sources", "mirror")
+
+
+@rule("XX233", "readers-left-dry", on=(Action.UPDATE,), needs=("live", "neighbours"), reaction=Reaction.HARMS)
+def readers_left_dry(change: Change, view: View) -> Found:
+    """Subjects of a stream or bucket change, and the filter of a reader no longer matches any of them. Readers are
+    consumers, mirrors, sources and groups, of any topology.
+
+    The server does not report it; the reader simply receives nothing more. Stored messages are still read. A stream
+    that is left without subjects also silences readers without a filter.
+
+    Readers of other topologies, and of none, also count if they lose part of their messages: the plan names them with
+    their owners, and that needs consent. Ephemeral consumers are only named. Readers of copies that pass on fewer
+    messages count as well.
+
+    Instead: keep the subject, change those filters in the same plan, or let their owners change them first.
+    """
+    if not view.is_stream(change.address) or not change.touches(*SHAPES_SUBJECTS):
+        return None
+    own_name = view.stream_of(change.address) or ""
+    each = [_left_dry(name, own_name, view) for name in (own_name, *_passing_on(own_name, view))]
+    dry, less = ([one for found in each for one in found[index]] for index in range(2))
+    if not dry and not less:
+        return None
+    path = next(path for path in SHAPES_SUBJECTS if change.touches(path))
+    choosy, open_to_all = [one for one in dry if one.filters], [one for one in dry if not one.filters]
+    said = [f"nothing new will match the filters of {_listed(choosy)}"] if choosy else []
+    said += [f"{_listed(open_to_all)} will get only new messages on {own_name}"] if open_to_all else []
+    said += [f"{_listed(less)} will get no new messages on {', '.join(_missing(own_name, less, view))}"] if less else []
+    return Finding(
+        outcome=Outcome.WARNS,
+        path=path,
+        to=change.becomes(path),
+        quantities={"readers": len(dry) + len(less)},
+        message="; ".join(said),
+        affects=_addresses([*dry, *less]),
+        fix="keep the subject, or change those filters as well",
+    )
+
+
+def _missing(stream: str, readers: Sequence[Reader], view: View) -> list[str]:
+    """The first subjects that they lose, without the parts that are still stored: `o.> outside o.eu.>`."""
+    stored, after = _lost(stream, view), stored_afterwards(view).by(stream)
+    if not any(one.filters for one in readers) and (taken_in := _no_longer_taken_in(stream, view)):
+        stored, after = taken_in, stored_afterwards(view).taken_in(stream)
+    return [outside(one, [kept for kept in after or () if collide(kept, one)]) for one in stored[:NAMED]]
+
+
+def _left_dry(stream: str, origin: str, view: View) -> tuple[list[Reader], list[Reader]]:
+    """Readers of this stream that get nothing new any more, and readers of other owners that lose a part. The server
+    gives a stream without subjects its own name as subject, and nobody publishes on it."""
+    before, after = stored_now(view).by(stream), stored_afterwards(view).by(stream)
+    if after is None or before == after:
+        return [], []
+    lost, lost_whole = _lost(stream, view), _no_longer_taken_in(stream, view)
+    live = (*consuming(stream, view), *copying(stream, view), *grouped(stream, view))
+    every = (*live, *recorded(stream, view), *as_applied(stream, view))
+    readers = [one for one in every if not one.is_new and not _takes_over(one, lost, view)]
+    is_emptied = after == (origin,) and origin not in (before or ())
+    fed = [one for one in readers if one.wants_any(after) and (one.filters or not is_emptied)]
+    dry = [one for one in readers if one not in fed and (before is None or one.wants_any(before))]
+    less = [one for one in fed if one.loses_any(lost if one.filters else lost_whole, after)]
+    others = [one for one in less if view.others(_addresses([one])) and one.address not in _addresses(dry)]
+    return _each_once(dry), _each_once(others)
+
+
+def _each_once(readers: Sequence[Reader]) -> list[Reader]:
+    """A consumer whose filters somebody changed may lose what it reads now and what it was applied to read."""
+    first = {one.address: one for one in reversed(readers) if one.address}
+    return [one for one in readers if one.address is None or first[one.address] is one]
+
+
+def _takes_over(reader: Reader, lost: Sequence[str], view: View) -> bool:
+    """A copy that stores all of these subjects itself once the plan is applied."""
+    if not lost or reader.address is None or reader.address.kind != "stream":
+        return False
+    own = (afterwards(view).streams.get(reader.address.name) or {}).get("subjects") or ()
+    return all(any(is_subset(one, other) for other in own) for one in lost)
+
+
+def _lost(stream: str, view: View) -> list[str]:
+    """Subjects that it stores until now, and no longer."""
+    before, after = (stored.by(stream) or () for stored in (stored_now(view), stored_afterwards(view)))
+    return [one for one in before if not any(is_subset(one, other) for other in after)]
+
+
+def _no_longer_taken_in(stream: str, view: View) -> list[str]:
+    """What a reader without a filter loses: another transform gives it the same messages under other subjects."""
+    before, after = (stored.taken_in(stream) for stored in (stored_now(view), stored_afterwards(view)))
+    return [one for one in before or () if after and not any(is_subset(one, other) for other in after)]
+
+
+def _passing_on(origin: str, view: View) -> Iterator[str]:
+    """Streams of this topology that copy this one, directly or through others, and do not change themselves."""
+    for name in downstream(origin, view):
+        address = next(iter(streams([name], view)), None)
+        own = view.changes.get(address) if address else None
+        if (
+            address
+            and view.is_stream(address)
+            and own
+            and not own.touches(*SHAPES_SUBJECTS)
+            and not view.others([address])
+        ):
+            yield name
+
+
+@rule("XX234", "filter-matches-nothing", needs=("neighbours",), reaction=Reaction.INERT)
+def filter_matches_nothing(change: Change, view: View) -> Iterator[Finding]:
+    """A filter of a consumer, a mirror, a source or a group matches no subject that the stream stores.
+
+    Servers accept it, and the reader never gets a message. Transforms count: a stream stores the subject *after* its
+    transform. Messages that the stream still stores from before count too: a source may exist to move just those.
+
+    Instead: correct the filter, or add the subject to the stream.
+    """
+    for path, one, stream in _new_filters(change, view):
+        stored = stored_afterwards(view).by(stream)
+        if (
+            stored is not None
+            and is_valid(one)
+            and not any(collide(one, subject) for subject in (*stored, *_held(stream, view)))
+        ):
+            subjects, rest = ", ".join(stored[:NAMED]) or "nothing at all", _holds_some(stream, view)
+            yield Finding(
+                outcome=Outcome.WARNS,
+                path=path,
+                message=f"`{one}` matches no subject that {stream} stores ({subjects})"
+                + (", so it gets no new message: at most some that are stored from before" if rest else ""),
+                fix="correct the filter, or add the subject to the stream"
+                + ("; leave both if it is to process only what is stored" if rest else ""),
+            )
+
+
+def _holds_some(stream: str, view: View) -> bool:
+    info = view.snapshot.streams.get(stream)
+    return info is not None and bool((info.get("state") or {}).get("messages"))
+
+
+def _held(stream: str, view: View) -> Sequence[str]:
+    """Subjects of messages that are already stored, if those are the ones that the stream takes now."""
+    return stored_now(view).by(stream) or () if _holds_some(stream, view) else ()
+
+
+def _new_filters(change: Change, view: View) -> Iterator[tuple[str, str, str]]:
+    """(path, filter, stream it filters) that this change brings."""
+    address, is_create = change.address, change.action is Action.CREATE
+    if address.kind == "consumer" and (is_create or change.touches("filter_subject", "filter_subjects")):
+        many = not change.becomes("filter_subject")
+        for index, one in enumerate(filters_of(change.desired.config if change.desired else {})):
+            yield f"filter_subjects[{index}]" if many else "filter_subject", one, address.stream
+    elif address.kind == "elastic_group" and is_create:
+        for index, item in enumerate(change.becomes("partitioning_filters") or ()):
+            yield f"partitioning_filters[{index}].filter", item["filter"], address.stream
+    elif address.kind == "static_group" and is_create:
+        for index, one in enumerate(change.becomes("filters") or ()):
+            yield f"filters[{index}]", f"*.{one}", address.stream
+    elif view.is_stream(address) and (is_create or change.touches("mirror", "sources")):
+        for copy in copies(view.stream_of(address) or "", config_of(change, view)):
+            if copy.said.get("filter_subject"):
+                yield f"{copy.path}.filter_subject", copy.said["filter_subject"], copy.origin
+            for index, transform in enumerate(copy.said.get("subject_transforms") or ()):
+                if transform.get("src"):
+                    yield f"{copy.path}.subject_transforms[{index}].src", transform["src"], copy.origin
+
+
+RULES = (dependants_left_behind, copying_consumer_removed, readers_left_dry, filter_matches_nothing)

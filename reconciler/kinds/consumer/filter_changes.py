@@ -1,0 +1,442 @@
+"""What is lost, missed or given again when the filter of a consumer changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from reconciler.changes.amount import Amount, exactly
+from reconciler.changes.change import Action, Change
+from reconciler.changes.rule import Found, rule
+from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
+from reconciler.kinds.consumer import taking_over
+from reconciler.kinds.consumer_checks.neighbours import changes_of
+from reconciler.kinds.consumer_position import position
+from reconciler.kinds.consumer_position.counts import counting, number_of
+from reconciler.kinds.consumer_position.retention import retention_of
+from reconciler.kinds.effects import shrinking
+from reconciler.kinds.effects.unprocessed import filters, later, undelivered
+from reconciler.kinds.fields.words import amount, consent_to, listed, some
+from reconciler.kinds.subjects.filters import FILTERS, keeping
+from reconciler.kinds.subjects.subject_moves import passed_on, taken_at_deletions
+from reconciler.kinds.subjects.subjects import collide, is_subset, meets
+from reconciler.model.dataclass import dataclass
+from reconciler.model.resource import Config, Json
+from reconciler.model.wire.questions import MessagesFrom, Question
+
+LISTED = "those that were the last of their subjects when the consumer was created"
+Info = Mapping[str, Json]
+
+
+def questions(change: Change, view: View) -> Iterator[Question]:
+    """What is stored before and after the position of a consumer whose filter changes."""
+    if change.action in (Action.UPDATE, Action.REPLACE) and change.touches(*FILTERS) and change.live and change.desired:
+        yield from later(change.address.stream, change.live.state)
+        move = _move(change, view)
+        if move.point is not None:
+            yield from (one for subjects in (move.before, move.after, move.both) for one in _begun(move, subjects))
+        for subjects in (move.after, move.both):
+            yield from (*_ahead(move, subjects), *_all(move, subjects))
+        looks_ahead = _looks_ahead(move, retention_of(move.stream, view)) and move.pending.most
+        if looks_ahead or not move.widens:
+            yield from _ahead(move, move.before)
+        if looks_ahead:
+            yield from _from_next(move, view)
+        if not move.widens:
+            yield from _all(move, move.before)
+            yield from taking_over.questions(change, move.before, move.after, view)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Move:
+    """A filter change of a consumer that has a position."""
+
+    stream: str
+    before: Sequence[str]
+    after: Sequence[str]
+    position: int
+    pending: Amount
+    flying: int
+    """Delivered, and not acknowledged yet."""
+    given: int
+    """Deliveries since it was created."""
+    is_from_first: bool
+    """It started with the first message."""
+    is_listed: bool = False
+    """It started with the last message of each subject. The server has a list of these that it keeps until it restarts,
+    whatever the filter is."""
+    point: int | None = None
+    """The sequence from which it continues if it is recreated; None: it is updated in place."""
+
+    @property
+    def narrows(self) -> bool:
+        return all(any(is_subset(new, old) for old in self.before) for new in self.after)
+
+    @property
+    def widens(self) -> bool:
+        return all(any(is_subset(old, new) for new in self.after) for old in self.before)
+
+    @property
+    def gained(self) -> Sequence[str]:
+        """Subjects that the old filter did not match, at least in part."""
+        return [one for one in self.after if not any(is_subset(one, other) for other in self.before)]
+
+    @property
+    def left(self) -> Sequence[str]:
+        """Subjects that the new filter no longer matches, at least in part."""
+        return [one for one in self.before if not any(is_subset(one, other) for other in self.after)]
+
+    @property
+    def both(self) -> Sequence[str]:
+        """What matches before and after."""
+        return meets(self.before, self.after)
+
+
+def _move(change: Change, view: View) -> _Move:
+    info = change.live.state if change.live else {}
+    is_recreated = position.is_recreated(change, view)
+    return _Move(
+        stream=change.address.names[0],
+        before=filters(change.live.config if change.live else {}),
+        after=filters(change.desired.config if change.desired else {}),
+        position=info.get("delivered", {}).get("stream_seq", 0),
+        pending=undelivered(change.address.names[0], info, view) if info else exactly(0),
+        flying=info.get("num_ack_pending", 0),
+        given=info.get("delivered", {}).get("consumer_seq", 0),
+        is_from_first=(info.get("config") or {}).get("deliver_policy") in (None, "all"),
+        is_listed=(info.get("config") or {}).get("deliver_policy") == "last_per_subject",
+        point=position.start(change, view).get("opt_start_seq", 1) if is_recreated else None,
+    )
+
+
+def _ahead(move: _Move, subjects: Sequence[str]) -> list[MessagesFrom]:
+    return counting(move.stream, subjects, move.position + 1)
+
+
+def _looks_ahead(move: _Move, retention: str) -> bool:
+    """While it looks for messages of the old filter, the server moves past all others silently, and an update does
+    not take it back."""
+    return move.point is None and not (move.narrows or move.is_listed) and not _starts_over(move, retention)
+
+
+def _next(move: _Move, view: View) -> int | None:
+    """The next message of the old filter, at which the server stops looking; None: there is none, or nobody knows."""
+    answers = [view.facts.get(one) for one in _ahead(move, move.before)] if move.pending.most else []
+    known = [one for one in answers if isinstance(one, Mapping)]
+    found = [one["first"] for one in known if one.get("first")]
+    return min(found) if found and len(known) == len(answers) else None
+
+
+def _from_next(move: _Move, view: View) -> list[MessagesFrom]:
+    start = _next(move, view)
+    subjects = move.gained if start else ()
+    return counting(move.stream, subjects, start or 1)
+
+
+def _moved_past(move: _Move, view: View) -> int:
+    """How many messages the server may have moved past that the new filter matches: up to the next one of the old
+    filter."""
+    state = (view.snapshot.streams.get(move.stream) or {}).get("state") or {}
+    end = _next(move, view)
+    begin = max(move.position, int(state.get("first_seq", 1)) - 1)
+    span = max(0, (end - 1 if end else int(state.get("last_seq", 0))) - begin)
+    ahead, later = number_of(_ahead(move, move.gained), view), number_of(_from_next(move, view), view) if end else 0
+    if ahead is None:
+        ahead = number_of(_all(move, move.gained), view)
+        later = 0
+    counted = span if ahead is None else max(0, ahead - (later or 0))
+    return min(span, counted, int(state.get("messages", 0)))
+
+
+def _all(move: _Move, subjects: Sequence[str]) -> list[MessagesFrom]:
+    return counting(move.stream, subjects)
+
+
+def _begun(move: _Move, subjects: Sequence[str]) -> list[MessagesFrom]:
+    """All that it may have in flight, and all after them."""
+    return counting(move.stream, subjects, move.point or 1)
+
+
+@rule("CO301", "filter-change", on=(Action.UPDATE,), needs=("live", "facts"), reaction=Reaction.HARMS)
+def filter_change(change: Change, view: View) -> Found:
+    """The filter of a consumer changes. The consumer keeps its position and never goes back.
+
+    It never gets pending messages that the new filter leaves out. It does not go back to messages before its position
+    that the old filter left out. Nor does it get those after its position that the server has already moved past. While
+    it looks for a message of the old filter, the server passes all others, up to the next match or to the end of the
+    stream. No server tells how far it has come. Messages in flight are redelivered until they are acknowledged, whatever
+    the new filter is.
+
+    Where the filter goes, apply writes `>`, which takes everything and counts as none: a server does not wake a consumer
+    for new messages that an update left without a filter.
+
+    A consumer that the same plan recreates continues after its ack floor with the new filter. It gets what the old
+    filter left out there, but no message in flight that the new filter leaves out. On other streams than a work queue
+    this needs consent.
+
+    A consumer that started with `last_per_subject` still delivers the messages that the server listed when the consumer
+    was created, until the server restarts. It misses newly matched ones that are older than the end of this list.
+
+    On an interest stream the server at once deletes the messages that the new filter leaves out and no other consumer
+    wants. That includes messages in flight, so a client that fails does not get them again. It redelivers those in flight
+    that another consumer wants.
+
+    On a work queue, messages that the new filter leaves out wait for a consumer that takes them, and the same plan may
+    create it. A consumer whose new filter takes more starts over, so it misses nothing. Messages that it then has in
+    flight wait with the rest if the new filter leaves them out and clients do not acknowledge them within `ack_wait`.
+
+    Where the same plan creates consumers that take every stored message that the new filter leaves out, it says so, and
+    nothing is deleted.
+
+    Instead: declare a second consumer with the new filter, which starts where you say; or let this one process what is
+    pending first.
+    """
+    if not (change.touches(*FILTERS) and change.live and change.desired):
+        return None
+    move = _move(change, view)
+    retention = retention_of(move.stream, view)
+    staying = move.pending.most if move.widens else number_of(_ahead(move, move.both), view)
+    deleted = _deleted_besides(move.stream, view)
+    skipped = _less(_skipped(move, staying, view), deleted)
+    never = exactly(0) if retention == "workqueue" else _never(move, staying, view)
+    missed = None if never is None else _less(never, deleted)
+    path = next(one.path for one in change.fields if one.top in FILTERS)
+    passed = _moved_past(move, view) if _looks_ahead(move, retention) else 0
+    flying = _less(_let_go(move, view), deleted)
+    ending = _ending(flying, move, retention)
+    if (
+        not skipped.most
+        and not passed
+        and not (flying.most and not ending.most)
+        and (not ending.most or (retention == "workqueue" and taking_over.is_taken(change, move.left, view)))
+        and (missed is None or not missed.most)
+        and not (missed is None and move.position)
+    ):
+        return None
+    going = Amount(skipped.least + ending.least, skipped.most + ending.most)
+    heirs = taking_over.heirs(change, move.before, move.after, view) if going.most else ""
+    drops = retention == "interest" and going.most > 0 and not heirs
+    loses = drops or (move.point is not None and retention == "limits" and ending.most > 0 and not heirs)
+    fate = f": {heirs}" if heirs and retention != "workqueue" else _fates(change, move, retention, view)
+    others = heirs or ("apply deletes the others" if any(others_of(change, view)) else "")
+    left_out = [*_left_out(skipped, ending, move, fate, others if retention == "interest" else "")]
+    left_out += _left_behind(missed, move)
+    left_out += [
+        *_already_past(passed, move),
+        *([] if ending.most else _comes_again(flying, move, change.becomes("max_deliver") or 0)),
+    ]
+    lost = exactly(0) if drops else going if loses else skipped
+    return Finding(
+        outcome=Outcome.NEEDS_CONSENT if loses else Outcome.WARNS,
+        path=path,
+        to=change.becomes(path) if loses else None,
+        message=". ".join([_goes_on(move, retention, passed), *left_out]),
+        quantities=({"messages": _dropped(going, change, view)} if drops else {})
+        | ({"skipped": Amount(lost.least, lost.most + passed)} if passed or not drops else {})
+        | ({} if missed is None else {"missed": missed}),
+        fix="let this one process what is pending first, if its clients are to get it"
+        if heirs and not (missed is None or missed.most or passed)
+        else "declare a second consumer with the new filter, or let this one process what is pending first"
+        + (f", or consent here: {consent_to('CO301', change.becomes(path))}" if loses else ""),
+    )
+
+
+def _deleted_besides(stream: str, view: View) -> int:
+    """How many messages the same plan deletes from the stream, at most: nobody knows which of them a filter matches."""
+    if (loss := shrinking.going(stream, view)) is None:
+        return 0
+    stored = (view.snapshot.streams.get(stream) or {}).get("state") or {}
+    return loss.going.messages.most if loss.going else int(stored.get("messages", 0))
+
+
+def _less(amount: Amount, deleted: int) -> Amount:
+    return Amount(max(0, amount.least - deleted), amount.most)
+
+
+def _skipped(move: _Move, staying: int | None, view: View) -> Amount:
+    """Pending messages that no longer match."""
+    if staying is not None and (move.widens or not move.is_listed):
+        most = max(move.pending.most, 0 if move.widens else number_of(_ahead(move, move.before), view) or 0)
+        return Amount(max(0, move.pending.most - staying), max(0, most - staying))  # what stays was counted in between
+    return Amount(0, min(move.pending.most, _outside(move, move.pending.most, view)))
+
+
+def _outside(move: _Move, most: int, view: View) -> int:
+    """How many messages are stored that only the old filter matches; `most` where nobody counted them."""
+    before, both = (number_of(_all(move, subjects), view) for subjects in (move.before, move.both))
+    return most if before is None or both is None else max(0, before - both)
+
+
+def _never(move: _Move, staying: int | None, view: View) -> Amount | None:
+    """Messages that match only now and that it does not get; None: nobody counted."""
+    if move.point is not None:
+        return _missed(replace(move, position=move.point - 1), number_of(_begun(move, move.both), view), view)
+    if not move.is_listed or move.narrows:
+        return _missed(move, staying, view)
+    stored, both = (number_of(_all(move, subjects), view) for subjects in (move.after, move.both))
+    return None if stored is None else Amount(0, max(0, stored - (both or 0)))
+
+
+def _missed(move: _Move, staying: int | None, view: View) -> Amount | None:
+    """Messages stored before its position that match only now; None: nobody counted."""
+    if move.narrows or not (passed_by := _passed_by(move, view)):
+        return exactly(0)
+    stored, ahead = number_of(_all(move, move.after), view), number_of(_ahead(move, move.after), view)
+    if stored == 0:
+        return exactly(0)
+    both = number_of(_all(move, move.both), view)
+    if stored is None or (ahead is None and both is None):
+        return None
+    if ahead is None or stored == both:
+        return Amount(0, min(passed_by, max(0, stored - (both or 0))))
+    passed = min(passed_by, max(0, stored - ahead))
+    if both is None or staying is None:
+        return Amount(0, passed)
+    missed = max(0, passed - max(0, both - staying))
+    return Amount(max(0, missed - _given_besides(move, view)), missed)
+
+
+def _given_besides(move: _Move, view: View) -> int:
+    """How many deliveries were, perhaps, of messages that the old filter does not match: the filter may have been another one
+    before."""
+    held = number_of(_all(move, move.both if move.widens else move.before), view)
+    if held is None or not move.is_from_first:
+        return move.given
+    return max(0, move.given - max(0, held - move.pending.most))
+
+
+def _passed_by(move: _Move, view: View) -> int:
+    """How many messages may be stored up to its position, by their numbers."""
+    info = view.snapshot.streams.get(move.stream, {})
+    first = (info.get("state") or {}).get("first_seq") or 1
+    return int(max(0, move.position + 1 - first))
+
+
+def _ending(flying: Amount, move: _Move, retention: str) -> Amount:
+    """Messages in flight that are no longer delivered. Messages acknowledged before a consumer starts over are done
+    with."""
+    if retention == "interest" or (move.point is not None and retention != "workqueue"):
+        return flying
+    return Amount(0, flying.most) if _starts_over(move, retention) else exactly(0)
+
+
+def _starts_over(move: _Move, retention: str) -> bool:
+    """It starts over once the messages in flight are acknowledged, or had the time for it."""
+    return retention == "workqueue" and not (move.narrows and move.point is None)
+
+
+def _let_go(move: _Move, view: View) -> Amount:
+    """Messages in flight that no longer match: stored up to its position, and matched by the old filter only. If
+    another consumer wants them too, this one may have acknowledged some of them already."""
+    if move.widens or not move.flying:
+        return exactly(0)
+    passed_before, passed_both = (_passed(move, subjects, view) for subjects in (move.before, move.both))
+    left = move.flying if passed_before is None or passed_both is None else max(0, passed_before - passed_both)
+    most = min(move.flying, left, _outside(move, move.flying, view))
+    least = 0 if passed_both is None else max(0, move.flying - passed_both)
+    return Amount(min(least, most), most)
+
+
+def _passed(move: _Move, subjects: Sequence[str], view: View) -> int | None:
+    """Messages stored up to its position, from where it continues if it is recreated; None: nobody counted."""
+    stored = number_of(_begun(move, subjects), view)
+    ahead = move.pending.least if subjects is move.before else number_of(_ahead(move, subjects), view)
+    return None if stored is None or ahead is None else max(0, stored - ahead)
+
+
+def _dropped(going: Amount, change: Change, view: View) -> Amount:
+    """How many of them an interest stream deletes: all, if no other consumer exists that may want them, and the stream
+    keeps its subjects."""
+    is_less = any(others_of(change, view)) or passed_on(change.address.stream, view)
+    return Amount(0, going.most) if is_less else going
+
+
+def others_of(change: Change, view: View) -> Iterator[Config]:
+    """Configurations of consumers that want messages of the same stream: declared ones, also as they will be, live ones, and
+    those that feed its copies."""
+    stream = change.address.stream
+    own = (change.address.name, change.origin.name if change.origin else "")
+    for where in (view.snapshot.consumers, view.snapshot.copiers):
+        yield from (other["config"] for key, other in where.get(stream, {}).items() if key not in own)
+    yield from (
+        one.desired.config for one in changes_of(view).get(stream, ()) if one.desired and one.address.name not in own
+    )
+
+
+def _fates(change: Change, move: _Move, retention: str, view: View) -> str:
+    """What happens to messages that the new filter leaves out, as the end of a sentence."""
+    if retention == "interest":
+        is_passed = any(collide(one, other) for one in move.left for other in passed_on(move.stream, view))
+        beside = f", or stream {move.stream} passes their subjects on before" if is_passed else ""
+        return f"; apply deletes them unless another consumer wants them{_kept_whole(change, view)}{beside}"
+    if retention == "workqueue":
+        return f": {taking_over.fate(change, move.before, move.after, view)}"
+    return f", except, until it restarts, {LISTED}" if move.is_listed and move.point is None else ""
+
+
+def _kept_whole(change: Change, view: View) -> str:
+    """A consumer whose filters are all that the stream takes keeps also what its filters do not match."""
+    stream = change.address.stream
+    taken = taken_at_deletions(stream, view)
+    others = [filters(one) for one in others_of(change, view)]
+    is_kept = any(one != keeping(one, taken) for one in others)
+    return f", as one may whose filter is all that {stream} takes" if is_kept else ""
+
+
+def _goes_on(move: _Move, retention: str, passed: int) -> str:
+    """What it gets from now on; on a work queue, a consumer that takes more starts over."""
+    only = "" if move.is_listed else "only "
+    subjects = "everything" if move.after == [">"] else f"{only}what matches {listed(list(move.after))}"
+    if _starts_over(move, retention):
+        return f"it starts over and gets {subjects}"
+    if move.point is not None:
+        also = "" if move.narrows else ", also what the old filter left out there"
+        return f"it is recreated and gets {subjects} from sequence {move.point} on{also}"
+    where = f"sequence {move.position}{' or later' if passed else ''}"
+    return f"it gets {subjects}{f' after its position ({where})' if move.position else ''}"
+
+
+def _already_past(passed: int, move: _Move) -> Iterator[str]:
+    if passed:
+        them, after = "it" if passed == 1 else "them", f" after sequence {move.position}" if move.position else ""
+        yield (
+            f"Up to {some(passed, 'message')}{after} that the new filter matches may be skipped: the server "
+            f"may have moved past {them} while it looked for messages of the old filter, and does not tell"
+        )
+
+
+def _comes_again(flying: Amount, move: _Move, max_deliver: int) -> Iterator[str]:
+    if flying.most:
+        limit = f", or delivered {some(max_deliver, 'time')}" if max_deliver > 0 else ""
+        them = "it" if flying.most == 1 else "them"
+        which = (
+            f", although the new filter leaves {them} out"
+            if flying.is_exact
+            else ": those that the new filter leaves out"
+        )
+        yield f"The server still redelivers {amount(flying)} of {some(move.flying, 'message')} in flight until acknowledged{limit}{which}"
+
+
+def _left_out(skipped: Amount, ending: Amount, move: _Move, fate: str, others: str) -> Iterator[str]:
+    """`others`: another consumer of an interest stream may want them, too, and this becomes of those in flight that it
+    does not want."""
+    pending = f"{amount(skipped)} of {amount(move.pending, 'pending message')}" if skipped.most else ""
+    flying = f"{amount(ending)} of {some(move.flying, 'message')} in flight" if ending.most else ""
+    comes_again = bool(others) and move.point is None
+    if never := " and ".join(filter(None, (pending, "" if comes_again else flying))):
+        yield f"The new filter leaves out {never}, which the server does not deliver any more{fate}"
+    if flying and comes_again:
+        yield (
+            f"{'It also' if pending else 'The new filter'} leaves out {flying}: the server redelivers those that another "
+            f"consumer wants until they are acknowledged, and {others}"
+        )
+
+
+def _left_behind(missed: Amount | None, move: _Move) -> Iterator[str]:
+    before = "before its position " if move.point is None else f"before sequence {move.point} "
+    where = f"{'' if move.is_listed else before}that the old filter left out"
+    if missed is None:
+        yield f"It does not go back to messages {where}; these were not counted"
+    elif missed.most:
+        yield f"It does not go back to {amount(missed, 'message')} {where}"

@@ -1,0 +1,137 @@
+"""What surrounds a consumer once everything is applied: its stream, and the other consumers on that stream."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import field
+from functools import lru_cache
+
+from reconciler.changes.change import Action, Change
+from reconciler.changes.view import View
+from reconciler.kinds.effects.unprocessed import unread_consumers
+from reconciler.kinds.fields.peers import account_limits
+from reconciler.kinds.stream_config.stream_config import canonical
+from reconciler.kinds.subjects.subject_index import SubjectIndex
+from reconciler.kinds.subjects.subjects import collide
+from reconciler.model.dataclass import dataclass
+from reconciler.model.resource import Address, Config, Json
+
+
+def stream_of(change: Change, view: View) -> Config | None:
+    """The stream as it will be; None if nobody can tell, as offline about a stream that is managed elsewhere."""
+    address = Address.of("stream", change.address.stream)
+    above = view.changes.get(address)
+    if above and above.desired and not above.desired.external:
+        return above.desired.config
+    live = (above.live if above else None) or view.live.get(address)
+    if live:
+        return live.config
+    raw = view.snapshot.streams.get(address.name)
+    return canonical(raw["config"]) if raw else None
+
+
+def allowed(limit: str, change: Change, view: View) -> int:
+    """The account's limit for consumers like this one; 0 if there is no limit."""
+    stream = stream_of(change, view) or {}
+    limits = account_limits(view.target, change.becomes("num_replicas") or stream.get("num_replicas") or 1) or {}
+    return max(0, limits.get(limit) or 0)
+
+
+def max_ack_pending(change: Change, stream: Config) -> int:
+    """The value it will have: its own, or else the stream's; 0 is the server's own choice, which always fits."""
+    inherited = (stream.get("consumer_limits") or {}).get("max_ack_pending") or 0
+    is_left_out = change.desired is not None and change.desired.leaves_to_server("max_ack_pending")
+    return int(inherited if is_left_out else change.becomes("max_ack_pending") or inherited)
+
+
+def is_work_queue(stream: Config | None) -> bool:
+    """The stream keeps each message until it is acknowledged, and no longer; false if nobody knows the stream."""
+    return bool(stream) and (stream or {}).get("retention") == "workqueue"
+
+
+def filters_of(config: Config) -> list[str]:
+    """Its filters; empty: it takes everything."""
+    one = config.get("filter_subject")
+    return [one] if one else [*(config.get("filter_subjects") or ())]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consumers:
+    """The consumers of one stream after apply, in a form in which thousands can be compared."""
+
+    names: Sequence[str]
+    """In the order in which servers restore them."""
+    unfiltered: Sequence[str]
+    index: SubjectIndex = field(default_factory=SubjectIndex)
+    new: frozenset[str] = frozenset()
+    """Consumers that this plan creates."""
+    unknown: Mapping[str, str] = field(default_factory=dict)
+    """Consumers that exist but could not be read."""
+
+    def colliding(self, but: Collection[str], filters: list[str]) -> tuple[str, str | None] | None:
+        """(another consumer, its colliding filter) that wants messages this one wants; None as filter: it wants all."""
+        if other := first_but(but, self.unfiltered):
+            return other, None
+        for mine in filters:
+            for other, theirs in self.index.near(mine):
+                if other not in but and collide(mine, theirs):
+                    return other, theirs
+        return None
+
+
+def first_but(these: Collection[str], names: Sequence[str]) -> str | None:
+    """The first of `names` that is not among `these`; None if all of them are."""
+    return next((other for other in names if other not in these), None)
+
+
+def consumers_of(change: Change, view: View) -> Consumers:
+    """Declared consumers, live ones of others, and live ones as this topology changes them."""
+    known = _by_stream(view)
+    stream = change.address.stream
+    if stream not in known:
+        known[stream] = _consumers(stream, view)
+    return known[stream]
+
+
+@lru_cache(maxsize=2)
+def _by_stream(_view: View) -> dict[str, Consumers]:
+    """What was found out about streams, once per view, which is compared by identity."""
+    return {}
+
+
+def _consumers(stream: str, view: View) -> Consumers:
+    index, unfiltered, names = SubjectIndex(), [], []
+    for name, config in sorted(afterwards(stream, view), key=lambda one: one[0].encode()):
+        names.append(name)
+        if not (filters := filters_of(config)):
+            unfiltered.append(name)
+        for one in filters:
+            index.add(name, one)
+    new = frozenset(c.address.name for c in changes_of(view).get(stream, ()) if c.action is Action.CREATE)
+    return Consumers(names=names, unfiltered=unfiltered, index=index, new=new, unknown=unread_consumers(stream, view))
+
+
+def afterwards(stream: str, view: View) -> Iterator[tuple[str, Config]]:
+    """Its consumers as they will be, by name."""
+    changes = {c.address.name: c for c in changes_of(view).get(stream, ())}
+    raw: Mapping[str, Mapping[str, Json]] = view.snapshot.consumers.get(stream, {})
+    for name, info in raw.items():
+        if name not in changes:
+            yield name, info["config"]
+    for name, change in changes.items():
+        if change.action is Action.DELETE:
+            continue
+        if change.desired:
+            yield name, change.desired.config
+        elif change.live:
+            yield name, change.live.config
+
+
+@lru_cache(maxsize=2)
+def changes_of(view: View) -> dict[str, list[Change]]:
+    """Changes of consumers, by stream."""
+    found: dict[str, list[Change]] = {}
+    for address, change in view.changes.items():
+        if address.kind == "consumer":
+            found.setdefault(address.stream, []).append(change)
+    return found

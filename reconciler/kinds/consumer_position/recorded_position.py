@@ -1,0 +1,224 @@
+"""The position of a consumer that somebody deleted, as its record remembers it; and what the consumer that somebody
+recreated in its place delivers twice, or never."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from reconciler.changes.change import Action, Change
+from reconciler.changes.view import View
+from reconciler.engine.bindings import after_ack_floor, first_asked
+from reconciler.kinds.consumer_position.counts import number_of
+from reconciler.kinds.effects.unprocessed import filters, undelivered
+from reconciler.kinds.fields.times import before, moment
+from reconciler.model.resource import Address, Config, Json
+from reconciler.model.wire.questions import MessagesFrom, MessagesSince
+
+
+def questions(change: Change, view: View) -> Iterator[MessagesFrom | MessagesSince]:
+    """Where its stream was at the recording, where a consumer that somebody recreated began, and what was stored only
+    after that."""
+    yield from _recording(change)
+    yield from _begun(change)
+    if created := _created(change):
+        yield created
+        yield from _later(change, view)
+
+
+def _recording(change: Change) -> Iterator[MessagesFrom]:
+    """Messages after the recording have higher numbers than the stream had then, unless it has since lost its end."""
+    if change.on_record and change.on_record.written and next_of(change):
+        yield MessagesFrom(stream=change.address.stream, start=change.on_record.written)
+
+
+def next_of(change: Change) -> int | None:
+    """The next message of the consumer when it was recorded; None: its first one, or nobody knows."""
+    found = change.on_record.seen.get("next") if change.on_record else None
+    return found if isinstance(found, int) and found > 1 else None
+
+
+def stood(change: Change, view: View) -> int | None:
+    """The next message of the consumer when it was recorded; it had come at least that far when it was lost. None:
+    nobody knows, or the stream was created since."""
+    found = next_of(change)
+    if not found or stream_state(change, view).get("last_seq", 0) + 1 < found:
+        return None
+    if any(_is_below(view.facts.get(one), found) for one in _recording(change)):
+        return None
+    return found if _is_its_stream(change, view) else None
+
+
+def _is_its_stream(change: Change, view: View) -> bool:
+    """The stream existed when the consumer was recorded."""
+    written, created = change.on_record.written if change.on_record else "", stream_info(change, view).get("created")
+    return bool(written and created) and moment(str(created)) < moment(written)
+
+
+def is_on_another_stream(change: Change, view: View) -> bool:
+    """Its stream was recreated since it was recorded, and numbers its messages from the start again."""
+    written, created = change.on_record.written if change.on_record else "", stream_info(change, view).get("created")
+    return bool(written and created) and moment(str(created)) >= moment(written)
+
+
+def _is_below(answer: Json, found: int) -> bool:
+    first = answer.get("first") if isinstance(answer, Mapping) else None
+    return first is not None and first < found
+
+
+def stream_info(change: Change, view: View) -> Mapping[str, Json]:
+    """The consumer's live stream; nothing if this plan creates it."""
+    return view.snapshot.streams.get(change.address.stream) or {}
+
+
+def stream_state(change: Change, view: View) -> Config:
+    """The state of its stream when the consumer is created."""
+    stream = view.changes.get(Address.of("stream", change.address.stream))
+    if stream and stream.action in (Action.CREATE, Action.REPLACE):
+        return {"last_seq": (stream.becomes("first_seq") or 1) - 1}
+    return stream_info(change, view).get("state") or {}
+
+
+MARGIN = 5_000_000_000
+"""Nanoseconds after its creation within which a consumer has found its start, however busy a cluster is."""
+
+
+def _begun(change: Change) -> Iterator[MessagesSince]:
+    """What tells where a consumer that somebody recreated began at the latest: no server says it, but at its creation it
+    began with the next message, unless its start was a later time."""
+    config, created = _live_config(change), _recreated_at(change)
+    if created and "opt_start_seq" not in config:
+        times = [one for one in (created, config.get("opt_start_time")) if one]
+        yield MessagesSince(stream=change.address.stream, since=before(max(times, key=moment), -MARGIN))
+
+
+def _live_config(change: Change) -> Config:
+    return (change.live.state.get("config") if change.live else None) or {}
+
+
+def _recreated_at(change: Change) -> str:
+    return str(change.live.state.get("created") or "") if change.made_anew and change.live else ""
+
+
+def _created(change: Change) -> MessagesSince | None:
+    """What tells which messages were stored before somebody recreated the consumer: only these can the old one have
+    processed."""
+    created = _recreated_at(change)
+    return MessagesSince(stream=change.address.stream, since=before(created, -MARGIN)) if created else None
+
+
+def _gone_by(change: Change, view: View) -> int | None:
+    """The first message that was certainly stored after the old consumer had gone; None: none is, or nobody knows."""
+    answer = view.facts.get(asked) if (asked := _created(change)) else None
+    return answer.get("first") if isinstance(answer, Mapping) else None
+
+
+def _later(change: Change, view: View) -> list[MessagesFrom]:
+    """What counts the messages that the live consumer matches from there on."""
+    subjects, first = filters(_live_config(change)), _gone_by(change, view)
+    if first is None or subjects == [">"]:
+        return []
+    return [MessagesFrom(stream=change.address.stream, start=first, filter=one) for one in subjects]
+
+
+def _began_by(change: Change, view: View) -> int | None:
+    answers = [view.facts.get(one) for one in _begun(change)]
+    return next((one["first"] for one in answers if isinstance(one, Mapping) and one.get("first")), None)
+
+
+class LostPosition(NamedTuple):
+    """A recreated consumer, compared with the record of the old one. It delivers again, and skips, at most these
+    messages."""
+
+    at: int | None
+    """The position on record, behind which the old one may have come since; None: nobody knows."""
+    redelivered: int = 0
+    skipped: int = 0
+    reached: int | None = None
+    """The next message of the live one; None: no server tells."""
+    ended: int = 0
+    """The first message that is not skipped."""
+
+
+def compared(change: Change, view: View) -> LostPosition | None:
+    """None: nobody recreated it, or nothing is lost with the old one, as far as anybody can tell."""
+    stream = stream_info(change, view).get("config") or {}
+    if not change.made_anew or change.live is None or stream.get("retention") == "workqueue":
+        return None  # a work queue holds exactly what is still to be done
+    if not _is_its_stream(change, view):
+        return None
+    at = known(change, view)
+    live = {"config": {}, **change.live.state}
+    reached, again = after_ack_floor(live), _given_again(change, view)
+    ended = _began(live, reached, change, view) if at else 0
+    never = between(at, ended, change, view) if at else 0
+    return LostPosition(at, again, never, reached, ended) if again or never else None
+
+
+def _began(live: Mapping[str, Json], reached: int | None, change: Change, view: View) -> int:
+    """Where the live consumer began, or before."""
+    began = first_asked(live["config"])
+    end = reached or int((live.get("delivered") or {}).get("stream_seq", 0))  # it began there or before
+    return min(end, began or _began_by(change, view) or end)  # what it has delivered since is not skipped
+
+
+def _given_again(change: Change, view: View) -> int:
+    """How many messages that the old consumer may have processed are still to come to the live one: at most those that
+    it matches and that were stored before somebody recreated it. The record tells how far the old one had come at
+    least."""
+    if _live_config(change).get("deliver_policy") == "new" or change.live is None:
+        return 0
+    start = after_ack_floor({"config": {}, **change.live.state}) or 1
+    gone_by = _gone_by(change, view)
+    later = number_of(asked, view) if (asked := _later(change, view)) else 0
+    to_come = max(0, still_to_come(change, view) - (later or 0))
+    return min(between(start, sys.maxsize if gone_by is None else gone_by, change, view), to_come)
+
+
+def known(change: Change, view: View) -> int | None:
+    """The position on record, which may be the first message; None: nobody knows."""
+    return stood(change, view) or (1 if _had_not_begun(change, view) else None)
+
+
+def _had_not_begun(change: Change, view: View) -> bool:
+    """It had delivered nothing when it was recorded, and was to start at the first message."""
+    seen = change.on_record.seen if change.on_record else {}
+    return seen.get("at") == 0 and "next" not in seen and _is_its_stream(change, view)
+
+
+def still_to_come(change: Change, view: View) -> int:
+    """How many stored messages after its ack floor the live consumer matches, at most; unbounded if its filter changes."""
+    if change.live is None or change.touches("filter_subject", "filter_subjects"):
+        return sys.maxsize
+    info = change.live.state
+    delivered, floor = info.get("delivered") or {}, info.get("ack_floor") or {}
+    to_come = undelivered(change.address.stream, info, view).most
+    return int(to_come + delivered.get("consumer_seq", 0) - floor.get("consumer_seq", 0))
+
+
+def between(start: int, end: int, change: Change, view: View) -> int:
+    """How many stored messages have such numbers, at most; `end` is the first one after them."""
+    stored = stream_state(change, view)
+    first, last, messages = (int(stored.get(name, 0)) for name in ("first_seq", "last_seq", "messages"))
+    return max(0, min(min(end, last + 1) - max(start, first), messages))
+
+
+def continues_at(change: Change, view: View) -> int | None:
+    """Where a recreated consumer skips nothing and repeats least: at the position on record, or where the file says
+    since. None: at its own position."""
+    if not change.made_anew:
+        return None
+    if asked := asked_since(change):
+        return asked
+    found = compared(change, view)
+    if found is None or found.at is None:
+        return None
+    return found.at if found.skipped or found.at > (found.reached or 1) else None
+
+
+def asked_since(change: Change) -> int | None:
+    """The start sequence that the file has named since the old consumer was applied."""
+    asked = change.becomes("opt_start_seq")
+    is_new = asked and change.on_record and change.on_record.applied.get("opt_start_seq") != asked
+    return int(asked) if is_new else None

@@ -1,0 +1,196 @@
+"""What a plan says of a consumer that it would have to recreate: why not, or at which position, and what clients notice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from reconciler.changes.amount import Amount
+from reconciler.changes.change import Action, Change, Consequence
+from reconciler.changes.verdict import Finding, Outcome
+from reconciler.changes.view import View
+from reconciler.kinds.consumer_config.consumer_config import FIELDS
+from reconciler.kinds.consumer_position.position import (
+    by_record,
+    immovable,
+    info_of,
+    leaves_out,
+    placeholder,
+    redelivered,
+    resumed,
+    start,
+)
+from reconciler.kinds.consumer_position.retention import is_interest, is_queue
+from reconciler.kinds.consumer_position.start_position import BEGINS, NEEDS
+from reconciler.kinds.consumer_position.unclaimed import unwanted
+from reconciler.kinds.fields.words import amount, some, verb
+from reconciler.model.records import BUCKET
+
+SECOND = "declare a second consumer with the wanted setting and move the clients to it"
+
+
+def made_anew(change: Change, view: View, refusal: Finding) -> Finding:
+    """The finding that consent recreates it at its position; or the refusal, with the reason why that is impossible."""
+    if why := immovable(change, view):
+        return replace(refusal, message=f"{refusal.message} {why}")
+    again, unacknowledged = redelivered(change, view)
+    point = by_record(change, view)
+    offer = (
+        f"Apply can recreate it at its position: {_comes_again(again, unacknowledged, change, view)}"
+        if point is None
+        else f"Apply can recreate it at sequence {point}, {_whose(point, change)}: {_comes_since(again)}"
+    )
+    dropped = Amount(0, unwanted(change, view))
+    lost = (
+        f" It deletes up to {some(dropped.most, 'stored message')} that no consumer is given any more."
+        if dropped.most
+        else ""
+    )
+    return replace(
+        refusal,
+        outcome=Outcome.REPLACES,
+        message=f"{refusal.message} {offer}.{lost}",
+        quantities={
+            "redelivered": again,
+            "unacknowledged": unacknowledged,
+            **({"dropped": dropped} if dropped.most else {}),
+        },
+    )
+
+
+def instead_of_refusing(change: Change, view: View, refusal: Finding) -> Finding | None:
+    """No update changes this, but a replacement with consent does, unless its position or messages would be lost."""
+    if follows_from_the_switch(change, refusal.path):
+        return None
+    instead = _beside_no_other(refusal.fix) if is_queue(change, view) else refusal.fix
+    found = made_anew(change, view, replace(refusal, fix=instead))
+    if found.outcome is not Outcome.REPLACES:
+        return found
+    fix = _as_it_was_made(change, refusal.path) + (instead or "")
+    return replace(found, fix=fix, to=refusal.to if refusal.to is not None else FIELDS[refusal.path].default)
+
+
+def _beside_no_other(fix: str | None) -> str | None:
+    """A work queue refuses a second consumer of the same messages, and keeps them while there is none."""
+    if fix != SECOND:
+        return fix
+    return "stop its clients, remove it, and declare it again with the next apply: a work queue takes no second consumer beside it"
+
+
+def _as_it_was_made(change: Change, path: str) -> str:
+    """It has a start that only a replacement gives it, and the bucket remembers no replacement."""
+    start = change.was("opt_start_seq")
+    if path not in BEGINS or not start or change.owned is None or change.owned.applied.get("opt_start_seq") == start:
+        return ""
+    return (
+        f"if an apply recreated it and bucket {BUCKET} has since lost its last entries, as after a power cut: write deliver_policy: "
+        f"by_start_sequence and opt_start_seq: {start}, apply, and remove both again once something was delivered; otherwise "
+    )
+
+
+def follows_from_the_switch(change: Change, path: str) -> bool:
+    """The field belongs to one way to consume, pull or push. It disappears when the consumer switches to the other, or the
+    server gives it a value that nobody wrote."""
+    pulled, pulls = change.was("deliver_subject") is None, change.becomes("deliver_subject") is None
+    field = change.field(path)
+    appears = change.was(path) is None and bool(field and field.filled)
+    return path != "deliver_subject" and pulled != pulls and (change.becomes(path) is None or appears)
+
+
+def _whose(point: int, change: Change) -> str:
+    return (
+        "as this file says"
+        if point == change.becomes("opt_start_seq")
+        else "where the deleted one stood when it was recorded"
+    )
+
+
+def _comes_since(again: Amount) -> str:
+    if not again.most:
+        return "nothing is redelivered"
+    return f"the server delivers {amount(again, 'message')} from there on, including those that were processed since"
+
+
+def _comes_again(again: Amount, unacknowledged: int, change: Change, view: View) -> str:
+    if not again.most:
+        return "nothing is redelivered"
+    if leaves_out(change):
+        return (
+            f"the server redelivers {amount(again, 'message')}: those not yet acknowledged that the new filter matches"
+        )
+    if again.is_exact or again.most <= unacknowledged:
+        return f"the server redelivers {amount(again, 'message')} that {verb(again.most, 'are')} not yet acknowledged"
+    if is_queue(change, view):
+        others, flying = "given up at max_deliver", f", {some(unacknowledged)} in flight and the others"
+        return f"the server redelivers {amount(again, 'message')}{flying if unacknowledged else ''} {others}"
+    gives_up = (change.was("max_deliver") or -1) > 0
+    others = f"acknowledged or terminated out of order{', or given up at max_deliver' if gives_up else ''}"
+    return f"the server redelivers {amount(again, 'message')}, {some(unacknowledged)} in flight and the others {others}"
+
+
+def consequences(change: Change, view: View) -> Iterable[Consequence]:
+    """What a replacement means for messages and clients, where there can be one."""
+    if change.action is not Action.REPLACE or (change.intent is None and immovable(change, view)):
+        return
+    is_being_finished = change.intent is not None and (change.live is None or not change.fields)
+    lines = _of_the_rest(change, view) if is_being_finished else _of_all(change, view)
+    yield from (Consequence(message=line) for line in lines)
+
+
+def _of_the_rest(change: Change, view: View) -> Iterable[str]:
+    if change.live is not None or change.intent is None or not change.intent.start:
+        return
+    noted, known = change.intent.start.get("opt_start_seq"), resumed(change, view)
+    lost = f"since the run was interrupted, the stream was recreated or lost its last messages, up to {noted}"
+    if not known:
+        yield f"The new consumer starts as declared: {lost}"
+    elif known["opt_start_seq"] == noted:
+        yield f"The new consumer continues at stream sequence {noted}, noted before the old one was deleted"
+    else:
+        yield f"The new consumer continues at stream sequence {known['opt_start_seq']}: {lost}"
+
+
+def _of_all(change: Change, view: View) -> Iterable[str]:
+    known, point = start(change, view), by_record(change, view)
+    if known:
+        policy = change.becomes("deliver_policy") or "all"
+        field = NEEDS.get(policy)
+        said = f"{field} {change.becomes(field)}" if field else f"deliver_policy {policy}"
+        after = f"after the ack floor of the old one, at stream sequence {known['opt_start_seq']} or later"
+        where = after if point is None else f"at stream sequence {point}, {_whose(point, change)}"
+        yield (
+            f"The new consumer continues {where}. The server then shows by_start_sequence, which counts as the {said} of this file; "
+            "it refuses an application that creates the consumer itself at start-up, with another start (10012)"
+        )
+    else:
+        yield "The new consumer starts with everything that is left in the work queue"
+    if change.touches("replay_policy"):
+        pace = (
+            "at the pace at which it was published"
+            if change.becomes("replay_policy") == "original"
+            else "as fast as clients take it"
+        )
+        yield f"It delivers what is stored {pace}"
+    if is_interest(change, view):
+        yield f"A placeholder consumer, {placeholder(change.address.name)}, keeps its messages meanwhile"
+    yield f"{_what_clients_see(change)}; delivery counts start again"
+
+
+def _what_clients_see(change: Change) -> str:
+    subject, then = change.was("deliver_subject"), change.becomes("deliver_subject")
+    if subject and subject == then:
+        return f"Subscribers of {subject} notice nothing"
+    if subject:
+        return f"Subscribers of {subject} receive nothing more: " + (
+            f"messages are delivered to {then}" if then else "clients must pull"
+        )
+    waiting = info_of(change).get("num_waiting", 0)
+    pulls = "The waiting pull ends" if waiting == 1 else f"{some(waiting, 'waiting pull')} end"
+    ends = pulls if waiting else "No pull is waiting now; a pull that waits when the old consumer is deleted ends"
+    if then:
+        after = f"later ones get 409 Consumer is push based: messages are delivered to {then}"
+    elif change.origin:
+        after = f"later pulls on {change.origin.name} get 503: clients must use {change.address.name}"
+    else:
+        after = "clients must pull again"
+    return f"{ends} with 409 Consumer Deleted, and {after}"

@@ -1,0 +1,144 @@
+"""Rules that foretell what clients will experience, made of the table of fields and one function for each family of
+changes.
+
+The table says which field and which way. The function reads live state and finds what hurts now. What may only hurt one
+day is no verdict, but a note among the consequences.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
+
+from reconciler.changes.change import Action, Change, Consequence
+from reconciler.changes.rule import Rule, rule
+from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
+from reconciler.kinds.effects.over_limit import OwnName, as_named
+from reconciler.kinds.fields.field_effects import Felt, in_words, way_of
+from reconciler.kinds.fields.known import Known
+from reconciler.model.dataclass import dataclass
+from reconciler.model.wire.questions import Question
+
+
+@dataclass(frozen=True, slots=True)
+class MovedField:
+    """A field that changes in a way that clients may notice."""
+
+    change: Change
+    view: View
+    field: str
+    """By the server's name."""
+    own: OwnName
+    """What its kind calls the server's fields."""
+
+    @property
+    def path(self) -> str:
+        """The field as its kind calls it: `history` for a bucket's `max_msgs_per_subject`."""
+        return self.own(self.field)
+
+
+Tell = Callable[[MovedField], Iterable[Finding]]
+Ask = Callable[[MovedField], Iterable[Question]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Foretold:
+    """One family of changes. The function's docstring is the page; the table adds the fields."""
+
+    number: str
+    name: str
+    tell: Tell
+    ask: Ask = lambda _moved: ()
+    has_rule: bool = False
+    """Another rule of this number judges what hurts now; this family has only notes."""
+
+
+def foretold(number: int, name: str, ask: Ask = lambda _moved: ()) -> Callable[[Tell], Foretold]:
+    """Makes a family of changes from a function that finds what hurts. `ask`: what it must ask the server first."""
+    return lambda tell: Foretold(number=str(number), name=name, tell=tell, ask=ask)
+
+
+def notes_of(number: int) -> Callable[[Tell], Foretold]:
+    """Makes notes from a function, under the number of a rule defined elsewhere that judges what hurts now."""
+    return lambda tell: Foretold(number=str(number), name="", tell=tell, has_rule=True)
+
+
+def note(message: str) -> Finding:
+    """A note on what may hurt one day, and does not hurt now."""
+    return Finding(outcome=Outcome.ALLOWED, message=message)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effects:
+    """Everything that is foretold of one kind."""
+
+    family: str
+    fields: Mapping[str, Known]
+    families: Sequence[Foretold]
+    own: OwnName = as_named
+    keys: Collection[str] | None = None
+    """Names of its own that a file can state; None: those of all fields."""
+    tables: Mapping[str, Mapping[str, tuple[Felt, ...]]] = field(init=False)
+    """By a rule's number: the fields whose changes it foretells, by the kind's own names."""
+
+    told: Mapping[str, str] = field(init=False)
+    """The server's names of the fields that a file can state."""
+
+    def __post_init__(self) -> None:
+        named = {self.own(name): name for name in self.fields}
+        told = {path: name for path, name in named.items() if self.keys is None or path in self.keys}
+        object.__setattr__(self, "told", told)
+        object.__setattr__(self, "tables", {one.number: self._table(one, told) for one in self.families})
+
+    def _table(self, one: Foretold, told: Mapping[str, str]) -> dict[str, tuple[Felt, ...]]:
+        return {path: effects for path, name in told.items() if (effects := _by(one, self.fields[name]))}
+
+    def rules(self) -> tuple[Rule, ...]:
+        """One rule for each family that any field of this kind belongs to; families of notes alone have none."""
+        return tuple(self._rule(one) for one in self.families if self.tables[one.number] and not one.has_rule)
+
+    def consequences(self, change: Change, view: View) -> Iterator[Consequence]:
+        """Notes: what may hurt one day, with the code of the page that says more. Fields that mean the same share one note."""
+        notes = dict.fromkeys(
+            (found.message, f"{self.family}{one.number}")
+            for one, moved in self._moved(change, view)
+            for found in one.tell(moved)
+            if found.outcome is Outcome.ALLOWED
+        )
+        yield from (Consequence(message=f"{message} ({code})", code=code) for message, code in notes)
+
+    def questions(self, change: Change, view: View) -> Iterator[Question]:
+        """What the families must ask before they can tell what an update does; nothing for other changes."""
+        for one, moved in self._moved(change, view):
+            yield from one.ask(moved)
+
+    def _moved(self, change: Change, view: View) -> Iterator[tuple[Foretold, MovedField]]:
+        if change.action is Action.UPDATE:
+            for one in self.families:
+                yield from ((one, moved) for moved in self._of(one, change, view))
+
+    def _of(self, one: Foretold, change: Change, view: View) -> Iterator[MovedField]:
+        table = self.tables[one.number]
+        for path in dict.fromkeys(item.top for item in change.fields if item.top in table):
+            moves = way_of(change, path)
+            if moves and any(moves in effect.ways for effect in table[path]):
+                yield MovedField(change, view, self.told[path], self.own)
+
+    def _rule(self, one: Foretold) -> Rule:
+        def judge(change: Change, view: View) -> Iterator[Finding]:
+            for moved in self._of(one, change, view):
+                yield from (found for found in one.tell(moved) if found.outcome is not Outcome.ALLOWED)
+
+        *page, instead = inspect.cleandoc(one.tell.__doc__ or "").split("\n\n")
+        judge.__doc__ = "\n\n".join([*page, *in_words(self.tables[one.number]), instead])
+        make = rule(
+            f"{self.family}{one.number}", one.name, on=(Action.UPDATE,), needs=("live", "facts"),
+            reaction=Reaction.HARMS,
+        )  # fmt: skip
+        return make(judge)
+
+
+def _by(one: Foretold, about: Known) -> tuple[Felt, ...]:
+    return tuple(effect for effect in about.felt or () if effect.rule == one.number)

@@ -1,0 +1,133 @@
+"""Lowered limits: the server at once deletes what no longer fits. How much that is, and which consumers have not
+processed it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from reconciler.changes.amount import Amount
+from reconciler.changes.change import Action, Change
+from reconciler.changes.rule import Found, Rule, rule
+from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
+from reconciler.kinds.effects import dependants, over_limit, unprocessed
+from reconciler.kinds.effects.over_limit import Loss, OwnName, as_named, is_lowered
+from reconciler.kinds.effects.shrinking import altogether
+from reconciler.kinds.effects.unprocessed import Unread
+from reconciler.kinds.fields.words import amount, consent_to
+from reconciler.model.fields import Unit
+from reconciler.model.resource import Address
+from reconciler.model.wire.questions import Question
+
+
+def limit_lowered(family: str, own: OwnName = as_named, counts: unprocessed.Counts = unprocessed.every) -> Rule:
+    """The 301 of a family. `own` gives the kind's name for a stream's field, and `counts` says for which consumers it
+    is a loss."""
+
+    def judge(change: Change, view: View) -> Found:
+        """A limit is lowered below what is stored: the server deletes the surplus at once, even if somebody still wants it.
+
+        So it does with `allow_msg_ttl` on a stream that copies: messages whose `Nats-TTL` has ended go.
+
+        Only changes that can delete something are flagged. The plan says how many messages the server deletes, and how many of
+        them each consumer has not processed. The numbers come from live state, exact if the server tells them, otherwise as
+        bounds. Consumers, copies and groups of other owners are named with their owners. From its next restart on, the server
+        knows only the message ids of what is still stored. If a publisher repeats another id then, the server stores the message
+        again.
+
+        Instead: let it shrink first, or consent with the value: `allow: [{code: …301, to: …, reason: …}]`.
+        """
+        return list(_findings(change, view))
+
+    def _findings(change: Change, view: View) -> Iterator[Finding]:
+        yield from _ended(change, view, f"{family}301")
+        lost = LimitLosses(change, view, own, counts)
+        for path in lost.each:
+            if not is_lowered(change, path):
+                continue  # the rule about discard says it
+            told, to = lost.told(path), over_limit.becomes(change, path)
+            yield Finding(
+                outcome=Outcome.NEEDS_CONSENT,
+                path=path,
+                to=to,
+                message=told.words,
+                quantities=told.quantities,
+                affects=told.affects,
+                fix=f"consent here if that is meant: {consent_to(f'{family}301', to, _unit(change, path))}",
+            )
+
+    harms = rule(f"{family}301", "limit-lowered", on=(Action.UPDATE,), needs=("live", "facts"), reaction=Reaction.HARMS)
+    return harms(judge)
+
+
+def _ended(change: Change, view: View, code: str) -> Iterator[Finding]:
+    """A stream that has no times to live ignores those of the messages it copies, until it gets them."""
+    begins = change.touches("allow_msg_ttl") and change.becomes("allow_msg_ttl")
+    if begins and (change.was("mirror") or change.was("sources")) and over_limit.state_of(change).get("messages"):
+        most = Amount(0, over_limit.state_of(change)["messages"])
+        yield Finding(
+            outcome=Outcome.NEEDS_CONSENT,
+            path="allow_msg_ttl",
+            to=True,
+            message="copies carry the `Nats-TTL` of their origin, which counts from now on: apply deletes those whose time has "
+            f"ended, {amount(most, 'message')} (only headers tell which)",
+            quantities={"messages": most},
+            affects=dependants.everybody(over_limit.stream_of(change), view),
+            fix=f"consent here if that is meant: {consent_to(code, True)}",
+        )
+
+
+class Told(NamedTuple):
+    """What a limit deletes, who has not processed it, and the quantities that an `upto` may bound: of messages, what
+    all limits delete together."""
+
+    words: str = ""
+    quantities: Mapping[str, Amount] = MappingProxyType({})
+    affects: Sequence[Address] = ()
+
+
+class LimitLosses:
+    """What the limits of one stream delete that begin to delete with this change, each by itself and all together."""
+
+    def __init__(
+        self, change: Change, view: View, own: OwnName, counts: unprocessed.Counts = unprocessed.every
+    ) -> None:
+        self.each = over_limit.begun(change, view, own)
+        self._change, self._view, self._counts = change, view, counts
+
+    def told(self, path: str) -> Told:
+        """What is to be said of one of them."""
+        whole = altogether([*self.each.values()], over_limit.state_of(self._change))
+        late, others = self._unread(whole), [other for other in self.each if other != path]
+        return Told(self.each[path].words + _with(others, whole) + late.words, _quantities(whole, late), late.affects)
+
+    def _unread(self, whole: Loss) -> Unread:
+        if whole.going is None:
+            return Unread()
+        stream, state = over_limit.stream_of(self._change), over_limit.state_of(self._change)
+        counts = unprocessed.that_stay(stream, self._view, self._counts)
+        return unprocessed.unread(stream, state, whole.going, self._view, by=whole.by or None, counts=counts)
+
+
+def questions(change: Change, view: View, own: OwnName = as_named) -> Iterator[Question]:
+    """What must be asked about the limits of a stream that begin to delete, and about its readers."""
+    yield from over_limit.questions(change, view, own)
+    for loss in over_limit.begun(change, view, own).values():
+        if loss.going:
+            yield from unprocessed.questions(over_limit.stream_of(change), loss.going, view)
+
+
+def _with(others: Sequence[str], whole: Loss) -> str:
+    return f"; with {' and '.join(others)}, {amount(whole.going.messages)} altogether" if others and whole.going else ""
+
+
+def _quantities(whole: Loss, late: Unread) -> dict[str, Amount]:
+    lost = {"messages": whole.going.messages} if whole.going else {}
+    return {**whole.more, **lost, **({"unprocessed": late.furthest} if late.furthest.most else {})}
+
+
+def _unit(change: Change, path: str) -> Unit:
+    found = change.field(path)
+    return found.info.unit if found else "text"

@@ -1,0 +1,130 @@
+"""Copies that move between streams, that begin beside consumers of what they copy, or that fill a queue again.
+
+A server that checks a stream walks everything that it copies, and refuses a stream that it meets again (10052). While some
+streams already copy what they will, and others still copy what they did, the server may meet a stream that it never would
+before or afterwards. So a stream is written after the streams upstream that stop copying: what is left then is part of what
+is wanted.
+
+What is copied from a queue is deleted there, so its new consumers come before its new copies. Servers up to 2.12 refuse them
+beside a copy (10099, 10100). A new queue of a group copies from its source what the old one held, so the source keeps
+everything until the new queue has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from reconciler.changes.change import Action, Change
+from reconciler.changes.stages import BETTER, NEEDED, Opening, Tie
+from reconciler.changes.view import View
+from reconciler.kinds.afterwards.streams import config_of, copies, live_streams
+from reconciler.kinds.consumer_checks.neighbours import changes_of
+from reconciler.kinds.effects.sources_begun import deletes_copied
+from reconciler.kinds.elastic_group import refilling
+from reconciler.kinds.fields.known import V2_14
+from reconciler.kinds.order.subject_handovers import parked
+from reconciler.kinds.stream_config.new_copies import fresh
+from reconciler.kinds.stream_config.stream_settle import window_then
+from reconciler.kinds.subjects.filters import filters_of
+from reconciler.kinds.subjects.subjects import meets
+from reconciler.model.resource import Config
+
+Origins = Mapping[str, set[str]]
+"""What each stream copies, by its name."""
+
+
+def ties(view: View) -> Iterator[Tie]:
+    """Copies that move, copies of a stream that deletes what is copied, and queues that are filled again."""
+    yield from _moved(view)
+    yield from _after_their_consumers(view)
+    yield from _before_cuts(view)
+
+
+def _moved(view: View) -> Iterator[Tie]:
+    """(stream that stops copying, every stream that copies from there) if anything on the way gets a new copy."""
+    writing = {
+        view.stream_of(change.address) or "": change
+        for change in view.changes.values()
+        if change.action.writes and view.is_stream(change.address)
+    }
+    held: Origins = {name: _origins(_raw(change)) for name, change in writing.items()}
+    wanted: Origins = {name: _wanted(change, view) for name, change in writing.items()}
+    giving = {name for name in writing if held[name] - wanted[name]}
+    taking = {name for name in writing if wanted[name] - held[name]}
+    if not (giving and taking):
+        return
+    every = {name: _origins(config) for name, config in live_streams(view).items()}
+    every |= {name: every.get(name, set()) | origins for name, origins in wanted.items()}
+    for name, change in writing.items():
+        upstream = _upstream(name, wanted[name], every)
+        if change.action is not Action.DELETE and upstream & taking:
+            for giver in sorted(upstream & giving - {name}):
+                yield Tie(writing[giver].address, change.address, gives=_field(writing[giver]))
+
+
+def _raw(change: Change) -> Config:
+    return change.live.state.get("config", {}) if change.live else {}
+
+
+def _wanted(change: Change, view: View) -> set[str]:
+    return set() if change.action is Action.DELETE else _origins(config_of(change, view))
+
+
+def _origins(config: Config) -> set[str]:
+    return {copy.origin for copy in copies("", config)}
+
+
+def _upstream(name: str, origins: set[str], every: Origins) -> set[str]:
+    """The stream itself, and everything that it will copy, directly or through others."""
+    seen, todo = {name} | origins, [*origins]
+    while todo:
+        new = every.get(todo.pop(), set()) - seen
+        seen |= new
+        todo += new
+    return seen
+
+
+def _field(giver: Change) -> str:
+    """A mirror ends as a whole, and everything it waits for comes first."""
+    return "sources" if _raw(giver).get("sources") else ""
+
+
+def _let_go(change: Change, view: View) -> Opening | None:
+    """The sources that stay; if there are none and no subjects either, a subject that nobody publishes to."""
+    config, wanted = _raw(change), _wanted(change, view)
+    held = config.get("sources") or []
+    kept = [source for source in held if source["name"] in wanted]
+    lost = sorted({source["name"] for source in held} - wanted)
+    subjects = None if kept or config.get("subjects") else parked(change.address, view)
+    if not (kept or config.get("subjects") or subjects):
+        return None
+    fields = {"sources": kept or None, **({"subjects": subjects} if subjects else {})}
+    return Opening(
+        fields={**fields, **window_then(config, fields, view.target)},
+        cost=(int(bool(subjects)), 0),
+        effect=f"stop copying {', '.join(lost)} on stream {view.stream_of(change.address)}, so that another stream can copy it",
+    )
+
+
+def _after_their_consumers(view: View) -> Iterator[Tie]:
+    """(consumer, copy) where both want the same messages of such a stream."""
+    consumers = changes_of(view)
+    weak = NEEDED if view.target.version < V2_14 else BETTER
+    for change in view.changes.values():
+        if not change.action.writes or change.action is Action.DELETE or view.stream_of(change.address) is None:
+            continue
+        for read in fresh(change, view):
+            for consumer in consumers.get(read.stream, ()) if deletes_copied(read.stream, view) else ():
+                is_written = consumer.action.writes and consumer.desired is not None
+                if is_written and consumer.desired and meets(filters_of(consumer.desired.config), read.subjects):
+                    yield Tie(consumer.address, change.address, weak=weak)
+
+
+def _before_cuts(view: View) -> Iterator[Tie]:
+    """A group with a new queue comes before the change that deletes messages of its source."""
+    for change in view.changes.values():
+        if above := refilling.cut_afterwards(change, view):
+            yield Tie(change.address, above)
+
+
+OPENS = {"sources": _let_go}

@@ -1,0 +1,101 @@
+"""What a plan foretells of clients, by the table of fields alone: which sides each code of a change is about, and which
+changes cost nobody anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+
+from reconciler.changes.change import FieldChange
+from reconciler.changes.effect import Side, Way, way
+from reconciler.changes.plan import PlannedChange
+from reconciler.changes.verdict import Outcome
+from reconciler.kinds import REGISTRY
+from reconciler.kinds.fields.field_effects import Felt
+from reconciler.kinds.fields.known import known
+from reconciler.kinds.stream_config.stream_config import FIELDS
+from reconciler.model.resource import Address
+
+ITSELF = frozenset({"609"})
+"""Effects that no rule repeats, since the field itself says it: a pause is a step of the plan. The field stands for a
+code."""
+SIGNS: Mapping[str, str] = {
+    "CO601": "headers only", "CO602": "409 Exceeded", "ST303": "nothing listens", "ST601": "refused 100", "ST602": "answer",
+    "ST605": "nothing listens", "ST606": "refused 10",
+}  # fmt: skip
+"""How an experience ends that one of several codes about a side foretells."""
+
+
+def foretold(change: PlannedChange) -> dict[str, frozenset[Side]]:
+    """Sides by code, of verdicts and of notes."""
+    said = [*(one.code for one in change.verdicts), *(one.code for one in change.consequences if one.code)]
+    found = {code: _spoken_of(change, code) for code in said}
+    found |= {
+        item.top: effect.sides for item in change.fields for effect in felt(change, item) if effect.rule in ITSELF
+    }
+    return {code: sides for code, sides in found.items() if sides}
+
+
+def telling(change: PlannedChange, side: Side) -> Iterator[str]:
+    """Codes of a change that are about this side. A replacement is about all sides."""
+    replacing = [verdict.code for verdict in change.verdicts if verdict.outcome is Outcome.REPLACES]
+    yield from dict.fromkeys([*replacing, *(code for code, sides in foretold(change).items() if side in sides)])
+
+
+def narrowed(codes: Sequence[str], after: str) -> tuple[str, ...]:
+    """The codes that foretell exactly this experience, if there are any; otherwise the codes without such a sign."""
+    signs = {code: SIGNS.get(stream_code(code), "") for code in codes}
+    exact = [code for code, sign in signs.items() if sign and sign in after]
+    return tuple(exact or [code for code, sign in signs.items() if not sign] or codes)
+
+
+def excuse(change: PlannedChange, side: Side) -> str:
+    """Why a difference on this side costs nobody anything; empty if it may."""
+    return next((one.sentence for _, one in gains(change) if side in one.sides), "")
+
+
+def gains(change: PlannedChange) -> Iterator[tuple[str, Felt]]:
+    """Effects that cost nobody anything, each with its field."""
+    return ((item.top, one) for item in change.fields for one in felt(change, item) if one.is_gain)
+
+
+def stream_code(code: str) -> str:
+    """Buckets and object stores use the numbers of streams."""
+    return f"ST{code[2:]}" if code[:2] in ("KV", "OB") else code
+
+
+def _spoken_of(change: PlannedChange, code: str) -> frozenset[Side]:
+    """Sides of the changed fields that this code is about; or else of all fields that it may be about."""
+    here = [one for item in change.fields for one in felt(change, item) if one.rule == code[2:]]
+    return _sides(here) or _sides(one for _, one in effects_of(_kind(change)) if one.rule == code[2:])
+
+
+def _sides(effects: Iterable[Felt]) -> frozenset[Side]:
+    return frozenset(side for one in effects for side in one.sides)
+
+
+def _kind(change: PlannedChange) -> str:
+    return Address.parse(change.address).kind
+
+
+def felt(change: PlannedChange, item: FieldChange) -> Iterator[Felt]:
+    """Effects of a field that changes in this way."""
+    moves = _way(item)
+    yield from (one for name, one in effects_of(_kind(change)) if name == item.top and moves in one.ways)
+
+
+def _way(item: FieldChange) -> Way:
+    if item.path != item.top:
+        return Way.SWITCHED
+    default = item.info.default
+    return way(*(default if value is None else value for value in (item.live, item.desired)))
+
+
+@cache
+def effects_of(kind: str) -> tuple[tuple[str, Felt], ...]:
+    """Effects by the name that a file gives the field."""
+    found = REGISTRY[kind]
+    is_stream = found.backing is not None
+    fields = {found.own_name(name): about for name, about in FIELDS.items()} if is_stream else known(found.spec)
+    written = ((name, about) for name, about in fields.items() if name in found.spec.model_fields)
+    return tuple((name, one) for name, about in written for one in about.felt or ())

@@ -1,0 +1,225 @@
+"""Fields of one stream that contradict each other, subjects that are invalid or capture the same message twice, and subjects
+that belong to the server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from reconciler.changes.change import Change
+from reconciler.changes.rule import rule
+from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
+from reconciler.kinds.fields.known import V2_12
+from reconciler.kinds.stream_config.config_checks import Sent, is_since, objection, validity
+from reconciler.kinds.stream_config.stream_config import FIELDS
+from reconciler.kinds.subjects.subjects import collide, is_valid, reserved, storable
+from reconciler.model.dataclass import dataclass
+from reconciler.model.resource import Config
+from reconciler.model.wire.version import Version
+
+
+@rule("ST542", "invalid-subject", err_code=10052)
+def invalid_subject(change: Change, _view: View) -> Iterator[Finding]:
+    """A subject that no message can ever have: an empty token, white space, or a `>` that is not at the end.
+
+    The server refuses the whole stream because of it.
+
+    Instead: write tokens between single dots, `*` for one token, `>` for all that follow.
+    """
+    for index, subject in enumerate(change.becomes("subjects") or ()):
+        if not is_valid(subject):
+            yield Finding(
+                outcome=Outcome.REFUSED,
+                path=f"subjects[{index}]",
+                message=f"`{subject}` is not a valid subject",
+                fix="write tokens between single dots, without white space, `>` only at the end",
+            )
+
+
+@rule("ST543", "own-subjects-overlap", err_code=10052)
+def own_subjects_overlap(change: Change, _view: View) -> Iterator[Finding]:
+    """Two subjects of one stream capture the same message; the server refuses the stream.
+
+    Instead: keep the wider one.
+    """
+    subjects = storable(change.desired.config if change.desired else {})
+    for index, subject in subjects.items():
+        earlier = next((other for at, other in subjects.items() if at < index and collide(subject, other)), None)
+        if earlier is not None:
+            yield Finding(
+                outcome=Outcome.REFUSED,
+                path=f"subjects[{index}]",
+                message=f"`{subject}` overlaps with `{earlier}` of the same stream",
+                fix="keep the wider one of the two",
+            )
+
+
+RULES = (invalid_subject, own_subjects_overlap)
+
+
+SCHEDULES_SETTLED = (Version(2, 12, 10), Version(2, 14, 2))
+"""First patches that refuse schedules beside `discard: new` or counters. They lose streams that have both."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clash:
+    """Two fields that exclude each other; `one` is the younger or more special one."""
+
+    one: str
+    other: str
+    when: Callable[[Config], bool]
+    why: str
+    since: tuple[Version, ...] = (V2_12,)
+    """First versions that refuse it. An older server accepts it, and a later one loses the stream. A field that the
+    server does not know clashes with nothing."""
+
+
+def _has(name: str) -> Callable[[Config], bool]:
+    return lambda config: name in config
+
+
+def _is(name: str, value: str) -> Callable[[Config], bool]:
+    return lambda config: config.get(name) == value
+
+
+ALWAYS = (Version(0, 0),)
+CLASHES = (
+    Clash(one="deny_purge", other="allow_rollup_hdrs", when=_has("allow_rollup_hdrs"), since=ALWAYS,
+          why="a roll-up purges what came before"),
+    Clash(one="allow_msg_counter", other="discard: new", when=_is("discard", "new"),
+          why="a counter that refuses messages loses count"),
+    Clash(one="allow_msg_counter", other="message TTLs", when=_has("allow_msg_ttl"),
+          why="a counter whose messages expire loses count"),
+    Clash(one="allow_msg_counter", other="a retention other than limits", when=_has("retention"),
+          why="a counter whose messages go when read loses count"),
+    Clash(one="allow_msg_counter", other="allow_msg_schedules", when=_has("allow_msg_schedules"), since=SCHEDULES_SETTLED,
+          why="servers count or schedule, not both"),
+    Clash(one="allow_msg_schedules", other="discard: new", when=_is("discard", "new"), since=SCHEDULES_SETTLED,
+          why="a message could be due and refused"),
+    Clash(one="allow_msg_schedules", other="sources", when=_has("sources"),
+          why="schedules would be copied and run twice"),
+    Clash(one="discard_new_per_subject", other="discard: old", when=lambda config: "discard" not in config, since=ALWAYS,
+          why="it refuses new messages per subject, so it needs discard: new"),
+    Clash(one="discard_new_per_subject", other="unlimited messages per subject", since=ALWAYS,
+          when=lambda config: "max_msgs_per_subject" not in config, why="it needs max_msgs_per_subject"),
+    Clash(one="persist_mode", other="storage: memory", when=_is("storage", "memory"), why="memory has no disk to wait for"),
+    Clash(one="persist_mode", other="replicas", when=lambda config: config.get("num_replicas", 1) > 1,
+          why="replicas write together"),
+    Clash(one="persist_mode", other="allow_atomic", when=_has("allow_atomic"), why="a batch must be on disk as a whole"),
+)  # fmt: skip
+
+
+@validity(545, "contradictory-fields", err_code=(10052, 10187))
+def contradictory_fields(sent: Sent) -> Iterator[Finding]:
+    """Two fields exclude each other: roll-ups and `deny_purge`; counters and anything that loses count; schedules and
+    sources or `discard: new`. Asynchronous persistence excludes memory, replicas and atomic batches; sealing excludes
+    counters and schedules. `discard_new_per_subject` lacks what it needs, or a new stream that is no mirror has
+    `mirror_direct`.
+
+    Servers refuse the whole configuration. An older patch release may accept it, and the stream is then lost at the
+    upgrade.
+
+    Instead: choose one of the two.
+    """
+    for clash in CLASHES:
+        if clash.one in sent.config and clash.when(sent.config) and FIELDS[clash.one].since <= sent.version:
+            yield _clashing(sent, clash)
+    yield from _direct_without_mirror(sent)
+    yield from _sealed_for_good(sent)
+
+
+def _clashing(sent: Sent, clash: Clash) -> Finding:
+    sealing = clash.other == "discard: new" and "sealed" in sent.config
+    path = "sealed" if sealing else clash.one
+    if sealing:
+        message = (
+            f"a stream with {clash.one} cannot be sealed: a server that seals it loses the stream at its next restart"
+        )
+    else:
+        message = f"{clash.one} excludes {clash.other}: {clash.why}"
+    dooms = not is_since(sent.version, *clash.since)
+    return objection(
+        path,
+        message
+        + ("; this server accepts both, and the next version loses the stream" if dooms and not sealing else ""),
+        "leave it unsealed" if sealing else "choose one of the two",
+        reaction=Reaction.DOOMS if dooms else None,
+        can_stand=sealing,
+    )
+
+
+def _direct_without_mirror(sent: Sent) -> Iterator[Finding]:
+    if "mirror_direct" in sent.config and "mirror" not in sent.config:
+        yield objection(
+            "mirror_direct",
+            "mirror_direct needs a mirror, and this stream is none; servers refuse it on a new stream"
+            + ("" if sent.is_new else " and ignore it on an existing one"),
+            "remove mirror_direct, or write allow_direct",
+            outcome=Outcome.REFUSED if sent.is_new else Outcome.WARNS,
+            reaction=None if sent.is_new else Reaction.INERT,
+            can_stand=True,
+        )
+
+
+FORCING = ("subject_delete_marker_ttl", "allow_msg_schedules")
+"""These turn roll-ups on and `deny_purge` off, and sealing does the opposite. Such a stream contradicts itself until a
+restart reverses both."""
+
+
+def _sealed_for_good(sent: Sent) -> Iterator[Finding]:
+    forcing = [name for name in FORCING if name in sent.config and FIELDS[name].since <= sent.version]
+    if not forcing or "sealed" not in sent.config:
+        return
+    if "sealed" in sent.live and "deny_purge" not in sent.live:
+        return  # a restart has lifted it already
+    if "sealed" in sent.live:
+        yield objection(
+            "sealed",
+            f"the server refuses every update of a sealed stream with {forcing[0]}: it lifts deny_purge for {forcing[0]}, and "
+            "then refuses the lifting",
+            "leave this stream as it is live, or `forget` it",
+        )
+    else:
+        yield Finding(
+            outcome=Outcome.WARNS,
+            path="sealed",
+            message=f"once it is sealed, the server refuses every other update of this stream, because of {forcing[0]}",
+            fix="make every other change first",
+            reaction=Reaction.ONE_WAY,
+        )
+
+
+@validity(548, "reserved-subject", err_code=10052)
+def reserved_subject(sent: Sent) -> Iterator[Finding]:
+    """A subject captures subjects of the server's own: `$JS`, `$JSC`, `$NRG`, `$SYS`, or everything.
+
+    A stream answers every message it stores, so it would answer requests meant for the server. Servers refuse it unless
+    the stream has `no_ack: true`; `>` must also have one replica. Any stream may store events (`$JS.EVENT.>`,
+    `$SYS.ACCOUNT.>`).
+
+    Instead: name the subjects you want, or write `no_ack: true`.
+    """
+    for index, subject in enumerate(sent.config.get("subjects", ())):
+        if reason := _reserved(sent, subject):
+            yield objection(f"subjects[{index}]", reason[0], reason[1])
+
+
+def _reserved(sent: Sent, subject: str) -> tuple[str, str] | None:
+    """What is wrong with it, and what to do."""
+    if "no_ack" not in sent.config:
+        taken = reserved(subject)
+        if taken is None:
+            return None
+        return (
+            f"`{subject}` captures `{taken}`, which belongs to the server",
+            "name the subjects you want, or write no_ack: true",
+        )
+    if subject == ">" and (sent.get("num_replicas") or 1) > 1:
+        return (
+            "a stream that stores everything must have one replica",
+            "write num_replicas: 1, or name the subjects you want",
+        )
+    return None
+
+
+CHECKS = (contradictory_fields, reserved_subject)
