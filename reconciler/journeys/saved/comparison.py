@@ -186,7 +186,16 @@ def _judged(change: PlannedChange, beside: _Beside) -> Judged:
         return Judged(
             change=found, standing=SavedStanding.TO_DO
         )  # the object is made, or gone, but the record does not say so yet
-    return (_resumed if _is_under_way(change, beside) else _compared)(change, found, beside)
+    return _to_do(change, found, beside)
+
+
+def _to_do(change: PlannedChange, found: PlannedChange, beside: _Beside) -> Judged:
+    """Judge a change that is still to be done, by as much as can have happened to it."""
+    if _is_under_way(change, beside):
+        return _resumed(change, found, beside)
+    if _is_as_saved(change, found, beside):
+        return _as_planned(change, beside)
+    return _compared(change, found, beside)
 
 
 def _is_kept(change: PlannedChange, found: PlannedChange | None, now: Plan) -> str | None:
@@ -225,6 +234,18 @@ def _compared(change: PlannedChange, found: PlannedChange, beside: _Beside) -> J
         rest=tuple(needed) if _gates(mine) != _gates(needed) else None,
         counted_again=tuple(counted_again(change, found)),
     )
+
+
+def _is_as_saved(change: PlannedChange, found: PlannedChange, beside: _Beside) -> bool:
+    """Does planning again give the very same change, by the very same steps?"""
+    return found == change and beside.needed.get(change.address) == beside.planned_steps.get(change.address)
+
+
+def _as_planned(change: PlannedChange, beside: _Beside) -> Judged:
+    """Nothing is lost that the plan does not name, but an object of the same values may be another one."""
+    if what := _recreated(change, beside):
+        return _made_anew(change, what)
+    return Judged(change=change, standing=SavedStanding.TO_DO)
 
 
 def _blocked(change: PlannedChange, blocking: Verdict, beside: _Beside) -> Judged:

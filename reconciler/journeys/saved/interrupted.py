@@ -62,19 +62,25 @@ def _is_same(step: Step, now: Step, written: set[tuple[str, ...]]) -> bool:
 def is_resumed(change: PlannedChange, mine: Iterable[Step], begun: Begun) -> bool:
     """Is the replacement under way the one that this plan begins?"""
     address = Address.parse(change.address)
-    there, key = begun.get(address), intent_key(address)
+    there = begun.get(address)
+    if not isinstance(there, Intent):
+        return False
+    key = intent_key(address)
     notes = (step.value for step in mine if step.call is Call.ENTRY_PUT and step.on == (BUCKET, key))
     ours = next((decode_intent(Entry(value.encode(), 0)) for value in notes if value), None)
-    return isinstance(there, Intent) and isinstance(ours, Intent) and _deed(there) == _deed(ours)
+    return isinstance(ours, Intent) and _deed(there) == _deed(ours)
 
 
 def is_continued(change: PlannedChange, mine: Sequence[Step], needed: Iterable[Step], begun: Begun) -> bool:
     """Did the plan continue the replacement that is still under way, and does that need no more deletions now? The rest
     depends on the moment, for example on whether a new queue has stored a message."""
     address = Address.parse(change.address)
-    there, key = begun.get(address), intent_key(address)
+    there = begun.get(address)
+    if not isinstance(there, Intent):
+        return False
+    key = intent_key(address)
     ends = (step for step in mine if step.call is Call.ENTRY_DELETE and step.on == (BUCKET, key))
-    is_same = isinstance(there, Intent) and any(step.revision == there.revision for step in ends)
+    is_same = any(step.revision == there.revision for step in ends)
     planned = {step.id for step in mine}
     return is_same and not any(removes(step) for step in needed if step.id not in planned)
 
@@ -103,7 +109,11 @@ def left_over(planned: Sequence[Step], rests: Mapping[str, Sequence[Step]]) -> t
             elif (last := resumed.get(known.get(one, ""))) and known[one] != step.address:
                 yield last  # its steps have other names now: a step that waited for one of them waits for all
 
-    return tuple(replace(step, after=tuple(dict.fromkeys(after(step)))) for step in running)
+    def waiting(step: Step) -> Step:
+        ties = tuple(dict.fromkeys(after(step)))
+        return step if ties == step.after else replace(step, after=ties)
+
+    return tuple(map(waiting, running))
 
 
 def _new(rest: Iterable[Step], known: Mapping[str, str]) -> set[str]:
