@@ -19,7 +19,8 @@ from reconciler.cli.account.planning import Made, Selection, making
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.each_topology import stopped
 from reconciler.cli.shared.reporting import Reports, carried_out
-from reconciler.cli.shared.screen import NobodyReads, Progress, is_agreed, paper, say, tell
+from reconciler.cli.shared.screen import NobodyReads, is_agreed, paper, say, tell, width
+from reconciler.cli.shared.status_line import LINE
 from reconciler.journeys.apply.apply import apply as run_plan
 from reconciler.journeys.plan.plan import Planned
 from reconciler.journeys.saved.saving import SavedReview
@@ -239,12 +240,12 @@ def confirmed(plan: Plan) -> bool:
 async def followed(what: Planned | SavedReview, js: JetStream, *, backup: Path | None = None) -> Finished:
     """Run the plan with a line of progress. Ctrl-C ends it in good order, a second one at once."""
     plan = what.outlook.plan if isinstance(what, SavedReview) else what.plan
-    shown, finished = _ProgressLine(len(plan.steps)), None
+    line, finished = _ProgressLine(len(plan.steps)), None
     stop = asyncio.Event()
     kept = partial(backed_up, folder=backup) if backup else None
     with interruptible(stop):
         async for event in run_plan(what, js, stop=stop, tell=_wait, backup=kept):
-            shown.follow(event)
+            line.follow(event)
             if isinstance(event, Finished):
                 finished = event
     assert finished is not None, "every run ends with Finished"
@@ -259,26 +260,26 @@ class _ProgressLine:
     """Shows progress, at most twenty times a second, and beside it what a run waits for."""
 
     def __init__(self, total: int) -> None:
-        self._progress, self._total, self._settled, self._next = Progress(), total, 0, 0.0
+        self._total, self._settled, self._next = total, 0, 0.0
         self._told: set[str] = set()
-        self._progress.show(begun(total))
+        LINE.say(begun(total))
 
     def follow(self, event: Event) -> None:
         if isinstance(event, Finished):
-            self._progress.clear()
+            LINE.say("")
             return
         if isinstance(event, Waiting):
             self._wait(event)
             return
         self._settled += not isinstance(event, Started)
-        if self._progress.is_watched and time.monotonic() >= self._next:
+        if LINE.is_watched and time.monotonic() >= self._next:
             self._next = time.monotonic() + 0.05
-            self._progress.show(progress(self._settled, self._total, event.step, self._progress.width))
+            LINE.say(progress(self._settled, self._total, event.step, width(sys.stderr)))
 
     def _wait(self, event: Waiting) -> None:
         """Say once for each step what a run waits for, because readers of a log want to know what took so long."""
-        if self._progress.is_watched:
-            self._progress.show(so_far(self._settled, self._total))
+        if LINE.is_watched:
+            LINE.say(so_far(self._settled, self._total))
         elif event.step.id not in self._told:
             self._told.add(event.step.id)
             tell(f"{visible(event.text)} …\n")

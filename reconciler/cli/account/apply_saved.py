@@ -9,7 +9,7 @@ from reconciler.cli.account.apply_run import Agreed, Manner, confirmed
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.connecting import Connection
 from reconciler.cli.shared.reporting import document
-from reconciler.cli.shared.screen import Progress, say
+from reconciler.cli.shared.screen import doing, say
 from reconciler.journeys.saved import saving
 from reconciler.journeys.saved.saved_plan import Saved
 from reconciler.journeys.saved.saving import SavedReview
@@ -49,12 +49,8 @@ class SavedRun:
         )  # fmt: skip
 
     async def _reviewed(self, saved: Saved, js: JetStream) -> SavedReview:
-        progress = Progress()
-        progress.show("comparing the plan with the account …")
-        try:
+        with doing("comparing the plan with the account …"):
             return await saving.review(saved, js)
-        finally:
-            progress.clear()
 
     async def _apply(self, reviewed: SavedReview, js: JetStream) -> int:
         saved, outlook = reviewed.saved, reviewed.outlook

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,14 +9,12 @@ from typing import Annotated
 
 import typer
 
-from reconciler.changes.plan import Plan
 from reconciler.cli.account.planning import Made, Selection, making, selection
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
-from reconciler.cli.shared.connecting import Connection, connection
+from reconciler.cli.shared.connecting import Connection, connection, result_of
 from reconciler.cli.shared.each_topology import (
     AT_ONCE,
-    Only,
     Parallel,
     Unit,
     UnitResults,
@@ -78,26 +75,18 @@ def plan_(
 
         return one
 
-    parts = list[UnitResults[Made]]()
-    asyncio.run(_all(parts, UnitRun(begin, at_once=parallel), paths, selection, connection, (out, "--out")))
-    found = [*results(parts)]
-    if out is not None and isinstance(found[0], Made):
-        _save(found[0], out, selection.files(paths))
-    told = (
-        stopped("plan", one, look) if isinstance(one, CannotContinue) else one.document(look, applying=applying)
-        for one in found
+    of_one = ((out, "--out"), *selection.of_one)
+    each = units(paths, selection.values, connection, *of_one)
+    parts = result_of(UnitRun(begin, at_once=parallel).over(each, *of_one))
+    plans = [*results(parts)]
+    if out is not None and isinstance(plans[0], Made):
+        _save(plans[0], out, selection.files(paths))
+    documents = (
+        stopped("plan", made, look) if isinstance(made, CannotContinue) else made.document(look, applying=applying)
+        for made in plans
     )
-    reports.say(format_, *told, ending=summed_up(parts, _outcome))
-    plans = (None if isinstance(one, CannotContinue) else one.planned.plan for one in found)
-    return exits.worst(code(plan, pending=exit_code) if plan else exits.FAILED for plan in plans)
-
-
-async def _all(
-    into: list[UnitResults[Made]], run: UnitRun[Made], paths: Sequence[Path], selection: Selection, connection: Connection, *of_one: Only
-) -> None:  # fmt: skip
-    """Returns nothing: asyncio writes out a main task's whole result when it restores the signal handlers."""
-    of_one = (*of_one, *selection.of_one)
-    into += await run.over(units(paths, selection.values, connection, *of_one), *of_one)
+    reports.say(format_, *documents, ending=summed_up(parts, _outcome))
+    return exits.of_plans((made.planned.plan if isinstance(made, Made) else None for made in plans), pending=exit_code)
 
 
 def _outcome(part: UnitResults[Made]) -> str:
@@ -116,10 +105,3 @@ def _save(made: Made, out: Path, files: Sequence[str]) -> None:
         saving.save(saving.keep(made.planned, files), out)
     except OSError as error:
         raise common.cannot_write(out, error) from None
-
-
-def code(plan: Plan, *, pending: bool) -> int:
-    """Return the exit code of the plan; with `pending`, 2 in place of 0 where there is something to apply."""
-    if plan.exit_code == exits.FINE and pending and not plan.is_empty:
-        return exits.PENDING
-    return plan.exit_code

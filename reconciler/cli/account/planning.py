@@ -19,7 +19,7 @@ from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection
 from reconciler.cli.shared.each_topology import Only
 from reconciler.cli.shared.reporting import document
-from reconciler.cli.shared.screen import Progress
+from reconciler.cli.shared.status_line import LINE
 from reconciler.cli.shared.value_option import NO_VALUES, Values, values
 from reconciler.documents.read.load import Loaded
 from reconciler.documents.read.values import Filled
@@ -164,17 +164,17 @@ async def making(
 ) -> AsyncIterator[tuple[Made, JetStream]]:
     """Make the plan, and keep the connection to carry it out. `arguments` says what a next command line repeats of a
     selection."""
-    progress = Progress()
-    progress.show("reading files and account …")
+    LINE.say("reading files and account …")
     began = time.monotonic()
     try:
         earlier = chosen.earlier(paths)
-        async with both(paths, options, chosen.tree(earlier)) as here:
-            found = await planned(here.topology, here.snapshot, here.js, chosen.options(earlier))
-            progress.clear()
+        async with both(paths, options, chosen.tree(earlier)) as state:
+            without_files = await planned(state.topology, state.snapshot, state.js, chosen.options(earlier))
+            LINE.say("")
             seconds = time.monotonic() - began
-            whole = replace(found, plan=with_files(found.plan, here.loaded, earlier))
-            again = arguments(chosen.of_use(whole.plan))
-            yield Made(planned=whole, topology=here.topology, arguments=again, seconds=seconds), here.js
+            plan = with_files(without_files.plan, state.loaded, earlier)
+            again = arguments(chosen.of_use(plan))
+            complete = replace(without_files, plan=plan)
+            yield Made(planned=complete, topology=state.topology, arguments=again, seconds=seconds), state.js
     finally:
-        progress.clear()
+        LINE.say("")

@@ -14,12 +14,13 @@ from typing import Annotated
 import typer
 
 from reconciler.cli.account.apply_run import Manner
-from reconciler.cli.drift.accept_or_restore import accepting, restoring
+from reconciler.cli.account.planning import Selection
+from reconciler.cli.drift.accept_or_restore import accept_drift, restore_drift
 from reconciler.cli.drift.metrics_page import address, write_file
 from reconciler.cli.drift.watch import Outlets, Teller, through
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
-from reconciler.cli.shared.connecting import Connection, connection
+from reconciler.cli.shared.connecting import Connection, connection, result_of
 from reconciler.cli.shared.each_topology import (
     AT_ONCE,
     Parallel,
@@ -32,8 +33,8 @@ from reconciler.cli.shared.each_topology import (
     units,
 )
 from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, document, reports
-from reconciler.cli.shared.screen import Progress, paper
-from reconciler.cli.shared.value_option import NO_VALUES, Values, values
+from reconciler.cli.shared.screen import doing, paper
+from reconciler.cli.shared.value_option import Values, values
 from reconciler.journeys.drift.attribute import attributed
 from reconciler.journeys.drift.codec import drift_json
 from reconciler.journeys.drift.findings import drift_findings
@@ -42,9 +43,7 @@ from reconciler.journeys.drift.metrics import Gauges, metrics_text
 from reconciler.journeys.drift.text import drift_text, place, sums
 from reconciler.journeys.drift.watch import Watch
 from reconciler.journeys.files_and_account import both
-from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
-from reconciler.model.run_options import RunOptions
 from reconciler.report.document.document import Document
 from reconciler.report.words.commands import of_restoring
 from reconciler.report.words.paper import Paper
@@ -55,38 +54,18 @@ app = common.app()
 EVERY = "15m"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DriftScope:
-    """The addresses that a run covers."""
-
-    only: tuple[str, ...]
-    exclude: tuple[str, ...]
-    allow: tuple[str, ...] = ()
-    """Consents for what --restore changes."""
-    values: Values = NO_VALUES
-    """Values of names that stand in the files."""
-
-    def options(self) -> RunOptions:
-        """Return the addresses to look at, and the consents for --restore."""
-        return RunOptions(only=self.only, exclude=self.exclude, allow=common.consents([*self.allow]))
-
-    def arguments(self, paths: Sequence[Path], connection: Connection, *, consents: bool = False) -> str:
-        """Return what the next command line repeats; --allow is included only with `consents`, because only --restore
-        takes it."""
-        options = (("--only", self.only), ("--exclude", self.exclude), ("--allow", self.allow if consents else ()))
-        return connection.arguments(*self.values.files(paths), options=options)
-
-
 @takes(values)
 def part(
     values: Values,
     only: common.Only = None,
     exclude: common.Exclude = None,
     allow: common.Allow = None,
-) -> DriftScope:
+) -> Selection:
     """Declares --only, --exclude and --allow. Raises Misused where a consent cannot be read."""
     common.consents(allow)
-    return DriftScope(only=tuple(only or ()), exclude=tuple(exclude or ()), allow=tuple(allow or ()), values=values)
+    return Selection(
+        only=tuple(only or ()), exclude=tuple(exclude or ()), allow=tuple(allow or ()), take_over=(), values=values
+    )
 
 
 @app.command(name="drift", epilog=exits.named(exits.DRIFT, exits.REFUSED))
@@ -96,7 +75,7 @@ def part(
 def drift_(
     paths: common.AnyPaths,
     reports: Reports,
-    part: DriftScope,
+    part: Selection,
     connection: Connection,
     accept: Annotated[
         bool,
@@ -170,15 +149,9 @@ def drift_(
         return *await _look(files, there.options(), own), own.arguments(files, there)
 
     of_one = ((accept, "--accept"), (metrics, "--metrics"), (part.only, "--only"), (part.exclude, "--exclude"))
-    parts = list[UnitResults[tuple[Looked, float, str]]]()
-
-    async def all_of_them() -> None:
-        parts.extend(
-            await UnitRun(lambda: one, at_once=parallel).over(units(paths, part.values, connection, *of_one), *of_one)
-        )
-
-    with _down_where_nothing_is_seen(metrics):
-        asyncio.run(all_of_them())
+    with _metrics_of_failure(metrics):
+        each = units(paths, part.values, connection, *of_one)
+        parts = result_of(UnitRun(lambda: one, at_once=parallel).over(each, *of_one))
     told, codes = [], []
     for seen in results(parts):
         if isinstance(seen, CannotContinue):
@@ -188,7 +161,7 @@ def drift_(
         looked_, seconds, said = seen
         if accept:
             as_json = format_ is ReportFormat.JSON
-            return accepting(looked_, paths, part.options(), look=look, arguments=said, as_json=as_json)
+            return accept_drift(looked_, paths, part.options(), look=look, arguments=said, as_json=as_json)
         if metrics:
             write_file(metrics, metrics_text(Gauges(drift=looked_.drift, at=time.time(), seconds=seconds)))
         told.append(_document(looked_, look, said, seconds))
@@ -203,7 +176,7 @@ def _outcome(part: UnitResults[tuple[Looked, float, str]]) -> str:
 
 
 @contextmanager
-def _down_where_nothing_is_seen(metrics: Path | None) -> Iterator[None]:
+def _metrics_of_failure(metrics: Path | None) -> Iterator[None]:
     """Write the metrics of a failed look, so that those of an earlier one do not pass for current."""
     try:
         yield
@@ -218,15 +191,17 @@ def _manner(yes: bool, partial: bool, format_: ReportFormat, look: Paper) -> Man
     return Manner(yes=yes, partial=partial, format=told, paper=look, reports=Reports())
 
 
-def _restore(paths: Sequence[Path], part: DriftScope, connection: Connection, manner: Manner) -> int:
-    arguments = part.arguments(paths, connection)
+def _restore(paths: Sequence[Path], part: Selection, connection: Connection, manner: Manner) -> int:
+    """Restore what drifted. Only --restore takes --allow, so no other command line repeats it."""
+    arguments = replace(part, allow=()).arguments(paths, connection)
     if not manner.yes and not sys.stdin.isatty():
         raise common.Misused(
             f"There is no terminal to ask on. Look first with `reconciler drift {arguments}`, then add --yes to put "
             "it back without being asked."
         )
-    commands = of_restoring(arguments, part.arguments(paths, connection, consents=True))
-    return restoring(paths, connection.options(), part.options(), manner, arguments, part.values.tree(), commands)
+    commands = of_restoring(arguments, part.arguments(paths, connection))
+    options, tree = part.options(), part.values.tree()
+    return asyncio.run(restore_drift(paths, connection.options(), options, manner, arguments, tree, commands))
 
 
 def _seconds(text: str) -> float:
@@ -248,13 +223,11 @@ def _document(found: Looked, look: Paper, arguments: str, seconds: float) -> Doc
     )  # fmt: skip
 
 
-async def _look(paths: Sequence[Path], options: ConnectOptions, part: DriftScope) -> tuple[Looked, float]:
-    progress, began = Progress(), time.monotonic()
-    progress.show("reading files and account …")
-    try:
-        async with both(paths, options, part.values.tree()) as here:
-            found = await attributed(look(here.topology, here.snapshot, part.options()), here.js)
-            whole = replace(found.drift, diagnostics=(*here.loaded.diagnostics, *found.drift.diagnostics))
-            return replace(found, drift=whole), time.monotonic() - began
-    finally:
-        progress.clear()
+async def _look(paths: Sequence[Path], options: ConnectOptions, part: Selection) -> tuple[Looked, float]:
+    """Look for drift, with the warnings about the files, and return how long it took."""
+    began = time.monotonic()
+    with doing("reading files and account …"):
+        async with both(paths, options, part.values.tree()) as state:
+            looked = await attributed(look(state.topology, state.snapshot, part.options()), state.js)
+            drift = replace(looked.drift, diagnostics=(*state.loaded.diagnostics, *looked.drift.diagnostics))
+            return replace(looked, drift=drift), time.monotonic() - began

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shlex
 import sys
@@ -16,7 +15,7 @@ import typer
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection, connection
-from reconciler.cli.shared.screen import Progress, paper, say, tell
+from reconciler.cli.shared.screen import paper, say, tell
 from reconciler.cli.shared.writing import exists, write
 from reconciler.documents.find.discover import discover
 from reconciler.documents.read.files import DISK
@@ -30,8 +29,6 @@ from reconciler.report.words.diagnostics import report
 from reconciler.report.words.names import kind_noun
 from reconciler.report.words.values import counted
 from reconciler.report.words.visible import visible
-from reconciler.server.connect.connection import session
-from reconciler.server.connect.options import ConnectOptions
 
 app = common.app()
 
@@ -92,23 +89,13 @@ _ELSEWHERE = "Name another folder, or another topology with --topology NAME."
 
 
 def _taken(connection: Connection, part: Part, folder: Path) -> FirstFiles:
-    progress = Progress()
     try:
-        options = connection.options()
-        progress.show("reading the account …")
-        return asyncio.run(_read(options, part))
+        return connection.ask(lambda js: first_files(js, part))
     except CannotContinue as problem:
         begun = f"To begin without a server: reconciler init {shlex.quote(str(folder))} --starter"
         raise CannotContinue(*(
             replace(one, fix=f"{one.fix}\n{begun}") if one.code.startswith("NA") else one for one in problem.diagnostics
         )) from None  # fmt: skip
-    finally:
-        progress.clear()
-
-
-async def _read(options: ConnectOptions, part: Part) -> FirstFiles:
-    async with session(options) as js:
-        return await first_files(js, part)
 
 
 # -- what is written

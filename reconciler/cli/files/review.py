@@ -3,13 +3,12 @@ credentials."""
 
 from __future__ import annotations
 
-import asyncio
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -30,6 +29,9 @@ from reconciler.model.wire.snapshot import Entry
 from reconciler.report.document.document import Document
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.visible import visible
+
+if TYPE_CHECKING:
+    from reconciler.server.wire.api import JetStream
 
 app = common.app()
 READABLE = ("stream", "kv_bucket", "object_store")
@@ -95,7 +97,7 @@ def review(
         )
     look = paper(verbose=verbose, no_color=no_color)
     reports.say(format_, *_documents(found, where, values, head, look, asked_ledger=ledger))
-    return _code(found, pending=exit_code)
+    return exits.of_plans((review.plan for review in found.reviews), pending=exit_code)
 
 
 def _documents(
@@ -156,22 +158,14 @@ class _Ledgers:
         if topology.environment not in self._read:
             own = replace(self._values, environment=topology.environment or None)
             there = self._connection.in_environment(own, [*map(Path, topology.files)])
-            self._read[topology.environment] = asyncio.run(self._ask(there))
+            self._read[topology.environment] = there.ask(_ledger)
         return self._read[topology.environment]
 
-    async def _ask(self, there: Connection) -> Mapping[str, Entry]:
-        from reconciler.server.read.observe import observe  # noqa: PLC0415 - only who connects pays for it
 
-        async with there.open() as js:
-            snapshot = await observe(js, buckets=(BUCKET,), consumers_of=frozenset())
-        if unread := remembered.unread(snapshot):
-            raise CannotContinue(replace(unread, severity=Severity.ERROR))
-        return snapshot.entries.get(BUCKET, {})
+async def _ledger(js: JetStream) -> Mapping[str, Entry]:
+    from reconciler.server.read.observe import observe  # noqa: PLC0415 - only who connects pays for it
 
-
-def _code(found: Reviewed, *, pending: bool) -> int:
-    codes = {one.plan.exit_code for one in found.reviews}
-    worst = next((code for code in (exits.FAILED, exits.REFUSED) if code in codes), exits.FINE)
-    if worst == exits.FINE and pending and any(not one.plan.is_empty for one in found.reviews):
-        return exits.PENDING
-    return worst
+    snapshot = await observe(js, buckets=(BUCKET,), consumers_of=frozenset())
+    if unread := remembered.unread(snapshot):
+        raise CannotContinue(replace(unread, severity=Severity.ERROR))
+    return snapshot.entries.get(BUCKET, {})

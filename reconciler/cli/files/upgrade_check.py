@@ -3,7 +3,6 @@ nothing."""
 
 from __future__ import annotations
 
-import asyncio
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -20,7 +19,6 @@ from reconciler.journeys.upgrade.text import head, upgrade_json, upgrade_text
 from reconciler.model.wire.version import Version
 from reconciler.report.words import diagnostics
 from reconciler.report.words.paper import Paper
-from reconciler.server.connect.connection import session
 
 app = common.app()
 NEWEST_PATCH = 999
@@ -54,8 +52,11 @@ def upgrade_check(
     """Show what another server version would lose, refuse or rewrite: of everything live, or of files."""
     after = _version(server_version)
     values.need(paths)
-    with doing("reading files …" if paths else "reading the account …"):
-        found = check_files(paths, after, values.tree()) if paths else asyncio.run(_account(connection, after))
+    if paths:
+        with doing("reading files …"):
+            found = check_files(paths, after, values.tree())
+    else:
+        found = connection.ask(lambda js: check_account(js, after))
     if found.diagnostics:
         tell(diagnostics.report(found.diagnostics))
     say(
@@ -64,11 +65,6 @@ def upgrade_check(
         else _text(found, paths, paper(verbose=verbose, no_color=no_color))
     )
     return _code(found)
-
-
-async def _account(connection: Connection, after: Version) -> Checked:
-    async with session(connection.options()) as js:
-        return await check_account(js, after)
 
 
 def _version(text: str) -> Version:

@@ -16,7 +16,8 @@ from urllib.parse import quote
 import typer
 
 from reconciler.cli.shared import common
-from reconciler.cli.shared.screen import Progress, tell
+from reconciler.cli.shared.screen import tell
+from reconciler.cli.shared.status_line import LINE
 from reconciler.model.dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -156,19 +157,16 @@ def on(
 class Saying:
     """Shows what takes time as a line on stderr, which the next line replaces on a terminal."""
 
-    def __init__(self) -> None:
-        self._progress = Progress()
-
     def __call__(self, text: str) -> None:
-        if self._progress.is_watched:
-            self._progress.show(text)
+        if LINE.is_watched:
+            LINE.say(text)
         else:
             tell(f"{text}\n")
 
     def often(self, text: str) -> None:
         """Show a line that changes often, and is of no use in a log."""
-        self._progress.show(text)
+        LINE.say(text)
 
     def clear(self) -> None:
         """Remove the line from the terminal, if one is shown."""
-        self._progress.clear()
+        LINE.say("")

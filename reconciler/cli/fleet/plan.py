@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
@@ -69,7 +69,7 @@ def plan(
         reports, format_,
         document_of("plan", name, lambda: plans_report(name, made, seconds, following), lambda: plans_json(name, made), look),
     )  # fmt: skip
-    return _code(made, pending=exit_code)
+    return exits.of_plans((one.plan for one in made), pending=exit_code)
 
 
 def _following(which: str, fleet: Fleet, made: Sequence[TargetPlan], asked: Asked) -> Iterator[str]:
@@ -106,11 +106,3 @@ def _secret(target: FleetTarget) -> str:
     said = {"NATS_PASSWORD": target.settings.password, "NATS_TOKEN": target.settings.token}
     wanted = " and ".join(name for name, value in said.items() if value)
     return f" (with {wanted} set)" if wanted else ""
-
-
-def _code(made: Iterable[TargetPlan], *, pending: bool) -> int:
-    """A failure to plan outranks a refusal, as for one target."""
-    codes = {one.plan.exit_code if one.plan else exits.FAILED for one in made}
-    if worst := next((code for code in (exits.FAILED, exits.REFUSED) if code in codes), None):
-        return worst
-    return exits.PENDING if pending and any(one.plan and not one.plan.is_empty for one in made) else exits.FINE

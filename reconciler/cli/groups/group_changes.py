@@ -3,7 +3,6 @@ form."""
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Sequence
 from enum import StrEnum
@@ -14,7 +13,7 @@ import typer
 
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
-from reconciler.cli.shared.connecting import Connection, connection
+from reconciler.cli.shared.connecting import Connection, connection, result_of
 from reconciler.cli.shared.screen import is_agreed, paper, say, tell
 from reconciler.cli.shared.value_option import Values, values
 from reconciler.documents.read.files import Tree
@@ -78,15 +77,14 @@ def plan_members(
     Changes nothing in the account."""
     wish = Wish(add=_names(add), drop=_names(drop), exactly=_names(exactly), mapped=mapped)
     _check(wish, write=write_, offline=offline, paths=paths, values=values)
-    made: list[Preview] = []
     connection = connection.in_environment(values, paths or ())
-    asyncio.run(_look(made, group, wish, paths or (), values.tree(), None if offline else connection.options()))
-    _show(made[0], format_, offline=offline)
+    options = None if offline else connection.options()
+    preview = result_of(_preview(group, wish, paths or (), values.tree(), options))
+    _show(preview, format_, offline=offline)
     if write_:
-        place = write(made[0])
-        tell(f"Wrote {place}. Next: reconciler plan {connection.arguments(*map(str, paths or ()))}\n")
-    change = made[0].change
-    return exits.REFUSED if change and change.is_blocked else exits.FINE
+        file = write(preview)
+        tell(f"Wrote {file}. Next: reconciler plan {connection.arguments(*map(str, paths or ()))}\n")
+    return exits.REFUSED if preview.change and preview.change.is_blocked else exits.FINE
 
 
 def _names(said: list[str] | None) -> Sequence[str]:
@@ -109,17 +107,16 @@ def _check(wish: Wish, *, write: bool, offline: bool, paths: list[Path] | None, 
         raise common.Misused("--offline reads the files that declare the group; name them.")
 
 
-async def _look(
-    into: list[Preview], group: str, wish: Wish, paths: Sequence[Path], tree: Tree, options: ConnectOptions | None
-) -> None:
+async def _preview(
+    group: str, wish: Wish, paths: Sequence[Path], tree: Tree, options: ConnectOptions | None
+) -> Preview:
     if options is None:
-        into.append(await preview_offline(read(paths, tree), group, wish))
-    elif paths:
-        async with both(paths, options, tree) as here:
-            into.append(await preview(here.js, here.snapshot, group, wish, here.topology))
-    else:
-        async with session(options) as js:
-            into.append(await preview(js, await observe(js), group, wish, None))
+        return await preview_offline(read(paths, tree), group, wish)
+    if paths:
+        async with both(paths, options, tree) as state:
+            return await preview(state.js, state.snapshot, group, wish, state.topology)
+    async with session(options) as js:
+        return await preview(js, await observe(js), group, wish, None)
 
 
 def _show(made: Preview, format_: MembersFormat, *, offline: bool) -> None:
@@ -156,12 +153,7 @@ def migrate_(
     format_: Annotated[MembersFormat, typer.Option("--format", help=common.PLAIN_FORMAT_HELP)] = MembersFormat.TEXT,
 ) -> int:
     """Write records of earlier versions in today's form. Shows each before and after, and asks."""
-
-    async def through() -> int:
-        async with connection.open() as js:
-            return await _migrate(js, wanted or (), yes=yes, while_running=while_running, format_=format_)
-
-    return asyncio.run(through())
+    return connection.ask(lambda js: _migrate(js, wanted or (), yes=yes, while_running=while_running, format_=format_))
 
 
 async def _migrate(

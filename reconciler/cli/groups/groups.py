@@ -3,10 +3,9 @@ wrong."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import typer
 
@@ -26,12 +25,10 @@ from reconciler.report.codec.shape import data_of
 from reconciler.report.words.diagnostics import report
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.values import counted
-from reconciler.server.wire.api import JetStream
 
 app = common.app(no_args_is_help=True)
 app.add_typer(group_changes.app)
 
-T = TypeVar("T")
 Draw = Callable[[Sequence[Mapping[str, Any]], Paper], str]
 
 
@@ -57,7 +54,7 @@ def groups() -> None:
 @takes(connection)
 def list_(connection: Connection, wanted: Groups = None, format_: As = GroupsFormat.TEXT) -> int:
     """Show every group with its partitions, its members, and what is queued."""
-    seen = _ask(connection, lambda js: asking.look(js, wanted or (), consumers=False))
+    seen = connection.ask(lambda js: asking.look(js, wanted or (), consumers=False))
     _print(
         documents.GroupsListed, [data.summary(group) for group in seen.groups], format_, text.groups_text, seen.unread
     )
@@ -68,7 +65,7 @@ def list_(connection: Connection, wanted: Groups = None, format_: As = GroupsFor
 @takes(connection)
 def show(connection: Connection, group: Group, format_: As = GroupsFormat.TEXT) -> int:
     """Show one group from all sides: its record, its queue, its members and their clients, and what waits in each partition."""
-    found = _ask(connection, lambda js: asking.shown(js, [group]))
+    found = connection.ask(lambda js: asking.shown(js, [group]))
     _print(
         documents.GroupsShown,
         found,
@@ -82,7 +79,7 @@ def show(connection: Connection, group: Group, format_: As = GroupsFormat.TEXT) 
 @takes(connection)
 def active(connection: Connection, wanted: Groups = None, format_: As = GroupsFormat.TEXT) -> int:
     """Show members with and without a client, and since when each client is pinned."""
-    seen = _ask(connection, lambda js: asking.look(js, wanted or ()))
+    seen = connection.ask(lambda js: asking.look(js, wanted or ()))
     _print(
         documents.GroupsActive, [data.active(group) for group in seen.groups], format_, text.active_text, seen.unread
     )
@@ -97,7 +94,7 @@ def step_down(
     member: Annotated[str, typer.Argument(metavar="MEMBER", help="The member whose client gives way.")],
 ) -> int:
     """End the pin of a member's client, so that another instance of the member takes over at once."""
-    told = _ask(connection, lambda js: asking.step_down(js, group, member))
+    told = connection.ask(lambda js: asking.step_down(js, group, member))
     was = f"client {told['was']} is no longer pinned" if "was" in told else "no client was pinned"
     say(f"{told['address']}: {was}; the next instance of {member} that pulls is served.\n")
     return exits.FINE
@@ -141,7 +138,7 @@ def where(
         at = asking.offline(key, pattern)
         found = [at] if at else []
     else:
-        found = _ask(connection, lambda js: asking.places(js, key, wanted or ()))
+        found = connection.ask(lambda js: asking.places(js, key, wanted or ()))
     if not found:
         raise common.Misused(f"No filter here matches {key}; write a whole subject, or name a group as well.")
     _print(documents.GroupsWhere, found, format_, text.place_text)
@@ -159,7 +156,7 @@ def _within(filter_: str, wildcards: Sequence[int]) -> tuple[int, ...]:
 @takes(connection)
 def skew(connection: Connection, wanted: Groups = None, format_: As = GroupsFormat.TEXT) -> int:
     """Show how evenly keys and messages spread over partitions, in the queue and in the stream."""
-    found = _ask(connection, lambda js: asking.spread(js, wanted or ()))
+    found = connection.ask(lambda js: asking.spread(js, wanted or ()))
     _print(documents.GroupsSpread, found, format_, text.spread_text)
     return exits.FINE
 
@@ -173,7 +170,7 @@ def doctor_(
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit 3 when something is wrong.")] = False,
 ) -> int:
     """Show what is wrong with groups, and what to do: in records, queues, transforms, replicas and consumers."""
-    seen, findings = _ask(connection, lambda js: asking.examined(js, wanted or ()))
+    seen, findings = connection.ask(lambda js: asking.examined(js, wanted or ()))
     if format_ is GroupsFormat.JSON:
         examined = documents.GroupsExamined(examined=len(seen.groups), diagnostics=tuple(findings))
         say(json_text(data_of(examined)))
@@ -183,14 +180,6 @@ def doctor_(
     if any(one.code == "GR190" for one in findings):
         return exits.FAILED
     return exits.DRIFT if exit_code and doctor.is_sick(findings) else exits.FINE
-
-
-def _ask(connection: Connection, work: Callable[[JetStream], Awaitable[T]]) -> T:
-    async def asked() -> T:
-        async with connection.open() as js:
-            return await work(js)
-
-    return asyncio.run(asked())
 
 
 def _print(

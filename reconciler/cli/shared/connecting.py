@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shlex
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from reconciler.server.wire.api import JetStream
 
 
+T = TypeVar("T")
 _ELSEWHERE = ("NATS_URL", "NATS_CONTEXT")
 """Variables that name another server: what the files say of an environment is not overruled by chance."""
 
@@ -96,6 +98,15 @@ class Connection:
             async with session(options) as js:
                 yield js
 
+    def ask(self, work: Callable[[JetStream], Awaitable[T]]) -> T:
+        """Connect, and return what `work` finds out about the account."""
+
+        async def asked() -> T:
+            async with self.open() as js:
+                return await work(js)
+
+        return result_of(asked())
+
     def arguments(
         self, *others: str, options: Iterable[tuple[str, Iterable[str]]] = (), without_files: bool = False
     ) -> str:
@@ -117,6 +128,18 @@ class Connection:
         )  # fmt: skip
         told = [part for name, value in pairs if value for part in (name, value)]
         return [*told, "--no-context"] if said.no_context else told
+
+
+def result_of(work: Coroutine[Any, Any, T]) -> T:
+    """Run `work` in an event loop of its own, and return its result. The main task has none: asyncio writes out the whole
+    of it when it restores the signal handlers."""
+    results = list[T]()
+
+    async def run() -> None:
+        results.append(await work)
+
+    asyncio.run(run())
+    return results[0]
 
 
 def connection(

@@ -171,26 +171,10 @@ def is_agreed(question: str) -> bool:
         return typer.confirm(question, default=False, err=True)
 
 
-class Progress:
-    """Shows what is being done on the status line of a terminal; nothing at all where nobody watches."""
-
-    def __init__(self) -> None:
-        self.is_watched = LINE.is_watched
-        self.width = width(sys.stderr)
-
-    def show(self, line: str) -> None:
-        """Write the line over the one before; do nothing where nobody watches."""
-        LINE.say(line)
-
-    def clear(self) -> None:
-        """Remove the line, if one is shown."""
-        LINE.say("")
-
-
 @contextmanager
-def doing(what: str) -> Iterator[None]:
-    """Show this on the status line inside the block."""
-    LINE.say(what)
+def doing(activity: str) -> Iterator[None]:
+    """Show an activity on the status line while the block runs."""
+    LINE.say(activity)
     try:
         yield
     finally:
