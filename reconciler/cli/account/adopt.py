@@ -45,7 +45,7 @@ def adopt_(
             "--as-is", help="Adopt as well what differs from the file, as it is live. The difference is pending then."
         ),
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: common.Yes = False,
     verbose: common.Verbose = False,
     no_color: common.NoColor = False,
 ) -> int:

@@ -45,10 +45,8 @@ def apply_(
     reports: Reports,
     selection: Selection,
     connection: Connection,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    partial: Annotated[
-        bool, typer.Option("--partial", help="Apply what does not depend on anything refused or unknown.")
-    ] = False,
+    yes: common.Yes = False,
+    partial: common.Partial = False,
     backup: Backup = None,
     stages: Annotated[
         str | None,
@@ -60,9 +58,7 @@ def apply_(
         ),
     ] = None,
     parallel: Parallel = AT_ONCE,
-    format_: Annotated[
-        common.PlainFormat, typer.Option("--format", help="Tell what was done: text for people, json for tools.")
-    ] = common.PlainFormat.TEXT,
+    format_: common.OutcomeFormat = common.PlainFormat.TEXT,
     verbose: common.Verbose = False,
     no_color: common.NoColor = False,
 ) -> int:

@@ -43,9 +43,7 @@ def history_(
     topology: Annotated[
         str | None, typer.Option("--topology", metavar="NAME", help="Only runs of this topology.")
     ] = None,
-    format_: Annotated[
-        common.PlainFormat, typer.Option("--format", help=common.PLAIN_FORMAT_HELP)
-    ] = common.PlainFormat.TEXT,
+    format_: common.ChosenPlainFormat = common.PlainFormat.TEXT,
     verbose: common.Verbose = False,
     no_color: common.NoColor = False,
 ) -> int:

@@ -48,7 +48,7 @@ def plan_(
             "--out", "-o", metavar="FILE.json", help="Save the plan, so that `apply` carries out exactly this."
         ),
     ] = None,
-    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit 2 when changes are pending.")] = False,
+    exit_code: common.ExitCode = False,
     parallel: Parallel = AT_ONCE,
     verbose: common.Verbose = False,
     no_color: common.NoColor = False,

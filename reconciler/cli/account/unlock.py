@@ -30,7 +30,7 @@ def unlock(
     paths: Annotated[
         list[Path] | None, typer.Argument(metavar="[PATHS]...", help="Files of the topology. [every topology]")
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: common.Yes = False,
 ) -> int:
     """Show who holds the lease of a topology, and remove it after confirmation. An apply that is still at work stops
     writing within 5 seconds, when it cannot renew its lease."""

@@ -60,14 +60,7 @@ def review(
     head: Annotated[
         str | None, typer.Option("--head", metavar="REV", help="Compare this git revision, not the working tree.")
     ] = None,
-    for_server: Annotated[
-        str | None,
-        typer.Option(
-            "--for-server",
-            metavar="VERSION",
-            help="Judge for this version of nats-server alone. [expect.min_server, and the newest]",
-        ),
-    ] = None,
+    for_server: common.ForServer = None,
     ledger: Annotated[
         bool,
         typer.Option("--ledger", help="Ask the account which other topologies read the streams that change."),

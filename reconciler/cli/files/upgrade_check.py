@@ -3,7 +3,6 @@ nothing."""
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -24,11 +23,6 @@ app = common.app()
 NEWEST_PATCH = 999
 
 
-class UpgradeFormat(StrEnum):
-    TEXT = "text"
-    JSON = "json"
-
-
 @app.command(name="upgrade-check", epilog=exits.named(instead={exits.REFUSED: "something would be lost or refused"}))
 @takes(connection)
 @takes(values)
@@ -45,7 +39,7 @@ def upgrade_check(
         list[Path] | None,
         typer.Argument(metavar="[PATHS...]", help="Files to check without a server. [the account]", show_default=False),
     ] = None,
-    format_: Annotated[UpgradeFormat, typer.Option("--format", help=common.PLAIN_FORMAT_HELP)] = UpgradeFormat.TEXT,
+    format_: common.ChosenPlainFormat = common.PlainFormat.TEXT,
     verbose: common.Verbose = False,
     no_color: common.NoColor = False,
 ) -> int:
@@ -61,7 +55,7 @@ def upgrade_check(
         tell(diagnostics.report(found.diagnostics))
     say(
         _json(found)
-        if format_ is UpgradeFormat.JSON
+        if format_ is common.PlainFormat.JSON
         else _text(found, paths, paper(verbose=verbose, no_color=no_color))
     )
     return _code(found)

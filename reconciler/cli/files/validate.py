@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
-
-import typer
 
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
@@ -30,14 +27,7 @@ def validate(
     paths: common.AnyPaths,
     reports: Reports,
     values: Values,
-    for_server: Annotated[
-        str | None,
-        typer.Option(
-            "--for-server",
-            metavar="VERSION",
-            help="Judge for this version of nats-server alone. [expect.min_server, and the newest]",
-        ),
-    ] = None,
+    for_server: common.ForServer = None,
     format_: ChosenFormat = ReportFormat.TEXT,
     no_color: common.NoColor = False,
 ) -> int:

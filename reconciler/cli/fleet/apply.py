@@ -43,10 +43,8 @@ def apply(
     only: common.Only = None,
     exclude: common.Exclude = None,
     allow: common.Allow = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    partial: Annotated[
-        bool, typer.Option("--partial", help="Apply what does not depend on anything refused or unknown.")
-    ] = False,
+    yes: common.Yes = False,
+    partial: common.Partial = False,
     stages: Annotated[
         str | None,
         typer.Option(
@@ -59,9 +57,7 @@ def apply(
     parallel: Annotated[
         int, typer.Option("--parallel", metavar="N", min=1, max=64, help="How many targets to work on at a time.")
     ] = AT_ONCE,
-    format_: Annotated[
-        common.PlainFormat, typer.Option("--format", help="Tell what was done: text for people, json for tools.")
-    ] = common.PlainFormat.TEXT,
+    format_: common.OutcomeFormat = common.PlainFormat.TEXT,
     no_color: common.NoColor = False,
 ) -> int:
     """Show the plans of all targets, ask once, and carry them out. Needs no Spark."""

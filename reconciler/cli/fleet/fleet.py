@@ -9,13 +9,10 @@ import typer
 
 from reconciler.cli.fleet import apply as fleet_apply
 from reconciler.cli.fleet import plan as fleet_plan
-from reconciler.cli.fleet import skew_and_events as fleet_questions
-from reconciler.cli.fleet.options import As, FleetFormat, On, Which, on, which
-from reconciler.cli.fleet.running import Work, run
+from reconciler.cli.fleet import skew_and_events
+from reconciler.cli.fleet.running import SparkCommand, Work, spark
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
-from reconciler.cli.shared.reporting import Reports, reports
-from reconciler.cli.shared.screen import paper
 from reconciler.fleet.report.findings import FleetFindings
 
 if TYPE_CHECKING:
@@ -32,46 +29,30 @@ def fleet() -> None:
 
 
 @app.command()
-@takes(which)
-@takes(on)
-@takes(reports)
-def snapshot(
-    which: Which, on: On, reports: Reports, format_: As = FleetFormat.TEXT, no_color: common.NoColor = False
-) -> int:
+@takes(spark)
+def snapshot(spark: SparkCommand) -> int:
     """Read what every target holds, and keep it as this run."""
-    return run(which, on, reports, format_, paper(no_color=no_color), _work("looking.snapshot"))
+    return spark.run(_work("looking.snapshot"))
 
 
 @app.command(epilog=exits.named(exits.DRIFT))
-@takes(which)
-@takes(on)
-@takes(reports)
-def drift(
-    which: Which, on: On, reports: Reports, format_: As = FleetFormat.TEXT, no_color: common.NoColor = False
-) -> int:
+@takes(spark)
+def drift(spark: SparkCommand) -> int:
     """Show what drifted on every target; end with 3 if anything did. Reads the targets, and keeps what it read as this run."""
-    return run(which, on, reports, format_, paper(no_color=no_color), _work("looking.compare"))
+    return spark.run(_work("looking.compare"))
 
 
 @app.command()
-@takes(which)
-@takes(on)
-@takes(reports)
-def history(
-    which: Which, on: On, reports: Reports, format_: As = FleetFormat.TEXT, no_color: common.NoColor = False
-) -> int:
+@takes(spark)
+def history(spark: SparkCommand) -> int:
     """Show how drift came and went over the runs that are kept, how long repairs took, and when streams will be full."""
-    return run(which, on, reports, format_, paper(no_color=no_color), _work("past.history"))
+    return spark.run(_work("past.history"))
 
 
 @app.command()
-@takes(which)
-@takes(on)
-@takes(reports)
+@takes(spark)
 def outliers(
-    which: Which,
-    on: On,
-    reports: Reports,
+    spark: SparkCommand,
     by: Annotated[
         list[str] | None,
         typer.Option(
@@ -80,33 +61,29 @@ def outliers(
             help="Targets with the same value of this label are peers. Repeatable. [all labels]",
         ),
     ] = None,
-    format_: As = FleetFormat.TEXT,
-    no_color: common.NoColor = False,
 ) -> int:
     """Show where a target differs from most targets with the same labels, declared or not."""
-    return run(which, on, reports, format_, paper(no_color=no_color), _work("past.unlike", by=tuple(by or ())))
+    return spark.run(_work("past.unlike", by=tuple(by or ())))
 
 
 @app.command(epilog=exits.named(exits.DRIFT))
-@takes(which)
-@takes(on)
-@takes(reports)
-def report(
-    which: Which, on: On, reports: Reports, format_: As = FleetFormat.TEXT, no_color: common.NoColor = False
-) -> int:
+@takes(spark)
+def report(spark: SparkCommand) -> int:
     """Show all that is kept on one page: try `--report html=fleet.html`. Reads no target."""
-    return run(which, on, reports, format_, paper(no_color=no_color), _work("past.report"))
+    return spark.run(_work("past.report"))
 
 
-def _work(name: str, **said: Any) -> Work:
-    """The work itself, imported when Spark runs: only these commands need pyspark."""
+def _work(name: str, **options: Any) -> Work:
+    """Return the work itself, which is imported when Spark runs: only these commands need pyspark."""
     module, _, function = name.partition(".")
 
-    def work(look: FleetRun) -> FleetFindings:
-        found: FleetFindings = getattr(import_module(f"reconciler.fleet.runs.{module}"), function)(look, **said)
-        return found
+    def work(fleet_run: FleetRun) -> FleetFindings:
+        findings: FleetFindings = getattr(import_module(f"reconciler.fleet.runs.{module}"), function)(
+            fleet_run, **options
+        )
+        return findings
 
     return work
 
 
-app.add_typer(fleet_questions.app)
+app.add_typer(skew_and_events.app)

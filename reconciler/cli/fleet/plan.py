@@ -41,7 +41,7 @@ def plan(
     at_once: Annotated[
         int, typer.Option("--at-once", min=1, max=64, help="How many targets to read at the same time.")
     ] = 8,
-    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit 2 when changes are pending.")] = False,
+    exit_code: common.ExitCode = False,
     format_: As = FleetFormat.TEXT,
     no_color: common.NoColor = False,
 ) -> int:

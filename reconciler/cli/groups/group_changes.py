@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from reconciler.cli.shared import common, exits
-from reconciler.cli.shared.common import takes
+from reconciler.cli.shared.common import ChosenPlainFormat, PlainFormat, takes
 from reconciler.cli.shared.connecting import Connection, connection, result_of
 from reconciler.cli.shared.screen import is_agreed, paper, say, tell
 from reconciler.cli.shared.value_option import Values, values
@@ -35,9 +34,10 @@ from reconciler.server.wire.api import JetStream
 app = common.app()
 
 
-class MembersFormat(StrEnum):
-    TEXT = "text"
-    JSON = "json"
+Group = Annotated[str, typer.Argument(metavar="GROUP", help="STREAM/GROUP, for example ORDERS/billing.")]
+Groups = Annotated[
+    list[str] | None, typer.Argument(metavar="GROUP...", help="STREAM/GROUP, or a pattern. [all groups]")
+]
 
 
 @app.command(name="plan-members", epilog=exits.named(exits.REFUSED))
@@ -46,7 +46,7 @@ class MembersFormat(StrEnum):
 def plan_members(
     connection: Connection,
     values: Values,
-    group: Annotated[str, typer.Argument(metavar="GROUP", help="STREAM/GROUP, for example ORDERS/billing.")],
+    group: Group,
     paths: Annotated[
         list[Path] | None,
         typer.Argument(metavar="PATHS...", help="Files that declare the group. [the group as it is live]"),
@@ -71,7 +71,7 @@ def plan_members(
         bool, typer.Option("--offline", help="Ask no server: take the group as the files declare it.")
     ] = False,
     write_: Annotated[bool, typer.Option("--write", help="Edit the file. Comments and layout stay.")] = False,
-    format_: Annotated[MembersFormat, typer.Option("--format", help=common.PLAIN_FORMAT_HELP)] = MembersFormat.TEXT,
+    format_: ChosenPlainFormat = PlainFormat.TEXT,
 ) -> int:
     """Show what other members would change: which partitions move, what is queued on them, what is redelivered.
     Changes nothing in the account."""
@@ -119,8 +119,8 @@ async def _preview(
         return await preview(js, await observe(js), group, wish, None)
 
 
-def _show(made: Preview, format_: MembersFormat, *, offline: bool) -> None:
-    if format_ is MembersFormat.JSON:
+def _show(made: Preview, format_: PlainFormat, *, offline: bool) -> None:
+    if format_ is PlainFormat.JSON:
         preview = MembersPreview(
             address=made.address, membership=made.membership, partitions_moved=made.moved,
             partitions_moved_with_mappings=made.least, offline=offline, change=made.change,
@@ -139,10 +139,8 @@ def _show(made: Preview, format_: MembersFormat, *, offline: bool) -> None:
 @takes(connection)
 def migrate_(
     connection: Connection,
-    wanted: Annotated[
-        list[str] | None, typer.Argument(metavar="GROUP...", help="STREAM/GROUP, or a pattern. [all groups]")
-    ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    wanted: Groups = None,
+    yes: common.Yes = False,
     while_running: Annotated[
         bool,
         typer.Option(
@@ -150,20 +148,20 @@ def migrate_(
             help="Migrate groups whose instances run, too. The instances end when the record changes.",
         ),
     ] = False,
-    format_: Annotated[MembersFormat, typer.Option("--format", help=common.PLAIN_FORMAT_HELP)] = MembersFormat.TEXT,
+    format_: ChosenPlainFormat = PlainFormat.TEXT,
 ) -> int:
     """Write records of earlier versions in today's form. Shows each before and after, and asks."""
     return connection.ask(lambda js: _migrate(js, wanted or (), yes=yes, while_running=while_running, format_=format_))
 
 
 async def _migrate(
-    js: JetStream, wanted: Sequence[str], *, yes: bool, while_running: bool, format_: MembersFormat
+    js: JetStream, wanted: Sequence[str], *, yes: bool, while_running: bool, format_: PlainFormat
 ) -> int:
     found = await migrations(js, wanted, while_running=while_running)
     shown = [described(one) for one in found]
     say(
         json_text(data_of(GroupsMigrated(records=tuple(shown))))
-        if format_ is MembersFormat.JSON
+        if format_ is PlainFormat.JSON
         else migrations_text(shown, paper())
     )
     if any(one.obstacles for one in found):

@@ -4,14 +4,14 @@ wrong."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
 from reconciler.cli.groups import group_changes
+from reconciler.cli.groups.group_changes import Group, Groups
 from reconciler.cli.shared import common, exits
-from reconciler.cli.shared.common import takes
+from reconciler.cli.shared.common import ChosenPlainFormat, PlainFormat, takes
 from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.screen import paper, say
 from reconciler.journeys.groups import groups as asking
@@ -32,18 +32,6 @@ app.add_typer(group_changes.app)
 Draw = Callable[[Sequence[Mapping[str, Any]], Paper], str]
 
 
-class GroupsFormat(StrEnum):
-    TEXT = "text"
-    JSON = "json"
-
-
-As = Annotated[GroupsFormat, typer.Option("--format", help=common.PLAIN_FORMAT_HELP)]
-Group = Annotated[str, typer.Argument(metavar="GROUP", help="STREAM/GROUP, for example ORDERS/billing.")]
-Groups = Annotated[
-    list[str] | None, typer.Argument(metavar="GROUP...", help="STREAM/GROUP, or a pattern. [all groups]")
-]
-
-
 @app.callback()
 def groups() -> None:
     """Look at partitioned consumer groups: who works, where a key goes, what waits, what is wrong. Only step-down and migrate
@@ -52,7 +40,7 @@ def groups() -> None:
 
 @app.command(name="list")
 @takes(connection)
-def list_(connection: Connection, wanted: Groups = None, format_: As = GroupsFormat.TEXT) -> int:
+def list_(connection: Connection, wanted: Groups = None, format_: ChosenPlainFormat = PlainFormat.TEXT) -> int:
     """Show every group with its partitions, its members, and what is queued."""
     seen = connection.ask(lambda js: asking.look(js, wanted or (), consumers=False))
     _print(
@@ -63,7 +51,7 @@ def list_(connection: Connection, wanted: Groups = None, format_: As = GroupsFor
 
 @app.command()
 @takes(connection)
-def show(connection: Connection, group: Group, format_: As = GroupsFormat.TEXT) -> int:
+def show(connection: Connection, group: Group, format_: ChosenPlainFormat = PlainFormat.TEXT) -> int:
     """Show one group from all sides: its record, its queue, its members and their clients, and what waits in each partition."""
     found = connection.ask(lambda js: asking.shown(js, [group]))
     _print(
@@ -77,7 +65,7 @@ def show(connection: Connection, group: Group, format_: As = GroupsFormat.TEXT) 
 
 @app.command()
 @takes(connection)
-def active(connection: Connection, wanted: Groups = None, format_: As = GroupsFormat.TEXT) -> int:
+def active(connection: Connection, wanted: Groups = None, format_: ChosenPlainFormat = PlainFormat.TEXT) -> int:
     """Show members with and without a client, and since when each client is pinned."""
     seen = connection.ask(lambda js: asking.look(js, wanted or ()))
     _print(
@@ -122,7 +110,7 @@ def where(
             help="With --partitions, the `*` of the filter that decides, from 1. Repeatable, in order.",
         ),
     ] = None,
-    format_: As = GroupsFormat.TEXT,
+    format_: ChosenPlainFormat = PlainFormat.TEXT,
 ) -> int:
     """Show the partition of a key, and who works there. With --partitions, no server is asked."""
     common.never(
@@ -154,7 +142,7 @@ def _within(filter_: str, wildcards: Sequence[int]) -> tuple[int, ...]:
 
 @app.command()
 @takes(connection)
-def skew(connection: Connection, wanted: Groups = None, format_: As = GroupsFormat.TEXT) -> int:
+def skew(connection: Connection, wanted: Groups = None, format_: ChosenPlainFormat = PlainFormat.TEXT) -> int:
     """Show how evenly keys and messages spread over partitions, in the queue and in the stream."""
     found = connection.ask(lambda js: asking.spread(js, wanted or ()))
     _print(documents.GroupsSpread, found, format_, text.spread_text)
@@ -166,12 +154,12 @@ def skew(connection: Connection, wanted: Groups = None, format_: As = GroupsForm
 def doctor_(
     connection: Connection,
     wanted: Groups = None,
-    format_: As = GroupsFormat.TEXT,
+    format_: ChosenPlainFormat = PlainFormat.TEXT,
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit 3 when something is wrong.")] = False,
 ) -> int:
     """Show what is wrong with groups, and what to do: in records, queues, transforms, replicas and consumers."""
     seen, findings = connection.ask(lambda js: asking.examined(js, wanted or ()))
-    if format_ is GroupsFormat.JSON:
+    if format_ is PlainFormat.JSON:
         examined = documents.GroupsExamined(examined=len(seen.groups), diagnostics=tuple(findings))
         say(json_text(data_of(examined)))
     else:
@@ -185,12 +173,12 @@ def doctor_(
 def _print(
     answer: type[documents.GroupsAnswer],
     found: Iterable[object],
-    format_: GroupsFormat,
+    format_: PlainFormat,
     draw: Draw,
     unread: Sequence[Diagnostic] = (),
 ) -> None:
     document = data_of(answer(groups=tuple(found), diagnostics=tuple(unread)))
-    if format_ is GroupsFormat.JSON:
+    if format_ is PlainFormat.JSON:
         say(json_text(document))
     else:
         say(draw(document["groups"], paper()) + report(unread, paper()))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -54,7 +53,7 @@ def stop() -> int:
 
 
 @app.command()
-def wipe(yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False) -> int:
+def wipe(yes: common.Yes = False) -> int:
     """Stop the server, and remove everything it stored."""
     if not yes and not sys.stdin.isatty():
         raise common.Misused("There is no terminal to ask on; add --yes to remove the data without being asked.")

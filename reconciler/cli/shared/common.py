@@ -75,6 +75,17 @@ Allow = Annotated[
     ),
 ]
 
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Partial = Annotated[bool, typer.Option("--partial", help="Apply what does not depend on anything refused or unknown.")]
+ExitCode = Annotated[bool, typer.Option("--exit-code", help="Exit 2 when changes are pending.")]
+ForServer = Annotated[
+    str | None,
+    typer.Option(
+        "--for-server",
+        metavar="VERSION",
+        help="Judge for this version of nats-server alone. [expect.min_server, and the newest]",
+    ),
+]
 TakeOver = Annotated[
     list[str] | None,
     typer.Option(
@@ -87,12 +98,15 @@ NOTHING_CHANGED = "Nothing was changed."
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
-PLAIN_FORMAT_HELP = "text for people, json for tools."
-
-
 class PlainFormat(StrEnum):
     TEXT = "text"
     JSON = "json"
+
+
+ChosenPlainFormat = Annotated[PlainFormat, typer.Option("--format", help="text for people, json for tools.")]
+OutcomeFormat = Annotated[
+    PlainFormat, typer.Option("--format", help="Tell what was done: text for people, json for tools.")
+]
 
 
 class Misused(typer.BadParameter):

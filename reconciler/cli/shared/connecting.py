@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shlex
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
@@ -133,6 +132,8 @@ class Connection:
 def result_of(work: Coroutine[Any, Any, T]) -> T:
     """Run `work` in an event loop of its own, and return its result. The main task has none: asyncio writes out the whole
     of it when it restores the signal handlers."""
+    import asyncio  # noqa: PLC0415 - only who connects pays for it
+
     results = list[T]()
 
     async def run() -> None:
