@@ -54,7 +54,7 @@ def apply(planned: Planned | Saved, server: str | ConnectOptions, *, partial: bo
     return _ask(server, lambda js: _apply_saved(planned, js) if isinstance(planned, Saved) else _apply_new(planned, js))
 
 
-async def _finished(planned: Planned | SavedReview, js: JetStream) -> Finished:
+async def _apply_to_end(planned: Planned | SavedReview, js: JetStream) -> Finished:
     """Apply to the end, without anybody who follows the steps."""
     return [event async for event in applying.apply(planned, js) if isinstance(event, Finished)][-1]
 
@@ -62,13 +62,13 @@ async def _finished(planned: Planned | SavedReview, js: JetStream) -> Finished:
 async def _apply_new(planned: Planned, js: JetStream) -> Finished:
     """Apply a plan on the connection it was made on."""
     await saving.check_same_place(planned, js)
-    return await _finished(planned, js)
+    return await _apply_to_end(planned, js)
 
 
 async def _apply_saved(saved: Saved, js: JetStream) -> Finished:
     """Apply a saved plan as far as it still fits."""
     reviewed = await saving.review(saved, js)
-    return Finished() if reviewed.outlook.is_done else await _finished(reviewed, js)
+    return Finished() if reviewed.outlook.is_done else await _apply_to_end(reviewed, js)
 
 
 def export(server: str | ConnectOptions, topology: str) -> str:

@@ -20,7 +20,7 @@ from reconciler.report.words.visible import visible
 from reconciler.server.wire.api import JetStream
 
 
-def _folder(name: str | Path | None) -> Path | None:
+def _backup_folder(name: str | Path | None) -> Path | None:
     """Refuse an empty name: most often it comes from an unset variable, and nobody would know where the backups are."""
     if name == "":
         raise common.Misused("--backup: name a folder, for example --backup backups/today.")
@@ -30,20 +30,20 @@ def _folder(name: str | Path | None) -> Path | None:
 Backup = Annotated[
     Path | None,
     typer.Option(
-        "--backup", metavar="DIR", parser=_folder,
+        "--backup", metavar="DIR", parser=_backup_folder,
         help="First back up each stream that loses something, as `nats stream restore` reads it.",
     ),
 ]  # fmt: skip
 
 
-def unused(folder: Path) -> Path:
+def unused_folder(folder: Path) -> Path:
     """Return this folder, or `DIR-2` and so on where something of that name exists."""
-    named = folder if folder.name else folder / "backup"
-    others = (named.with_name(f"{named.name}-{number}") for number in itertools.count(2))
-    return next(one for one in itertools.chain([folder], others) if not one.exists())
+    base = folder if folder.name else folder / "backup"
+    others = (base.with_name(f"{base.name}-{number}") for number in itertools.count(2))
+    return next(path for path in itertools.chain([folder], others) if not path.exists())
 
 
-async def backed_up(planned: Planned, js: JetStream, folder: Path) -> None:
+async def back_up_first(planned: Planned, js: JetStream, folder: Path) -> None:
     """Back up before the first step. Raises CannotContinue where not everything can be backed up; then nothing is
     changed."""
     if not (streams := to_back_up(planned.plan, planned.snapshot)):
@@ -51,15 +51,15 @@ async def backed_up(planned: Planned, js: JetStream, folder: Path) -> None:
         return
     try:
         async for backup in back_up(js, streams, folder, seen=_show_size):
-            LINE.say("")
+            LINE.show("")
             contents = f"{counted(backup.messages, 'message')}, {backup.size:_} bytes"
             tell(visible(f"Backed up {backup.stream} ({contents}); `nats stream restore {shlex.quote(str(backup.folder))}` "
                          "brings it back.") + "\n")  # fmt: skip
     except OSError as error:
         raise common.cannot_write(Path(error.filename or folder), error, NOTHING_CHANGED) from None
     finally:
-        LINE.say("")
+        LINE.show("")
 
 
 def _show_size(stream: str, size: int) -> None:
-    LINE.say(visible(f"backing up {stream}: {size >> 20:_} MiB …"))
+    LINE.show(visible(f"backing up {stream}: {size >> 20:_} MiB …"))

@@ -53,9 +53,9 @@ def history_(
     numbers = _run_numbers(words[1:] if is_diff else words, most=2 if is_diff else 1)
     if numbers and topology is not None:
         raise common.Misused("A number already names one run; leave out --topology.")
-    look = paper(verbose=verbose, no_color=no_color) if format_ is common.PlainFormat.TEXT else None
-    written = _difference if is_diff else _runs
-    say(connection.ask(lambda js: written(js, numbers, topology, look)))
+    sheet = paper(verbose=verbose, no_color=no_color) if format_ is common.PlainFormat.TEXT else None
+    written = _difference_report if is_diff else _runs_report
+    say(connection.ask(lambda js: written(js, numbers, topology, sheet)))
     return exits.FINE
 
 
@@ -68,16 +68,16 @@ def _run_numbers(words: Sequence[str], most: int) -> list[int]:
     return [int(word) for word in words]
 
 
-async def _difference(js: JetStream, numbers: Sequence[int], topology: str | None, look: Paper | None) -> str:
+async def _difference_report(js: JetStream, numbers: Sequence[int], topology: str | None, sheet: Paper | None) -> str:
     """Write the difference between two runs for people; without paper, for tools."""
     diff = await difference(js, numbers, topology)
-    return difference_text(diff, look) if look else difference_json(diff)
+    return difference_text(diff, sheet) if sheet else difference_json(diff)
 
 
-async def _runs(js: JetStream, numbers: Sequence[int], topology: str | None, look: Paper | None) -> str:
+async def _runs_report(js: JetStream, numbers: Sequence[int], topology: str | None, sheet: Paper | None) -> str:
     """Write one run, or all of them, for people; without paper, for tools."""
     if not numbers:
         runs = await history(js, topology)
-        return history_text(runs, look) if look else history_json(runs)
+        return history_text(runs, sheet) if sheet else history_json(runs)
     applied = await run(js, numbers[0])
-    return run_text(applied, look) if look else run_json(applied)
+    return run_text(applied, sheet) if sheet else run_json(applied)

@@ -57,7 +57,7 @@ def permissions_(
     from reconciler.report.words.diagnostics import report  # noqa: PLC0415 - only for who needs it
 
     _check_options(purpose, backup=backup, watch=watch)
-    consents = common.consents(allow)
+    consents = common.parse_consents(allow)
     loaded = load(paths, values.tree())
     topology = topology_of(loaded)
     tell(report(loaded.diagnostics))

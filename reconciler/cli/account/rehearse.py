@@ -11,11 +11,11 @@ from typing import Annotated
 import typer
 
 from reconciler.changes.rehearsal import Rehearsal
-from reconciler.cli.account.planning import Selection, selection, with_files
+from reconciler.cli.account.planning import Selection, selection, with_file_warnings
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection, connection
-from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, carried_out, document, reports
+from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, document, outcome_document, reports
 from reconciler.cli.shared.screen import paper
 from reconciler.cli.shared.status_line import LINE
 from reconciler.documents.find.git_tree import GitTree
@@ -35,7 +35,7 @@ from reconciler.testbed import programs
 app = common.app()
 
 
-@app.command(epilog=exits.named(exits.REFUSED))
+@app.command(epilog=exits.epilog(exits.REFUSED))
 @takes(connection)
 @takes(selection)
 @takes(reports)
@@ -73,24 +73,26 @@ def rehearse(
     earlier = selection.earlier(paths)
     loaded = load(paths, selection.tree(earlier))
     topology = topology_of(loaded)
-    wanted, then = common.version(on), common.version(server_version)
+    version, next_version = common.parse_version(on), common.parse_version(server_version)
     with about(topology.name):
         if base:
             tree = selection.values.tree(GitTree.at(base, paths[0]), are_all_needed=False)
-            live = before(topology, paths, tree, wanted or programs.installed(os.environ))
+            live = before(topology, paths, tree, version or programs.installed(os.environ))
         else:
-            there = connection.in_environment(selection.values, paths)
-            live = _with_version(there.ask(observe), wanted)
+            own_connection = connection.in_environment(selection.values, paths)
+            live = _with_version(own_connection.ask(observe), version)
         options = selection.options(earlier)
         try:
-            rehearsal = rehearse_(topology, live, options, _program, str(then) if then else None, LINE.say)
+            rehearsal = rehearse_(
+                topology, live, options, _program, str(next_version) if next_version else None, LINE.show
+            )
             if probe:
-                LINE.say("letting clients do the same before and after …")
-                rehearsal = _probed(rehearsal, topology, live, options)
+                LINE.show("letting clients do the same before and after …")
+                rehearsal = _with_probe(rehearsal, topology, live, options)
         finally:
-            LINE.say("")
-    rehearsal = replace(rehearsal, plan=with_files(rehearsal.plan, loaded, earlier))
-    code = _exit_code(rehearsal)
+            LINE.show("")
+    rehearsal = replace(rehearsal, plan=with_file_warnings(rehearsal.plan, loaded, earlier))
+    code = _rehearsal_exit_code(rehearsal)
     planned = document(
         command="rehearse", topology=topology.name, plan=rehearsal.plan, declared=topology,
         title=f"{topology.name} {setting(rehearsal)}", goes_on=True,
@@ -98,11 +100,11 @@ def rehearse(
     )  # fmt: skip
     planned = replace(planned, probe=rehearsal.probe)
     text, data = rehearsal_text(rehearsal), rehearsal_json(rehearsal, code)
-    reports.say(format_, carried_out(planned, rehearsal.finished, text, data, shown(rehearsal)))
+    reports.publish(format_, outcome_document(planned, rehearsal.finished, text, data, shown(rehearsal)))
     return code
 
 
-def _probed(rehearsal: Rehearsal, topology: Topology, live: Snapshot, options: RunOptions) -> Rehearsal:
+def _with_probe(rehearsal: Rehearsal, topology: Topology, live: Snapshot, options: RunOptions) -> Rehearsal:
     """Add what clients experience with the changes and without them."""
     from reconciler.journeys.rehearse.probe import probe  # noqa: PLC0415 - only for who asks for it
 
@@ -115,9 +117,9 @@ def _with_version(live: Snapshot, version: Version | None) -> Snapshot:
 
 def _program(version: str) -> Path:
     """Return the nats-server of this version, and show its download."""
-    return programs.wanted(version, os.environ, LINE.say)
+    return programs.wanted(version, os.environ, LINE.show)
 
 
-def _exit_code(rehearsal: Rehearsal) -> int:
+def _rehearsal_exit_code(rehearsal: Rehearsal) -> int:
     is_as_planned = rehearsal.is_fine and rehearsal.is_foretold and not rehearsal.lacking
     return rehearsal.plan.exit_code if is_as_planned else exits.FAILED

@@ -11,7 +11,7 @@ import typer
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection, connection
-from reconciler.cli.shared.screen import is_agreed, say, tell
+from reconciler.cli.shared.screen import confirm, say, tell
 from reconciler.cli.shared.value_option import Values, values
 from reconciler.journeys.history import history
 from reconciler.memory.lease import Held
@@ -34,7 +34,7 @@ def unlock(
 ) -> int:
     """Show who holds the lease of a topology, and remove it after confirmation. An apply that is still at work stops
     writing within 5 seconds, when it cannot renew its lease."""
-    values.need(paths)
+    values.require_files(paths)
     topology = _topology_name(paths or [], values)
     return connection.in_environment(values, paths or []).ask(lambda js: _unlock(js, topology, yes=yes))
 
@@ -54,7 +54,7 @@ async def _unlock(js: JetStream, topology: str | None, *, yes: bool) -> int:
         raise common.Misused(f"Several leases are held ({names}): name the files of one topology, or leave out --yes.")
     for lease in leases:
         say(visible(f"topology {lease.holder.topology} is being applied by {lease.holder}") + "\n")
-        if not (yes or _is_removal_agreed(lease)):
+        if not (yes or _confirm_removal(lease)):
             tell("It was left alone.\n")
             return exits.FAILED
         await history.unlock(js, lease)
@@ -62,11 +62,11 @@ async def _unlock(js: JetStream, topology: str | None, *, yes: bool) -> int:
     return exits.FINE
 
 
-def _is_removal_agreed(lease: Held) -> bool:
+def _confirm_removal(lease: Held) -> bool:
     if not sys.stdin.isatty():
         raise common.Misused("There is no terminal to ask on; add --yes to remove the lease without being asked.")
     try:
-        return is_agreed(f"Remove the lease of topology {visible(lease.holder.topology)}?")
+        return confirm(f"Remove the lease of topology {visible(lease.holder.topology)}?")
     except typer.Abort:  # another one may be removed already
         tell("\n")
         return False

@@ -29,7 +29,7 @@ def unpin(
     path = consumer.removeprefix("consumer/")
     stream, _, name = path.partition("/")
     is_wrong = not (stream and name) or "/" in name
-    common.never((is_wrong, f"{consumer}: write STREAM/CONSUMER, for example ORDERS/dispatch."))
+    common.refuse_if_any((is_wrong, f"{consumer}: write STREAM/CONSUMER, for example ORDERS/dispatch."))
     say(_unpinned_text(connection.ask(lambda js: unpin_consumer(js, path))))
     return exits.FINE
 

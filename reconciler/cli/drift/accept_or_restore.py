@@ -30,19 +30,19 @@ from reconciler.server.connect.options import ConnectOptions
 
 
 def accept_drift(
-    found: Looked, paths: Sequence[Path], options: RunOptions, *, look: Paper, arguments: str, as_json: bool
+    looked: Looked, paths: Sequence[Path], options: RunOptions, *, sheet: Paper, arguments: str, as_json: bool
 ) -> int:
     """Accept the drift, and return 0 if all of it is in the files now, 3 if no file can take the rest, 1 if a file
     could not be edited."""
-    made = accept(found, paths, options)
+    accepted = accept(looked, paths, options)
     if as_json:
-        left = made.left.drift
-        say(accepted_json(made.written, replace(left, diagnostics=(*left.diagnostics, *made.refused))))
+        left = accepted.left.drift
+        say(accepted_json(accepted.written, replace(left, diagnostics=(*left.diagnostics, *accepted.refused))))
     else:
-        say(accepted_text(made.written, made.left.drift, look, arguments=arguments))
-    if made.refused:
-        tell(report(made.refused, paper()))
-    return exits.FAILED if made.refused else made.left.drift.exit_code
+        say(accepted_text(accepted.written, accepted.left.drift, sheet, arguments=arguments))
+    if accepted.refused:
+        tell(report(accepted.refused, paper()))
+    return exits.FAILED if accepted.refused else accepted.left.drift.exit_code
 
 
 async def restore_drift(
@@ -52,24 +52,24 @@ async def restore_drift(
     """Apply the restoration: show it, ask, carry it out. Return the exit code of that apply, or 3 where the drift that is
     left belongs to somebody else."""
     began = time.monotonic()
-    LINE.say("reading files and account …")
+    LINE.show("reading files and account …")
     async with both(paths, connecting, tree) as state:
-        LINE.say("")
+        LINE.show("")
         looked = look(state.topology, state.snapshot, options)
         if looked.drift.is_partial or not restorable(looked.drift):
-            _say_nothing_done(looked, manner, arguments)
+            _report_nothing_restored(looked, manner, arguments)
             return looked.drift.exit_code
         planned = await restore(looked, state.js)
         made = Made(
             planned=planned, topology=state.topology, arguments=arguments, seconds=time.monotonic() - began,
             commands=replace(commands, then=closing(planned.plan, looked.drift)),
         )  # fmt: skip
-        code = await ApplyRun(manner).offered(made, state.js)
+        code = await ApplyRun(manner).show_and_apply(made, state.js)
         return exits.DRIFT if code == exits.FINE and any(item.is_left for item in looked.drift.items) else code
 
 
-def _say_nothing_done(found: Looked, manner: Manner, arguments: str) -> None:
-    drift = found.drift
+def _report_nothing_restored(looked: Looked, manner: Manner, arguments: str) -> None:
+    drift = looked.drift
     if manner.format is PlainFormat.JSON:
         say(outcome_json(Finished(), topology=drift.topology, exit_code=drift.exit_code))
     else:

@@ -51,26 +51,26 @@ def export_(
     The same account gives the same bytes. The owners are those that bucket `reconciler` remembers. A single file holds
     everything, whoever owns it. In a folder, what nobody owns goes to the topology that --topology names, or to `exported`.
     """
-    common.never(
+    common.refuse_if_any(
         (output is not None and into is not None, "--output names one file and --into a folder; give one of them."),
         (layout and into is None, "--layout is about a folder; name one with --into, or leave it out."),
         (overwrite and into is None and output is None,
          "--overwrite is about files; name one with --output or a folder with --into, or leave it out."),
     )  # fmt: skip
-    of_folder, only, exclude = layout or Layout.OWNER, only or [], exclude or []
+    folder_layout, only, exclude = layout or Layout.OWNER, only or [], exclude or []
     if into is not None:
         folder = connection.ask(
-            lambda js: exported_folder(js, of_folder, topology=topology, only=only, exclude=exclude)
+            lambda js: exported_folder(js, folder_layout, topology=topology, only=only, exclude=exclude)
         )
         _write_folder(folder, into, connection, overwrite=overwrite)
-        return _exit_code(folder.left_out)
+        return _report_left_out(folder.left_out)
     file = connection.ask(lambda js: exported(js, topology=topology, only=only, exclude=exclude))
     if output is None:
         emit(file.text)
     else:
         write({output: file.text}, overwrite=overwrite)
         tell(f"Wrote {output}. Next: reconciler plan {connection.arguments(str(output))}{_take_over_options(file)}\n")
-    return _exit_code((*_several_owners(file), *file.left_out))
+    return _report_left_out((*_several_owners(file), *file.left_out))
 
 
 def _write_folder(exported: ExportedFolder, folder: Path, connection: Connection, *, overwrite: bool) -> None:
@@ -108,7 +108,7 @@ def _take_over_options(file: Exported) -> str:
     return "".join(f" --take-over {shlex.quote(owner)}" for owner in file.others)
 
 
-def _exit_code(problems: tuple[Diagnostic, ...]) -> int:
+def _report_left_out(problems: tuple[Diagnostic, ...]) -> int:
     """Report what could not be exported, and return the exit code."""
     tell(report(problems, paper(sys.stderr)))
     return exits.FAILED if any(problem.is_error for problem in problems) else exits.FINE

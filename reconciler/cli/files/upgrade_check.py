@@ -23,7 +23,7 @@ app = common.app()
 NEWEST_PATCH = 999
 
 
-@app.command(name="upgrade-check", epilog=exits.named(instead={exits.REFUSED: "something would be lost or refused"}))
+@app.command(name="upgrade-check", epilog=exits.epilog(instead={exits.REFUSED: "something would be lost or refused"}))
 @takes(connection)
 @takes(values)
 def upgrade_check(
@@ -44,24 +44,24 @@ def upgrade_check(
     no_color: common.NoColor = False,
 ) -> int:
     """Show what another server version would lose, refuse or rewrite: of everything live, or of files."""
-    after = _version(server_version)
-    values.need(paths)
+    after = _target_version(server_version)
+    values.require_files(paths)
     if paths:
         with doing("reading files …"):
-            found = check_files(paths, after, values.tree())
+            checked = check_files(paths, after, values.tree())
     else:
-        found = connection.ask(lambda js: check_account(js, after))
-    if found.diagnostics:
-        tell(diagnostics.report(found.diagnostics))
+        checked = connection.ask(lambda js: check_account(js, after))
+    if checked.diagnostics:
+        tell(diagnostics.report(checked.diagnostics))
     say(
-        _json(found)
+        _checked_json(checked)
         if format_ is common.PlainFormat.JSON
-        else _text(found, paths, paper(verbose=verbose, no_color=no_color))
+        else _checked_text(checked, paths, paper(verbose=verbose, no_color=no_color))
     )
-    return _code(found)
+    return _upgrade_exit_code(checked)
 
 
-def _version(text: str) -> Version:
+def _target_version(text: str) -> Version:
     """Take a minor version as the newest of its patches: nobody upgrades to the oldest."""
     try:
         parsed = Version.parse(text)
@@ -70,21 +70,26 @@ def _version(text: str) -> Version:
         raise common.Misused(f"--server-version: {error}.") from None
 
 
-def _text(found: Checked, paths: list[Path] | None, paper: Paper) -> str:
+def _checked_text(checked: Checked, paths: list[Path] | None, paper: Paper) -> str:
     place = " ".join(map(str, paths)) if paths else "account"
-    title = head(found.before, found.after, found.read, place)
+    title = head(checked.before, checked.after, checked.read, place)
     return upgrade_text(
-        title, found.findings, found.news, found.after, paper, of_files=bool(paths), unknown=found.unknown
+        title, checked.findings, checked.news, checked.after, paper, of_files=bool(paths), unknown=checked.unknown
     )
 
 
-def _json(found: Checked) -> str:
+def _checked_json(checked: Checked) -> str:
     return upgrade_json(
-        found.findings, found.news, found.before, found.after, read=dict(found.read), unknown=dict(found.unknown)
+        checked.findings,
+        checked.news,
+        checked.before,
+        checked.after,
+        read=dict(checked.read),
+        unknown=dict(checked.unknown),
     )
 
 
-def _code(found: Checked) -> int:
-    if found.unknown:
+def _upgrade_exit_code(checked: Checked) -> int:
+    if checked.unknown:
         return exits.FAILED
-    return exits.REFUSED if any(one.fate.hurts for one in found.findings) else exits.FINE
+    return exits.REFUSED if any(finding.fate.hurts for finding in checked.findings) else exits.FINE

@@ -35,7 +35,7 @@ def snapshot(spark: SparkCommand) -> int:
     return spark.run(_work("looking.snapshot"))
 
 
-@app.command(epilog=exits.named(exits.DRIFT))
+@app.command(epilog=exits.epilog(exits.DRIFT))
 @takes(spark)
 def drift(spark: SparkCommand) -> int:
     """Show what drifted on every target; end with 3 if anything did. Reads the targets, and keeps what it read as this run."""
@@ -66,7 +66,7 @@ def outliers(
     return spark.run(_work("past.unlike", by=tuple(by or ())))
 
 
-@app.command(epilog=exits.named(exits.DRIFT))
+@app.command(epilog=exits.epilog(exits.DRIFT))
 @takes(spark)
 def report(spark: SparkCommand) -> int:
     """Show all that is kept on one page: try `--report html=fleet.html`. Reads no target."""

@@ -39,8 +39,8 @@ class SparkCommand:
 
     def run(self, work: Work) -> int:
         """Run `work` with the store to itself, report what it found, and return the exit code."""
-        check(self.reports)
-        fleet_run = self.on.look(self.which)
+        check_formats(self.reports)
+        fleet_run = self.on.open_run(self.which)
         from reconciler.fleet.session import reasons  # noqa: PLC0415 - pyspark is for fleet commands alone
 
         try:
@@ -53,8 +53,8 @@ class SparkCommand:
         document = document_of(
             findings.command, findings.fleet, lambda: report_of(findings), lambda: as_json(findings), self.paper
         )
-        say(self.reports, self.format, document)
-        return exit_code_of(findings)
+        print_report(self.reports, self.format, document)
+        return findings_exit_code(findings)
 
 
 @takes(which)
@@ -63,11 +63,12 @@ class SparkCommand:
 def spark(
     which: Which, on: On, reports: Reports, format_: As = FleetFormat.TEXT, no_color: common.NoColor = False
 ) -> SparkCommand:
-    """Declares the argument and the options of every fleet command on Spark."""
+    """Declare the argument and the options of every fleet command on Spark."""
     return SparkCommand(which=which, on=on, reports=reports, format=format_, paper=paper(no_color=no_color))
 
 
 def next_steps(findings: FleetFindings, which: Which, on: On) -> Iterator[str]:
+    """Yield the commands to run next, each with its reason."""
     if findings.drifted_by_target:
         yield f"To see what an apply would do about it: `reconciler fleet plan {which.arguments()}`"
     if findings.command in ("drift", "snapshot"):
@@ -77,7 +78,7 @@ def next_steps(findings: FleetFindings, which: Which, on: On) -> Iterator[str]:
         yield f"All stored runs on one page: `{line}`"
 
 
-def exit_code_of(findings: FleetFindings) -> int:
+def findings_exit_code(findings: FleetFindings) -> int:
     """Return the exit code. Drift outranks targets that could not be read, which have rows of their own and are named
     in the report. A snapshot has succeeded when it reports what it could not read, unless that is everything."""
     if findings.drifted_by_target:
@@ -92,21 +93,21 @@ def document_of(
     command: str, fleet: str, report: Callable[[], Report], data: Callable[[], str], paper: Paper
 ) -> Document:
     """Render the report lazily in the four formats."""
-    own = {
-        "text": lambda one: text.render(report(), one.paper),
+    formats = {
+        "text": lambda document_: text.render(report(), document_.paper),
         "json": lambda _: data(),
         "markdown": lambda _: markdown.render(report()),
         "html": lambda _: html.render(report()),
     }
-    return document(command=f"fleet {command}", topology=fleet, paper=paper, own=own)
+    return document(command=f"fleet {command}", topology=fleet, paper=paper, own=formats)
 
 
-def say(reports: Reports, format_: FleetFormat, told: Document) -> None:
+def print_report(reports: Reports, format_: FleetFormat, report: Document) -> None:
     """Print a fleet's report on stdout, and write every file that --report names."""
-    reports.say(ReportFormat(format_), told)
+    reports.publish(ReportFormat(format_), report)
 
 
-def check(reports: Reports) -> None:
+def check_formats(reports: Reports) -> None:
     """Refuse formats that exist for plans only."""
-    if wrong := [name for name, _ in reports.wanted if name not in [*FleetFormat]]:
-        raise common.Misused(f"--report {wrong[0]}: a report about a fleet can be {', '.join(FleetFormat)}.")
+    if unknown := [name for name, _ in reports.wanted if name not in [*FleetFormat]]:
+        raise common.Misused(f"--report {unknown[0]}: a report about a fleet can be {', '.join(FleetFormat)}.")

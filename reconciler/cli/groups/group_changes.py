@@ -13,7 +13,7 @@ import typer
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import ChosenPlainFormat, PlainFormat, takes
 from reconciler.cli.shared.connecting import Connection, connection, result_of
-from reconciler.cli.shared.screen import is_agreed, paper, say, tell
+from reconciler.cli.shared.screen import confirm, paper, say, tell
 from reconciler.cli.shared.value_option import Values, values
 from reconciler.documents.read.files import Tree
 from reconciler.journeys.files_and_account import both
@@ -40,7 +40,7 @@ Groups = Annotated[
 ]
 
 
-@app.command(name="plan-members", epilog=exits.named(exits.REFUSED))
+@app.command(name="plan-members", epilog=exits.epilog(exits.REFUSED))
 @takes(connection)
 @takes(values)
 def plan_members(
@@ -76,23 +76,23 @@ def plan_members(
     """Show what other members would change: which partitions move, what is queued on them, what is redelivered.
     Changes nothing in the account."""
     wish = Wish(add=_names(add), drop=_names(drop), exactly=_names(exactly), mapped=mapped)
-    _check(wish, write=write_, offline=offline, paths=paths, values=values)
+    _check_usage(wish, write=write_, offline=offline, paths=paths, values=values)
     connection = connection.in_environment(values, paths or ())
     options = None if offline else connection.options()
-    preview = result_of(_preview(group, wish, paths or (), values.tree(), options))
-    _show(preview, format_, offline=offline)
+    preview = result_of(_preview_members(group, wish, paths or (), values.tree(), options))
+    _print_preview(preview, format_, offline=offline)
     if write_:
         file = write(preview)
         tell(f"Wrote {file}. Next: reconciler plan {connection.arguments(*map(str, paths or ()))}\n")
     return exits.REFUSED if preview.change and preview.change.is_blocked else exits.FINE
 
 
-def _names(said: list[str] | None) -> Sequence[str]:
-    return [name.strip() for one in said or () for name in one.split(",") if name.strip()]
+def _names(lists: list[str] | None) -> Sequence[str]:
+    return [name.strip() for value in lists or () for name in value.split(",") if name.strip()]
 
 
-def _check(wish: Wish, *, write: bool, offline: bool, paths: list[Path] | None, values: Values) -> None:
-    values.need(paths)
+def _check_usage(wish: Wish, *, write: bool, offline: bool, paths: list[Path] | None, values: Values) -> None:
+    values.require_files(paths)
     if wish.exactly and (wish.add or wish.drop):
         raise common.Misused("--set names all members; leave out --add and --drop.")
     if not (wish.exactly or wish.add or wish.drop or wish.mapped is not None):
@@ -107,7 +107,7 @@ def _check(wish: Wish, *, write: bool, offline: bool, paths: list[Path] | None, 
         raise common.Misused("--offline reads the files that declare the group; name them.")
 
 
-async def _preview(
+async def _preview_members(
     group: str, wish: Wish, paths: Sequence[Path], tree: Tree, options: ConnectOptions | None
 ) -> Preview:
     if options is None:
@@ -119,23 +119,23 @@ async def _preview(
         return await preview(js, await observe(js), group, wish, None)
 
 
-def _show(made: Preview, format_: PlainFormat, *, offline: bool) -> None:
+def _print_preview(members: Preview, format_: PlainFormat, *, offline: bool) -> None:
     if format_ is PlainFormat.JSON:
         preview = MembersPreview(
-            address=made.address, membership=made.membership, partitions_moved=made.moved,
-            partitions_moved_with_mappings=made.least, offline=offline, change=made.change,
+            address=members.address, membership=members.membership, partitions_moved=members.moved,
+            partitions_moved_with_mappings=members.least, offline=offline, change=members.change,
         )  # fmt: skip
         say(json_text(data_of(preview)))
     else:
         say(
             members_text(
-                made.change, paper(), address=str(made.address), membership=made.membership, moved=made.moved,
-                least=made.least, offline=offline,
+                members.change, paper(), address=str(members.address), membership=members.membership, moved=members.moved,
+                least=members.least, offline=offline,
             )
         )  # fmt: skip
 
 
-@app.command(name="migrate", epilog=exits.named(exits.REFUSED))
+@app.command(name="migrate", epilog=exits.epilog(exits.REFUSED))
 @takes(connection)
 def migrate_(
     connection: Connection,
@@ -157,30 +157,30 @@ def migrate_(
 async def _migrate(
     js: JetStream, wanted: Sequence[str], *, yes: bool, while_running: bool, format_: PlainFormat
 ) -> int:
-    found = await migrations(js, wanted, while_running=while_running)
-    shown = [described(one) for one in found]
+    records = await migrations(js, wanted, while_running=while_running)
+    descriptions = [described(migration) for migration in records]
     say(
-        json_text(data_of(GroupsMigrated(records=tuple(shown))))
+        json_text(data_of(GroupsMigrated(records=tuple(descriptions))))
         if format_ is PlainFormat.JSON
-        else migrations_text(shown, paper())
+        else migrations_text(descriptions, paper())
     )
-    if any(one.obstacles for one in found):
+    if any(migration.obstacles for migration in records):
         tell("Nothing was changed. To migrate the records that are not refused, name their groups.\n")
         return exits.REFUSED
-    if not found:
+    if not records:
         return exits.FINE
-    if not yes and not _confirmed(len(found)):
+    if not yes and not _confirm_migration(len(records)):
         tell("Nothing was changed.\n")
         return exits.FAILED
-    failed = [(one, why) for one in found if (why := await migrate(js, one))]
-    for one, why in failed:
-        tell(f"{one.group.address} was not written: {why}. Somebody may have changed it; look again.\n")
-    tell(f"Migrated {counted(len(found) - len(failed), 'record')}.\n")
+    failed = [(migration, reason) for migration in records if (reason := await migrate(js, migration))]
+    for migration, reason in failed:
+        tell(f"{migration.group.address} was not written: {reason}. Somebody may have changed it; look again.\n")
+    tell(f"Migrated {counted(len(records) - len(failed), 'record')}.\n")
     return exits.FAILED if failed else exits.FINE
 
 
-def _confirmed(number: int) -> bool:
+def _confirm_migration(number: int) -> bool:
     if not sys.stdin.isatty():
         tell("There is no terminal to ask on; add --yes to migrate without being asked. ")
         return False
-    return is_agreed(f"\nMigrate {counted(number, 'record')}?")
+    return confirm(f"\nMigrate {counted(number, 'record')}?")

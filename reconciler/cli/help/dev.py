@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from reconciler.cli.shared import common, exits
-from reconciler.cli.shared.screen import is_agreed, say
+from reconciler.cli.shared.screen import confirm, say
 from reconciler.testbed import embedded
 
 app = common.app(invoke_without_command=True)
@@ -22,7 +22,7 @@ def dev(ctx: typer.Context) -> int:
     """
     if ctx.invoked_subcommand is None:
         running = embedded.attach(Path.cwd())
-        say(f"{_described(running, 'started' if running.started else 'running')}Stop it: reconciler dev stop\n")
+        say(f"{_description(running, 'started' if running.started else 'running')}Stop it: reconciler dev stop\n")
     return exits.FINE
 
 
@@ -30,18 +30,18 @@ def dev(ctx: typer.Context) -> int:
 def start() -> int:
     """Start the server, unless it runs already."""
     running = embedded.attach(Path.cwd())
-    say(_described(running, "started" if running.started else "running"))
+    say(_description(running, "started" if running.started else "running"))
     return exits.FINE
 
 
-@app.command(epilog=exits.named(instead={exits.FAILED: "the server does not run"}))
+@app.command(epilog=exits.epilog(instead={exits.FAILED: "the server does not run"}))
 def status() -> int:
     """Show whether the server runs; end with 1 if it does not."""
     running = embedded.status(Path.cwd())
     if running is None:
         say("No embedded server runs for this folder. Start it: reconciler dev\n")
         return exits.FAILED
-    say(_described(running, "running"))
+    say(_description(running, "running"))
     return exits.FINE
 
 
@@ -57,11 +57,11 @@ def wipe(yes: common.Yes = False) -> int:
     """Stop the server, and remove everything it stored."""
     if not yes and not sys.stdin.isatty():
         raise common.Misused("There is no terminal to ask on; add --yes to remove the data without being asked.")
-    if not yes and not is_agreed(f"Remove all data of the embedded server of {Path.cwd()}?"):
+    if not yes and not confirm(f"Remove all data of the embedded server of {Path.cwd()}?"):
         return exits.FAILED
     say("Removed.\n" if embedded.wipe(Path.cwd()) else "There was nothing to remove.\n")
     return exits.FINE
 
 
-def _described(running: embedded.Dev, state: str) -> str:
+def _description(running: embedded.Dev, state: str) -> str:
     return f"{state}: {running.url} (pid {running.pid}, log {running.log})\nWith the nats CLI: nats -s {running.url} stream ls\n"

@@ -97,7 +97,7 @@ ALWAYS = (FINE, FAILED, USAGE, INTERRUPTED)
 """Codes with which every command may end."""
 
 
-def named(*others: int, instead: Mapping[int, str] | None = None) -> str:
+def epilog(*others: int, instead: Mapping[int, str] | None = None) -> str:
     """Return the last line of a command's help: the codes with which it may end. `instead` names some in other
     words."""
     names = {code: MEANINGS[code].name for code in (*ALWAYS, *others)} | dict(instead or {})
