@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from reconciler.cli.fleet import apply as fleet_apply
 from reconciler.cli.fleet import plan as fleet_plan
 from reconciler.cli.fleet import skew_and_events
-from reconciler.cli.fleet.running import SparkCommand, Work, spark
+from reconciler.cli.fleet.running import SparkCommand, spark
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
 from reconciler.fleet.report.findings import FleetFindings
@@ -32,21 +31,39 @@ def fleet() -> None:
 @takes(spark)
 def snapshot(spark: SparkCommand) -> int:
     """Read what every target holds, and keep it as this run."""
-    return spark.run(_work("looking.snapshot"))
+
+    def work(fleet_run: FleetRun) -> FleetFindings:
+        from reconciler.fleet.runs.snapshot_and_drift import snapshot  # noqa: PLC0415 - pyspark is for fleet commands alone
+
+        return snapshot(fleet_run)
+
+    return spark.run(work)
 
 
 @app.command(epilog=exits.epilog(exits.DRIFT))
 @takes(spark)
 def drift(spark: SparkCommand) -> int:
     """Show what drifted on every target; end with 3 if anything did. Reads the targets, and keeps what it read as this run."""
-    return spark.run(_work("looking.compare"))
+
+    def work(fleet_run: FleetRun) -> FleetFindings:
+        from reconciler.fleet.runs.snapshot_and_drift import compare  # noqa: PLC0415 - pyspark is for fleet commands alone
+
+        return compare(fleet_run)
+
+    return spark.run(work)
 
 
 @app.command()
 @takes(spark)
 def history(spark: SparkCommand) -> int:
     """Show how drift came and went over the runs that are kept, how long repairs took, and when streams will be full."""
-    return spark.run(_work("past.history"))
+
+    def work(fleet_run: FleetRun) -> FleetFindings:
+        from reconciler.fleet.runs.stored_runs import history  # noqa: PLC0415 - pyspark is for fleet commands alone
+
+        return history(fleet_run)
+
+    return spark.run(work)
 
 
 @app.command()
@@ -63,27 +80,26 @@ def outliers(
     ] = None,
 ) -> int:
     """Show where a target differs from most targets with the same labels, declared or not."""
-    return spark.run(_work("past.unlike", by=tuple(by or ())))
+
+    def work(fleet_run: FleetRun) -> FleetFindings:
+        from reconciler.fleet.runs.stored_runs import unlike  # noqa: PLC0415 - pyspark is for fleet commands alone
+
+        return unlike(fleet_run, tuple(by or ()))
+
+    return spark.run(work)
 
 
 @app.command(epilog=exits.epilog(exits.DRIFT))
 @takes(spark)
 def report(spark: SparkCommand) -> int:
     """Show all that is kept on one page: try `--report html=fleet.html`. Reads no target."""
-    return spark.run(_work("past.report"))
-
-
-def _work(name: str, **options: Any) -> Work:
-    """Return the work itself, which is imported when Spark runs: only these commands need pyspark."""
-    module, _, function = name.partition(".")
 
     def work(fleet_run: FleetRun) -> FleetFindings:
-        findings: FleetFindings = getattr(import_module(f"reconciler.fleet.runs.{module}"), function)(
-            fleet_run, **options
-        )
-        return findings
+        from reconciler.fleet.runs.stored_runs import report  # noqa: PLC0415 - pyspark is for fleet commands alone
 
-    return work
+        return report(fleet_run)
+
+    return spark.run(work)
 
 
 app.add_typer(skew_and_events.app)
