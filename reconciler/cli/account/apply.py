@@ -83,13 +83,13 @@ def apply_(
     def begin() -> Work[Applied]:
         async def apply_unit(unit: Unit, files: Sequence[Path]) -> Applied:
             is_alone = files is unit.paths and not selection.values.is_pattern
-            unit_run = ApplyRun(manner if is_alone else together.manner_of(unit))
+            apply_run = ApplyRun(manner if is_alone else together.manner_of(unit))
             unit_connection = connection.in_environment(unit.values, files)
             unit_selection = replace(selection, values=unit.values)
-            code = await unit_run.plan_and_apply(
+            code = await apply_run.plan_and_apply(
                 files, unit_connection.options(), unit_selection, lambda used: used.arguments(files, unit_connection)
             )
-            return Applied(code=code, outcome=unit_run.outcome)
+            return Applied(code=code, outcome=apply_run.outcome)
 
         return apply_unit
 
@@ -99,11 +99,11 @@ def apply_(
 
 
 async def _apply_all(
-    run: UnitRun[Applied], all_units: Sequence[Unit], single_options: Sequence[SingleOption], together: Together
+    unit_run: UnitRun[Applied], all_units: Sequence[Unit], single_options: Sequence[SingleOption], together: Together
 ) -> int:
     """Apply every topology. Once one has failed, none that was not begun is begun: it may depend on the failed one."""
     try:
-        parts = await run.run(all_units, *single_options)
+        parts = await unit_run.run(all_units, *single_options)
     finally:
         together.print_document()
     if summary := summary_line(parts, unit_outcome):

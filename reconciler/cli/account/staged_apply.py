@@ -199,13 +199,13 @@ class Staged:
             self._outcomes[part.unit.name] = "failed"
             self._codes.append(exits.FAILED)
         by_unit = {part.unit.name: part for part in parts if part not in unplanned}
-        run = UnitRun(
+        unit_run = UnitRun(
             lambda: self._apply_work(by_unit),
             at_once=self.at_once,
             ends=is_failure,
             on_problem=self._together.report_problem,
         )
-        for applied in await run.run([part.unit for part in by_unit.values()]):
+        for applied in await unit_run.run([part.unit for part in by_unit.values()]):
             self._outcomes[applied.unit.name] = unit_outcome(applied)
             self._codes += [topology_exit_code(result) for result in applied.results]
         if self.stages is None:
@@ -225,12 +225,12 @@ class Staged:
                 self._together.manner_of(unit), agreed={plan.topology: plan for plan in plans},
                 member=unit.name if self.overview is not None else "",
             )  # fmt: skip
-            run, reached = ApplyRun(manner), self.reach(unit, files)
+            apply_run, reached = ApplyRun(manner), self.reach(unit, files)
             try:
-                code = await run.plan_and_apply(files, reached.options, reached.chosen, reached.arguments)
+                code = await apply_run.plan_and_apply(files, reached.options, reached.chosen, reached.arguments)
             finally:
-                self._outcomes[unit.name] = run.outcome  # also where somebody interrupts the whole run
-            return Applied(code=code, outcome=run.outcome)
+                self._outcomes[unit.name] = apply_run.outcome  # also where somebody interrupts the whole run
+            return Applied(code=code, outcome=apply_run.outcome)
 
         return apply_unit
 
