@@ -50,7 +50,7 @@ COMMANDS = {
 }
 
 
-def _module(name: str) -> Any:
+def _command_module(name: str) -> Any:
     module = name.replace("-", "_") + ("_" if iskeyword(name) else "")
     return import_module(f"reconciler.cli.{COMMANDS[name].room}.{module}")
 
@@ -64,7 +64,7 @@ class _Modules(MutableMapping[str, Any]):
         if name not in COMMANDS:
             raise KeyError(name)
         if name not in self._made:
-            command = typer.main.get_command(_module(name).app)
+            command = typer.main.get_command(_command_module(name).app)
             command.name = name
             self._made[name] = command
         return self._made[name]
@@ -101,13 +101,13 @@ app = typer.Typer(
 )  # fmt: skip
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(is_wanted: bool) -> None:
+    if is_wanted:
         typer.echo(f"reconciler {__version__}")
         raise typer.Exit
 
 
-@app.callback(epilog=exits.named(*exits.MEANINGS))
+@app.callback(epilog=exits.epilog(*exits.MEANINGS))
 def root(
     version: Annotated[
         bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Show the version.")

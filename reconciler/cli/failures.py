@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 
 from reconciler.cli.app import app
 from reconciler.cli.shared.common import Misused
-from reconciler.cli.shared.screen import NobodyReads, emit, has_begun, paper, tell
+from reconciler.cli.shared.screen import NobodyReads, emit, has_printed, paper, tell
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.report.formats import FORMATS
@@ -40,7 +40,7 @@ class Failure:
     @classmethod
     def of(cls, problem: CannotContinue, code: int) -> Failure:
         """Return the failure for a problem that was raised; tools get its diagnostics as they are."""
-        return cls(code=code, text=_said(problem), diagnostics=problem.diagnostics, topology=problem.topology)
+        return cls(code=code, text=_message(problem), diagnostics=problem.diagnostics, topology=problem.topology)
 
     @classmethod
     def because(
@@ -48,48 +48,49 @@ class Failure:
     ) -> Failure:
         """Return a failure without a diagnostic of its own: people read `text`, and tools read `message` if there is
         one."""
-        said = message or text.strip()
-        error = Diagnostic(severity=Severity.ERROR, code=reason, name=name, message=said, fix=fix)
+        sentence = message or text.strip()
+        error = Diagnostic(severity=Severity.ERROR, code=reason, name=name, message=sentence, fix=fix)
         return cls(code=code, text=text, diagnostics=(error,))
 
 
-def end(failure: Failure, arguments: Sequence[str]) -> int:
+def report_failure(failure: Failure, arguments: Sequence[str]) -> int:
     """Report the failure on stderr for people and on stdout as a document, unless the command had begun to print its
     own; return the exit code."""
     unwritten = ""
     try:
-        _report(failure, arguments)
+        _write_documents(failure, arguments)
     except NobodyReads:
         pass
     except CannotContinue as problem:  # this may be why the command ended
-        unwritten = "" if {one.code for one in failure.diagnostics} == {CANNOT_WRITE} else _said(problem)
+        codes = {diagnostic.code for diagnostic in failure.diagnostics}
+        unwritten = "" if codes == {CANNOT_WRITE} else _message(problem)
     tell(failure.text + unwritten)
     return failure.code
 
 
-def _said(problem: CannotContinue) -> str:
+def _message(problem: CannotContinue) -> str:
     return report(problem.diagnostics, paper(sys.stderr))
 
 
-def _report(failure: Failure, arguments: Sequence[str]) -> None:
-    asked = _asked(arguments)
-    if asked is None:
+def _write_documents(failure: Failure, arguments: Sequence[str]) -> None:
+    context = _parsed_command(arguments)
+    if context is None:
         return
-    format_, files = _format(asked), tuple(_files(asked))
+    format_, files = _requested_format(context), tuple(_report_files(context))
     if not (format_ or files):
         return
     from reconciler.cli.shared.reporting import Reports, document  # noqa: PLC0415 - only for who wants a report
 
-    found = document(
-        command=asked.command_path.removeprefix("reconciler "), topology=failure.topology,
-        diagnostics=failure.diagnostics, named=_named(asked),
+    failed = document(
+        command=context.command_path.removeprefix("reconciler "), topology=failure.topology,
+        diagnostics=failure.diagnostics, named=_named_paths(context),
     )  # fmt: skip
-    if format_ and not has_begun():
-        emit(FORMATS[format_](found))
-    Reports(wanted=files).write(found)
+    if format_ and not has_printed():
+        emit(FORMATS[format_](failed))
+    Reports(wanted=files).write(failed)
 
 
-def _asked(arguments: Sequence[str]) -> Context | None:
+def _parsed_command(arguments: Sequence[str]) -> Context | None:
     """Return the command that was meant and its arguments, however wrong the rest of the line is."""
     with suppress(Exception):  # our own error may be one of finding commands
         lenient: dict[str, Any] = {"resilient_parsing": True, "ignore_unknown_options": True}
@@ -103,19 +104,19 @@ def _asked(arguments: Sequence[str]) -> Context | None:
     return None
 
 
-def _format(asked: Context) -> str | None:
-    """The requested format, if it is one for tools; people read stderr."""
-    said = asked.params.get("format_")
-    return str(said) if said in FORMATS and said != "text" else None
+def _requested_format(context: Context) -> str | None:
+    """Return the requested format, if it is one for tools; people read stderr."""
+    chosen = context.params.get("format_")
+    return str(chosen) if chosen in FORMATS and chosen != "text" else None
 
 
-def _files(asked: Context) -> Iterator[tuple[str, Path]]:
-    from reconciler.cli.shared.reporting import wanted  # noqa: PLC0415 - as above
+def _report_files(context: Context) -> Iterator[tuple[str, Path]]:
+    from reconciler.cli.shared.reporting import parse_report  # noqa: PLC0415 - as above
 
-    for said in asked.params.get("report") or ():
+    for option in context.params.get("report") or ():
         with suppress(Misused):
-            yield wanted(said)
+            yield parse_report(option)
 
 
-def _named(asked: Context) -> tuple[str, ...]:
-    return tuple(map(str, asked.params.get("paths") or ()))
+def _named_paths(context: Context) -> tuple[str, ...]:
+    return tuple(map(str, context.params.get("paths") or ()))

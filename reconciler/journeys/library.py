@@ -4,6 +4,8 @@ it."""
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from reconciler.changes.events import Finished
 from reconciler.journeys.apply import apply as applying
@@ -24,71 +26,67 @@ from reconciler.server.connect.options import ConnectOptions
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 
+T = TypeVar("T")
+
 
 def plan(topology: Topology, server: str | ConnectOptions, options: RunOptions) -> Planned:
     """Plan a topology on this server. Raises CannotContinue where it cannot connect."""
-
-    async def work() -> Planned:
-        async with session(_options(server)) as js:
-            return await planning.plan(topology, js, options)
-
-    return asyncio.run(work())
+    return _ask(server, lambda js: planning.plan(topology, js, options))
 
 
 def drift(topology: Topology, server: str | ConnectOptions, options: RunOptions) -> Drift:
     """Return what drifted since the last apply, and who changed it as far as an audit trail shows."""
 
-    async def work() -> Drift:
-        async with session(_options(server)) as js:
-            return (await attributed(look(topology, await observe(js), options), js)).drift
+    async def work(js: JetStream) -> Drift:
+        return (await attributed(look(topology, await observe(js), options), js)).drift
 
-    return asyncio.run(work())
+    return _ask(server, work)
 
 
 def apply(planned: Planned | Saved, server: str | ConnectOptions, *, partial: bool) -> Finished:
     """Apply a plan, and return what became of its steps. Raises CannotContinue where the plan is blocked, unless
     `partial`."""
     if planned.plan.blocked and not partial:
-        found = (
+        blocking = (
             verdict.diagnostic() for change in planned.plan.blocked for verdict in change.verdicts if verdict.blocks
         )
-        raise CannotContinue(*found)
-
-    async def work() -> Finished:
-        async with session(_options(server)) as js:
-            return await (_apply_saved(planned, js) if isinstance(planned, Saved) else _apply_here(planned, js))
-
-    return asyncio.run(work())
+        raise CannotContinue(*blocking)
+    return _ask(server, lambda js: _apply_saved(planned, js) if isinstance(planned, Saved) else _apply_new(planned, js))
 
 
-async def _apply(what: Planned | SavedReview, js: JetStream) -> Finished:
-    return [event async for event in applying.apply(what, js) if isinstance(event, Finished)][-1]
+async def _apply_to_end(planned: Planned | SavedReview, js: JetStream) -> Finished:
+    """Apply to the end, without anybody who follows the steps."""
+    return [event async for event in applying.apply(planned, js) if isinstance(event, Finished)][-1]
 
 
-async def _apply_here(planned: Planned, js: JetStream) -> Finished:
+async def _apply_new(planned: Planned, js: JetStream) -> Finished:
     """Apply a plan on the connection it was made on."""
     await saving.check_same_place(planned, js)
-    return await _apply(planned, js)
+    return await _apply_to_end(planned, js)
 
 
 async def _apply_saved(saved: Saved, js: JetStream) -> Finished:
     """Apply a saved plan as far as it still fits."""
     reviewed = await saving.review(saved, js)
-    return Finished() if reviewed.outlook.is_done else await _apply(reviewed, js)
+    return Finished() if reviewed.outlook.is_done else await _apply_to_end(reviewed, js)
 
 
 def export(server: str | ConnectOptions, topology: str) -> str:
     """Export the account as one topology file. Raises CannotContinue where a part of it could not be read."""
-
-    async def work() -> str:
-        async with session(_options(server)) as js:
-            found = await exporting.exported(js, topology=topology)
-            if any(one.is_error for one in found.left_out):
-                raise CannotContinue(*found.left_out)
-            return found.text
-
-    return asyncio.run(work())
+    file = _ask(server, lambda js: exporting.exported(js, topology=topology))
+    if any(problem.is_error for problem in file.left_out):
+        raise CannotContinue(*file.left_out)
+    return file.text
 
 
-def _options(server: str | ConnectOptions) -> ConnectOptions:
-    return ConnectOptions.to(server) if isinstance(server, str) else server
+def _ask(server: str | ConnectOptions, work: Callable[[JetStream], Awaitable[T]]) -> T:
+    """Connect, and return the result of `work`. The main task has none: asyncio writes out the whole of it when it restores
+    the signal handlers."""
+    results = list[T]()
+
+    async def run() -> None:
+        async with session(ConnectOptions.to(server) if isinstance(server, str) else server) as js:
+            results.append(await work(js))
+
+    asyncio.run(run())
+    return results[0]

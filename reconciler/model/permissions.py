@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from enum import StrEnum
 
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
+
+
+class Purpose(StrEnum):
+    """What a user is to do."""
+
+    PLAN = "plan"
+    APPLY = "apply"
+    DRIFT = "drift"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

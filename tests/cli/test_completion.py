@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.completing import named, shells
-from reconciler.cli.completing.shells import SCRIPTS, answer
-from reconciler.cli.completing.table import text, words
+from reconciler.cli.completing.shells import SCRIPTS, completion_lines
+from reconciler.cli.completing.table import completion_table, table_text
 from reconciler.documents.write.dump import dump
 from tests.cli.running import PATIENCE, ROOT, Shell, environment
 from tests.support.terminal import Terminal
@@ -51,7 +51,7 @@ def completed(line: str, shell: str = "bash", **env: str) -> list[str]:
 
 def offered(line: list[str], shell: str = "bash", **env: str) -> list[str]:
     said = {"_RECONCILER_COMPLETE": shell, "COMP_WORDS": "\n".join(line), "COMP_CWORD": str(len(line) - 1)}
-    return answer({"HOME": ".", **env, **said}).splitlines()
+    return completion_lines({"HOME": ".", **env, **said}).splitlines()
 
 
 # -- words of the program
@@ -93,7 +93,7 @@ def test_words_of_the_program_are_completed(folder: Path, line: str, found: list
 def test_every_command_and_option_is_known() -> None:
     """`make schemas` writes them anew."""
     written = Path(shells.__file__).with_name("words.json").read_text(encoding="utf-8")
-    assert written == text(words()) + "\n"
+    assert written == table_text(completion_table()) + "\n"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.shared.reporting import LESS, pager
+from reconciler.cli.shared.reporting import LESS, pager_command
 from reconciler.report.document.document import Document
 from reconciler.report.formats import FORMATS
 from reconciler.report.text import plan_text
@@ -62,12 +62,12 @@ def screen(
     ],
 )
 def test_the_pager_is_what_somebody_chose_else_less(environ: dict[str, str], chosen: str | None) -> None:
-    assert pager({"TERM": "xterm", **environ}, has_less=True) == chosen
+    assert pager_command({"TERM": "xterm", **environ}, has_less=True) == chosen
 
 
 def test_without_less_there_is_no_pager_unless_somebody_chose_one() -> None:
-    assert pager({"TERM": "xterm"}, has_less=False) is None
-    assert pager({"TERM": "xterm", "PAGER": "more"}, has_less=False) == "more"
+    assert pager_command({"TERM": "xterm"}, has_less=False) is None
+    assert pager_command({"TERM": "xterm", "PAGER": "more"}, has_less=False) == "more"
 
 
 # -- in front of a terminal

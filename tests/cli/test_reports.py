@@ -12,7 +12,7 @@ import pytest
 
 from reconciler.changes.events import Failed, Finished
 from reconciler.cli.shared.common import Misused
-from reconciler.cli.shared.reporting import carried_out, reports
+from reconciler.cli.shared.reporting import outcome_document, reports
 from reconciler.journeys.plan.files import load
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.wire.steps import Call, Step
@@ -167,7 +167,9 @@ def test_a_step_that_failed_fails_its_resource_in_every_report() -> None:
     step = Step(id="s1", call=Call.STREAM_CREATE, on=("NEW",), address="stream/NEW")
     finished = Finished(failed=(Failed(step=step, reason=reason, nothing_done=True),))
     before = Document(command="apply", topology="orders", plan=everything())
-    after = carried_out(before, finished, outcome_text(finished), outcome_json(finished, topology="t", exit_code=1))
+    after = outcome_document(
+        before, finished, outcome_text(finished), outcome_json(finished, topology="t", exit_code=1)
+    )
     failed = [one.get("name") for one in ElementTree.fromstring(FORMATS["junit"](after)).iterfind(".//failure/..")]
     assert "stream/NEW" in failed
     assert [name for name, tell in FORMATS.items() if "overlap" not in tell(after)] == []

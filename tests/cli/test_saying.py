@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.fleet.options import On, Which
-from reconciler.cli.fleet.running import document_of, following
+from reconciler.cli.fleet.running import document_of, next_steps
 from reconciler.cli.shared.screen import emit, say, tell
 from reconciler.fleet.report.report import report_of
 from reconciler.journeys.upgrade.text import upgrade_text
@@ -65,6 +65,6 @@ def test_a_next_command_of_a_fleet_can_be_copied_as_it_is() -> None:
 
 def test_a_next_command_of_a_fleet_finds_the_same_tables_by_the_same_spark() -> None:
     on = On(master="local[2]", store="table:lake.shops; rm x", run=None)
-    *_, page = following(fleets.drift_only(), Which(file=Path("fleet.yaml")), on)
+    *_, page = next_steps(fleets.drift_only(), Which(file=Path("fleet.yaml")), on)
     line = "fleet.yaml --store 'table:lake.shops; rm x' --master 'local[2]' --report html=fleet.html"
     assert page == f"All stored runs on one page: `reconciler fleet report {line}`"

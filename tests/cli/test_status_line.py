@@ -253,11 +253,11 @@ def test_a_question_stands_below_everything_else(shell: Shell, account: Account)
 
 
 ASKING = """
-from reconciler.cli.shared.screen import is_agreed
+from reconciler.cli.shared.screen import confirm
 from reconciler.cli.shared.status_line import LINE
 from reconciler.model.waits import waiting
-with LINE.kept(), waiting("for nothing", quiet=0):
-    is_agreed("Go on?")
+with LINE.refreshed(), waiting("for nothing", quiet=0):
+    confirm("Go on?")
 """
 
 

@@ -16,9 +16,10 @@ import pytest
 
 from reconciler.journeys.drift.drift import Drift
 from reconciler.journeys.drift.watch import Happening, LookedAtAll, Lost, Watch, Wrong
-from reconciler.journeys.permissions.permissions import Purpose, permissions
+from reconciler.journeys.permissions.permissions import permissions
 from reconciler.journeys.permissions.text import config_block
 from reconciler.model.diagnostic import CannotContinue
+from reconciler.model.permissions import Purpose
 from reconciler.model.run_options import RunOptions
 from reconciler.server.read.permission_subjects import Api
 from reconciler.server.wire.api import JetStream

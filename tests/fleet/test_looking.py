@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from reconciler.cli.fleet.running import code
+from reconciler.cli.fleet.running import findings_exit_code
 from reconciler.cli.shared import exits
 from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.fleet.report.findings import FleetFindings
@@ -45,7 +45,7 @@ def test_all_that_strayed_is_counted_however_much_is_listed(crowded: FleetFindin
 
 
 def test_what_is_not_listed_ends_as_drift_all_the_same(crowded: FleetFindings) -> None:
-    assert code(crowded) == exits.DRIFT
+    assert findings_exit_code(crowded) == exits.DRIFT
 
 
 def test_what_strayed_is_listed_before_what_nobody_could_tell(crowded: FleetFindings) -> None:
@@ -64,13 +64,13 @@ def test_an_object_whose_record_cannot_be_used_is_one_object_and_stands_as_it_do
         ["max_age"],
     )
     assert totals(found) == "drift on 1 of 1 target: 1 changed · 0 targets as applied"
-    assert code(found) == exits.DRIFT
+    assert findings_exit_code(found) == exits.DRIFT
 
 
 def test_a_record_of_something_that_does_not_differ_fails_no_night(spark: SparkSession) -> None:
     found = found_in(spark, look("r0", night(0), whole("stream/S", "unremembered"), target="eu"))
     assert totals(found) == "no drift · 1 unremembered · 1 target as applied"
-    assert code(found) == exits.FINE
+    assert findings_exit_code(found) == exits.FINE
 
 
 def test_a_target_that_is_to_hold_nothing_is_not_among_those_compared(spark: SparkSession) -> None:

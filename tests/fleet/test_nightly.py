@@ -16,7 +16,7 @@ import pyspark
 import pytest
 
 import reconciler
-from reconciler.cli.fleet.running import code
+from reconciler.cli.fleet.running import findings_exit_code
 from reconciler.cli.shared import exits
 from reconciler.fleet import java
 from reconciler.fleet.accounts.fleet_file import load_fleet
@@ -89,5 +89,5 @@ def test_who_could_not_be_read_fails_the_job_whatever_strayed(
     found = replace(fleets.well(), targets=targets, strayed=strayed, counts=fleets.counts(strayed))
     said = tmp_path / "drift.json"
     said.write_text(render(found), encoding="utf-8")
-    assert code(found) == exits.DRIFT
+    assert findings_exit_code(found) == exits.DRIFT
     assert runpy.run_path(str(NIGHTLY))["failed"](exits.DRIFT, said) == ends

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pytest
 from pyspark.sql import functions as F
 
-from reconciler.cli.fleet.options import folder_of
+from reconciler.cli.fleet.options import fleet_folder_name
 from reconciler.fleet.tables.store import Folder, Store, store, unfit
 from reconciler.fleet.tables.tables import DRIFT
 from reconciler.model.dataclass import dataclass
@@ -135,7 +135,7 @@ def test_half_a_run_is_not_read(spark: SparkSession, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["shops {eu,us}: *?[a]", "../..", "..", "_a", "a/b", "Läden\n%41", "~"])
 def test_the_name_of_a_fleet_makes_a_folder_whatever_it_is(spark: SparkSession, tmp_path: Path, name: str) -> None:
-    folder = tmp_path / folder_of(name)
+    folder = tmp_path / fleet_folder_name(name)
     assert folder.parent == tmp_path
     two = store(spark, str(folder))
     two.write("drift_history", spark.createDataFrame([("eu", 1)], "target string, looks bigint"))
@@ -145,7 +145,7 @@ def test_the_name_of_a_fleet_makes_a_folder_whatever_it_is(spark: SparkSession, 
 
 def test_fleets_in_one_folder_are_kept_apart() -> None:
     names = ["shops", "Shops", "shops ", "a/b", "a%2Fb", ".a", "%2Ea"]
-    assert len({folder_of(name) for name in names}) == len(names)
+    assert len({fleet_folder_name(name) for name in names}) == len(names)
 
 
 @pytest.mark.parametrize("run", [None, "a"], ids=["table", "run"])

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from reconciler.journeys.permissions.permissions import Purpose, permissions
+from reconciler.journeys.permissions.permissions import permissions
 from reconciler.journeys.permissions.text import config_block
 from reconciler.kinds import REGISTRY
-from reconciler.model.permissions import Needs
+from reconciler.model.permissions import Needs, Purpose
 from reconciler.model.topology import Topology
 from reconciler.server.read.permission_subjects import Api
 from tests.support.servers import NatsServer

@@ -13,10 +13,10 @@ import pytest
 from reconciler.changes.view import View
 from reconciler.engine.compare import compare
 from reconciler.engine.decide import decide, questions
-from reconciler.journeys.permissions.permissions import Purpose, permissions
+from reconciler.journeys.permissions.permissions import permissions
 from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered
-from reconciler.model.permissions import Granted, Need, covers, lacking
+from reconciler.model.permissions import Granted, Need, Purpose, covers, lacking
 from reconciler.model.resource import Address
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import BulkEntry, Moved, Topology

@@ -14,11 +14,11 @@ from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.apply.backup import back_up, to_back_up
-from reconciler.journeys.permissions.permissions import Purpose, permissions
+from reconciler.journeys.permissions.permissions import permissions
 from reconciler.journeys.plan.plan import plan
 from reconciler.journeys.plan.preflight import check, forgetful
 from reconciler.model.diagnostic import CannotContinue
-from reconciler.model.permissions import Needs, covers
+from reconciler.model.permissions import Needs, Purpose, covers
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.server.read.permission_subjects import Api

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from reconciler.cli.fleet.running import code
+from reconciler.cli.fleet.running import findings_exit_code
 from reconciler.cli.shared import exits
 from reconciler.fleet.formats import text
 from reconciler.fleet.report.findings import FleetFindings
@@ -36,7 +36,7 @@ def test_a_target_that_was_cut_off_is_told_beside_what_it_said_before() -> None:
     assert "800 subjects" in said
     assert "3 candidates for 1 stream · 1 target not read completely" in said
     assert json.loads(as_json(cut))["unread"] == ["eu-1"]
-    assert code(cut) == exits.FAILED
+    assert findings_exit_code(cut) == exits.FAILED
 
 
 def test_what_has_no_room_is_not_passed_over_where_it_could_not_be_read() -> None:
@@ -49,12 +49,12 @@ def test_what_has_no_room_is_not_passed_over_where_it_could_not_be_read() -> Non
 def test_what_nobody_could_be_asked_is_a_failure() -> None:
     failed = {"target": "eu", "stream": "ORDERS", "error": "timeout"}
     spread = fleets.spread()
-    assert code(replace(spread, skew=(failed,))) == exits.FAILED
-    assert code(replace(spread, skew=(*(spread.skew or ()), failed))) == exits.FAILED
-    assert code(spread) == exits.FINE
+    assert findings_exit_code(replace(spread, skew=(failed,))) == exits.FAILED
+    assert findings_exit_code(replace(spread, skew=(*(spread.skew or ()), failed))) == exits.FAILED
+    assert findings_exit_code(spread) == exits.FINE
 
 
 def test_what_an_earlier_look_could_not_read_is_no_failure_of_a_report() -> None:
     failed = {"target": "eu", "stream": "ORDERS", "error": "timeout"}
     told_again = replace(fleets.well(), command="report", skew=(failed,))
-    assert (told_again.unread, code(told_again)) == (fleets.well().unread, exits.FINE)
+    assert (told_again.unread, findings_exit_code(told_again)) == (fleets.well().unread, exits.FINE)

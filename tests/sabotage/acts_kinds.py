@@ -71,8 +71,8 @@ FIELDS = (
     Act(
         name="a first file is written over one that is there",
         file="reconciler/cli/files/init.py",
-        before="    write({**files, **fresh}, fix=_ELSEWHERE)",
-        after="    write({**files, **fresh}, overwrite=True, fix=_ELSEWHERE)",
+        before="    write({**files, **missing}, fix=_ELSEWHERE)",
+        after="    write({**files, **missing}, overwrite=True, fix=_ELSEWHERE)",
         seen_by=("tests/cli/test_init.py::test_a_link_that_leads_nowhere_is_in_the_way_too",),
     ),
     Act(
@@ -279,7 +279,7 @@ FILES = (
         name="`fmt --check` writes",
         file="reconciler/cli/files/fmt.py",
         before="    if check:\n        say(",
-        after="    if check:\n        _write(files)\n        say(",
+        after="    if check:\n        _write_formed(files)\n        say(",
         seen_by=("tests/cli/test_fmt.py",),
     ),
     Act(

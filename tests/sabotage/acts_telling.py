@@ -31,7 +31,7 @@ FORMATS = (
     Act(
         name="the status line is written over a question",
         file="reconciler/cli/shared/screen.py",
-        before="    with LINE.apart():\n        return typer.confirm(question, default=False, err=True)",
+        before="    with LINE.cleared():\n        return typer.confirm(question, default=False, err=True)",
         after="    return typer.confirm(question, default=False, err=True)",
         seen_by=("tests/cli/test_status_line.py::test_a_question_is_not_written_over_by_what_is_waited_for",),
     ),
@@ -66,8 +66,8 @@ FORMATS = (
     Act(
         name="a name that a shell would run is completed",
         file="reconciler/cli/completing/line.py",
-        before="if one.word.startswith(it.begun) and _SAFE.fullmatch(one.word)]",
-        after="if one.word.startswith(it.begun)]",
+        before="if one.word.startswith(typed.begun) and _SAFE.fullmatch(one.word)]",
+        after="if one.word.startswith(typed.begun)]",
         seen_by=("tests/cli/test_completion.py::test_a_name_that_a_shell_would_not_take_for_itself_is_not_offered",),
     ),
     Act(
@@ -273,8 +273,8 @@ SECRETS = (
     Act(
         name="a redaction is removed: the login in a next command",
         file="reconciler/cli/shared/connecting.py",
-        before='url = ",".join(map(without_login, said.url.split(","))) if said.url else None',
-        after='url = said.url if without_login(said.url or "") else None',
+        before='url = ",".join(map(without_login, settings.url.split(","))) if settings.url else None',
+        after='url = settings.url if without_login(settings.url or "") else None',
         seen_by=("tests/cli/test_with_server.py::test_the_next_command_repeats_everything_but_the_login",),
     ),
     Act(
@@ -542,7 +542,7 @@ HELP = (
     Act(
         name="a command ends with a code that its help does not name",
         file="reconciler/cli/account/adopt.py",
-        before='@app.command(name="adopt", epilog=exits.named(exits.REFUSED))',
+        before='@app.command(name="adopt", epilog=exits.epilog(exits.REFUSED))',
         after='@app.command(name="adopt")',
         seen_by=("tests/cli/test_adopt.py",),
     ),

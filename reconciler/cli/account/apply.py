@@ -13,21 +13,21 @@ import typer
 
 from reconciler.cli.account.apply_run import ApplyRun, Manner
 from reconciler.cli.account.backups import Backup
-from reconciler.cli.account.many_applies import Applied, Together, code_of, is_failure, outcome_of
+from reconciler.cli.account.many_applies import Applied, Together, is_failure, topology_exit_code, unit_outcome
 from reconciler.cli.account.planning import Selection, selection
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.each_topology import (
     AT_ONCE,
-    Only,
     Parallel,
+    SingleOption,
     Unit,
     UnitRun,
     Work,
     environments,
     results,
-    summed_up,
+    summary_line,
     units,
 )
 from reconciler.cli.shared.reporting import Reports, reports
@@ -36,7 +36,7 @@ from reconciler.cli.shared.screen import paper
 app = common.app()
 
 
-@app.command(name="apply", epilog=exits.named(exits.REFUSED))
+@app.command(name="apply", epilog=exits.epilog(exits.REFUSED))
 @takes(connection)
 @takes(selection)
 @takes(reports)
@@ -45,10 +45,8 @@ def apply_(
     reports: Reports,
     selection: Selection,
     connection: Connection,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    partial: Annotated[
-        bool, typer.Option("--partial", help="Apply what does not depend on anything refused or unknown.")
-    ] = False,
+    yes: common.Yes = False,
+    partial: common.Partial = False,
     backup: Backup = None,
     stages: Annotated[
         str | None,
@@ -60,9 +58,7 @@ def apply_(
         ),
     ] = None,
     parallel: Parallel = AT_ONCE,
-    format_: Annotated[
-        common.PlainFormat, typer.Option("--format", help="Tell what was done: text for people, json for tools.")
-    ] = common.PlainFormat.TEXT,
+    format_: common.OutcomeFormat = common.PlainFormat.TEXT,
     verbose: common.Verbose = False,
     no_color: common.NoColor = False,
 ) -> int:
@@ -72,74 +68,79 @@ def apply_(
             "There is no terminal to ask on. Look first with `reconciler plan "
             f"{selection.arguments(paths, connection)}`, then add --yes to apply without being asked."
         )
-    look = paper(verbose=verbose, no_color=no_color)
-    manner = Manner(yes=yes, partial=partial, format=format_, paper=look, reports=reports, backup=backup)
+    sheet = paper(verbose=verbose, no_color=no_color)
+    manner = Manner(yes=yes, partial=partial, format=format_, paper=sheet, reports=reports, backup=backup)
     if paths[0].suffix == ".json":
         from reconciler.cli.account.apply_saved import SavedRun  # noqa: PLC0415 - only for who saved a plan
 
-        _alone(paths, selection)
-        return asyncio.run(SavedRun(manner, paths[0], connection).through())
-    of_one = (*selection.of_one, (backup, "--backup"))
+        _check_saved_plan_alone(paths, selection)
+        return asyncio.run(SavedRun(manner, paths[0], connection).run())
+    single_options = (*selection.single_topology_options, (backup, "--backup"))
     if stages is not None:
-        return _in_stages(stages, paths, selection, connection, manner, of_one, parallel)
+        return _apply_in_stages(stages, paths, selection, connection, manner, single_options, parallel)
     together = Together(manner)
 
     def begin() -> Work[Applied]:
-        async def one(unit: Unit, files: Sequence[Path]) -> Applied:
+        async def apply_unit(unit: Unit, files: Sequence[Path]) -> Applied:
             is_alone = files is unit.paths and not selection.values.is_pattern
-            run = ApplyRun(manner if is_alone else together.of(unit))
-            there, own = connection.in_environment(unit.values, files), replace(selection, values=unit.values)
-            code = await run.through(files, there.options(), own, lambda chosen: chosen.arguments(files, there))
-            return Applied(code=code, outcome=run.outcome)
+            apply_run = ApplyRun(manner if is_alone else together.manner_of(unit))
+            unit_connection = connection.in_environment(unit.values, files)
+            unit_selection = replace(selection, values=unit.values)
+            code = await apply_run.plan_and_apply(
+                files, unit_connection.options(), unit_selection, lambda used: used.arguments(files, unit_connection)
+            )
+            return Applied(code=code, outcome=apply_run.outcome)
 
-        return one
+        return apply_unit
 
-    each = units(paths, selection.values, connection, *of_one)
-    run = UnitRun(begin, at_once=parallel if yes else 1, ends=is_failure, hears=together.hears)
-    return asyncio.run(_through(run, each, of_one, together))
+    all_units = units(paths, selection.values, connection, *single_options)
+    unit_run = UnitRun(begin, at_once=parallel if yes else 1, ends=is_failure, on_problem=together.report_problem)
+    return asyncio.run(_apply_all(unit_run, all_units, single_options, together))
 
 
-async def _through(run: UnitRun[Applied], each: Sequence[Unit], of_one: Sequence[Only], together: Together) -> int:
+async def _apply_all(
+    unit_run: UnitRun[Applied], all_units: Sequence[Unit], single_options: Sequence[SingleOption], together: Together
+) -> int:
     """Apply every topology. Once one has failed, none that was not begun is begun: it may depend on the failed one."""
     try:
-        parts = await run.over(each, *of_one)
+        parts = await unit_run.run(all_units, *single_options)
     finally:
-        together.end()
-    if said := summed_up(parts, outcome_of):
-        together.say(f"\n{said}")
-    return exits.worst(code_of(made) for made in results(parts))
+        together.print_document()
+    if summary := summary_line(parts, unit_outcome):
+        together.print_text(f"\n{summary}")
+    return exits.worst(topology_exit_code(result) for result in results(parts))
 
 
-def _in_stages(
-    said: str, paths: Sequence[Path], selection: Selection, connection: Connection, manner: Manner, of_one: Sequence[Only],
-    parallel: int,
+def _apply_in_stages(
+    stages: str, paths: Sequence[Path], selection: Selection, connection: Connection, manner: Manner,
+    single_options: Sequence[SingleOption], parallel: int,
 ) -> int:  # fmt: skip
     from reconciler.cli.account.staged_apply import Reached, Staged  # noqa: PLC0415 - only for who applies in stages
 
-    common.never(
-        *((is_said, f"--stages is for several environments, and {option} works on one; leave one of them out.")
-          for is_said, option in of_one),
+    common.refuse_if_any(
+        *((is_given, f"--stages is for several environments, and {option} works on one; leave one of them out.")
+          for is_given, option in single_options),
     )  # fmt: skip
-    everywhere = replace(selection.values, environment=selection.values.environment or "*")
-    if not everywhere.is_pattern:
+    values = replace(selection.values, environment=selection.values.environment or "*")
+    if not values.is_pattern:
         raise common.Misused(
-            f"--stages divides several environments, and --environment {everywhere.environment} is one; write a pattern, "
+            f"--stages divides several environments, and --environment {values.environment} is one; write a pattern, "
             "or leave it out to apply all environments."
         )
 
     def reach(unit: Unit, files: Sequence[Path]) -> Reached:
-        there = connection.in_environment(unit.values, files)
+        unit_connection = connection.in_environment(unit.values, files)
         return Reached(
-            options=there.options(), chosen=replace(selection, values=unit.values),
-            arguments=lambda chosen: chosen.arguments(files, there),
+            options=unit_connection.options(), chosen=replace(selection, values=unit.values),
+            arguments=lambda used: used.arguments(files, unit_connection),
         )  # fmt: skip
 
-    each = environments(paths, everywhere, connection)
-    staged = Staged(units=each, reach=reach, manner=manner, stages=said, at_once=parallel)
-    return asyncio.run(staged.through())
+    all_units = environments(paths, values, connection)
+    staged = Staged(units=all_units, reach=reach, manner=manner, stages=stages, at_once=parallel)
+    return asyncio.run(staged.run())
 
 
-def _alone(paths: Sequence[Path], selection: Selection) -> None:
+def _check_saved_plan_alone(paths: Sequence[Path], selection: Selection) -> None:
     if len(paths) > 1:
         raise common.Misused(f"{paths[0]} is a saved plan; apply it alone, without other files.")
     if selection != Selection(only=(), exclude=(), allow=(), take_over=()):

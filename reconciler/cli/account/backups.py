@@ -11,7 +11,8 @@ import typer
 
 from reconciler.cli.shared import common
 from reconciler.cli.shared.common import NOTHING_CHANGED
-from reconciler.cli.shared.screen import Progress, tell
+from reconciler.cli.shared.screen import tell
+from reconciler.cli.shared.status_line import LINE
 from reconciler.journeys.apply.backup import back_up, to_back_up
 from reconciler.journeys.plan.plan import Planned
 from reconciler.report.words.values import counted
@@ -19,47 +20,46 @@ from reconciler.report.words.visible import visible
 from reconciler.server.wire.api import JetStream
 
 
-def _named(folder: str | Path | None) -> Path | None:
+def _backup_folder(name: str | Path | None) -> Path | None:
     """Refuse an empty name: most often it comes from an unset variable, and nobody would know where the backups are."""
-    if folder == "":
+    if name == "":
         raise common.Misused("--backup: name a folder, for example --backup backups/today.")
-    return Path(folder) if folder is not None else None
+    return Path(name) if name is not None else None
 
 
 Backup = Annotated[
     Path | None,
     typer.Option(
-        "--backup", metavar="DIR", parser=_named,
+        "--backup", metavar="DIR", parser=_backup_folder,
         help="First back up each stream that loses something, as `nats stream restore` reads it.",
     ),
 ]  # fmt: skip
 
 
-def unused(folder: Path) -> Path:
+def unused_folder(folder: Path) -> Path:
     """Return this folder, or `DIR-2` and so on where something of that name exists."""
-    named = folder if folder.name else folder / "backup"
-    others = (named.with_name(f"{named.name}-{number}") for number in itertools.count(2))
-    return next(one for one in itertools.chain([folder], others) if not one.exists())
+    base = folder if folder.name else folder / "backup"
+    others = (base.with_name(f"{base.name}-{number}") for number in itertools.count(2))
+    return next(path for path in itertools.chain([folder], others) if not path.exists())
 
 
-async def backed_up(planned: Planned, js: JetStream, folder: Path) -> None:
+async def back_up_first(planned: Planned, js: JetStream, folder: Path) -> None:
     """Back up before the first step. Raises CannotContinue where not everything can be backed up; then nothing is
     changed."""
     if not (streams := to_back_up(planned.plan, planned.snapshot)):
         tell("Nothing here destroys anything, so nothing was backed up.\n")
         return
-    progress = Progress()
     try:
-        async for one in back_up(js, streams, folder, seen=lambda name, size: _seen(progress, name, size)):
-            progress.clear()
-            what = f"{counted(one.messages, 'message')}, {one.size:_} bytes"
-            tell(visible(f"Backed up {one.stream} ({what}); `nats stream restore {shlex.quote(str(one.folder))}` "
+        async for backup in back_up(js, streams, folder, seen=_show_size):
+            LINE.show("")
+            contents = f"{counted(backup.messages, 'message')}, {backup.size:_} bytes"
+            tell(visible(f"Backed up {backup.stream} ({contents}); `nats stream restore {shlex.quote(str(backup.folder))}` "
                          "brings it back.") + "\n")  # fmt: skip
     except OSError as error:
         raise common.cannot_write(Path(error.filename or folder), error, NOTHING_CHANGED) from None
     finally:
-        progress.clear()
+        LINE.show("")
 
 
-def _seen(progress: Progress, name: str, size: int) -> None:
-    progress.show(visible(f"backing up {name}: {size >> 20:_} MiB …"))
+def _show_size(stream: str, size: int) -> None:
+    LINE.show(visible(f"backing up {stream}: {size >> 20:_} MiB …"))

@@ -33,7 +33,7 @@ class _Interruption:
             tell("\nInterrupted: waiting for the answers to requests already sent …\n")
         self.came = True
 
-    def listen(self) -> None:
+    def update_signal_handlers(self) -> None:
         """Take Ctrl-C and SIGTERM, as long as anything is there to be ended."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -46,38 +46,38 @@ class _Interruption:
 _INTERRUPTIONS: WeakKeyDictionary[asyncio.AbstractEventLoop, _Interruption] = WeakKeyDictionary()
 
 
-def _interruption() -> _Interruption:
+def _current_interruption() -> _Interruption:
     return _INTERRUPTIONS.setdefault(asyncio.get_running_loop(), _Interruption())
 
 
 @contextlib.contextmanager
 def interruptible(stop: asyncio.Event) -> Iterator[None]:
-    """What begins after a Ctrl-C is to stop before its first step."""
-    here = _interruption()
-    here.running[stop] = asyncio.current_task()
-    if here.came:
+    """Set `stop` at a Ctrl-C inside the block; at once where one came before, so that no first step is done."""
+    interruption = _current_interruption()
+    interruption.running[stop] = asyncio.current_task()
+    if interruption.came:
         stop.set()
-    here.listen()
+    interruption.update_signal_handlers()
     try:
         yield
     finally:
-        del here.running[stop]
-        here.listen()
+        del interruption.running[stop]
+        interruption.update_signal_handlers()
 
 
 @contextlib.contextmanager
 def interruptible_between() -> Iterator[None]:
-    """Inside the block, Ctrl-C never ends anything in the middle of a line: where nothing is being applied, it cancels what
-    is waited for. Raises Abort then."""
-    here = _interruption()
-    here.between = asyncio.current_task()
-    here.listen()
+    """Let Ctrl-C cancel what is waited for inside the block, where nothing is being applied, and never end anything in
+    the middle of a line. Raises Abort then."""
+    interruption = _current_interruption()
+    interruption.between = asyncio.current_task()
+    interruption.update_signal_handlers()
     try:
         yield
     except asyncio.CancelledError:
-        if not here.came:
+        if not interruption.came:
             raise
         raise typer.Abort from None
     finally:
-        here.between = None
-        here.listen()
+        interruption.between = None
+        interruption.update_signal_handlers()

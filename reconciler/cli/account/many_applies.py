@@ -30,30 +30,30 @@ class Applied:
 Ended: TypeAlias = Applied | CannotContinue
 
 
-def code_of(made: Ended) -> int:
+def topology_exit_code(result: Ended) -> int:
     """Return the exit code of one topology."""
-    if isinstance(made, Applied):
-        return made.code
-    return exits.INTERRUPTED if isinstance(made, common.Interrupted) else exits.FAILED
+    if isinstance(result, Applied):
+        return result.code
+    return exits.INTERRUPTED if isinstance(result, common.Interrupted) else exits.FAILED
 
 
-def is_failure(made: Ended) -> bool:
-    """Must nothing else be begun after it?"""
-    return code_of(made) in (exits.FAILED, exits.INTERRUPTED)
+def is_failure(result: Ended) -> bool:
+    """Return whether nothing else may be begun after it."""
+    return topology_exit_code(result) in (exits.FAILED, exits.INTERRUPTED)
 
 
-def outcome_of(part: UnitResults[Applied]) -> str:
+def unit_outcome(part: UnitResults[Applied]) -> str:
     """Return what became of a unit, in a word or two: the worst of its topologies counts."""
     if not part.results:
         return NOT_BEGUN
-    worst = min(part.results, key=lambda made: exits.WORST_FIRST.index(code_of(made)))
-    said = {one.outcome for one in part.results if isinstance(one, Applied)}
+    worst = min(part.results, key=lambda ended: exits.WORST_FIRST.index(topology_exit_code(ended)))
+    outcomes = {result.outcome for result in part.results if isinstance(result, Applied)}
     names = {exits.INTERRUPTED: "interrupted", exits.FAILED: "failed", exits.REFUSED: "refused"}
     if isinstance(worst, Applied) and worst.outcome == "not confirmed":
         return worst.outcome
-    if code_of(worst) == exits.REFUSED and "applied" in said:
+    if topology_exit_code(worst) == exits.REFUSED and "applied" in outcomes:
         return "partly applied"
-    return names.get(code_of(worst)) or ("applied" if "applied" in said else "unchanged")
+    return names.get(topology_exit_code(worst)) or ("applied" if "applied" in outcomes else "unchanged")
 
 
 @dataclass(slots=True)
@@ -67,37 +67,37 @@ class Together:
     def __post_init__(self) -> None:
         self._gathered = Gathered(wanted=self.manner.reports.wanted)
 
-    def seat(self, *units: Unit) -> None:
+    def fix_order(self, *units: Unit) -> None:
         """Fix the order in which the units are reported."""
         for unit in units:
             if unit.name not in self._manners:
-                own = replace(self._gathered, number=len(self._manners))
-                self._manners[unit.name] = replace(self.manner, reports=own, data=[])
+                reports = replace(self._gathered, number=len(self._manners))
+                self._manners[unit.name] = replace(self.manner, reports=reports, data=[])
 
-    def of(self, unit: Unit) -> Manner:
+    def manner_of(self, unit: Unit) -> Manner:
         """Return the manner of the applies of one unit."""
-        self.seat(unit)
+        self.fix_order(unit)
         return self._manners[unit.name]
 
-    def hears(self, unit: Unit, problem: CannotContinue) -> None:
+    def report_problem(self, unit: Unit, problem: CannotContinue) -> None:
         """Report a topology that could not be planned, or was not begun."""
-        self.of(unit).stopped(problem)
+        self.manner_of(unit).report_failure(problem)
 
-    def adds(self, told: Document) -> None:
+    def add_report(self, document: Document) -> None:
         """Add a report that is about no unit."""
-        replace(self._gathered, number=len(self._manners)).write(told)
+        replace(self._gathered, number=len(self._manners)).write(document)
 
     @property
     def is_for_tools(self) -> bool:
-        """Is one document wanted, rather than text?"""
+        """Whether one document is wanted, rather than text."""
         return self.manner.format is common.PlainFormat.JSON
 
-    def say(self, text: str) -> None:
+    def print_text(self, text: str) -> None:
         """Tell people."""
         if text and not self.is_for_tools:
             say(text)
 
-    def end(self, *more: str) -> None:
+    def print_document(self, *more: str) -> None:
         """Print the document for tools, if there is anything in it."""
         data = [text for manner in self._manners.values() for text in manner.data or ()]
         if self.is_for_tools and (data or more):

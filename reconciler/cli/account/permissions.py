@@ -12,18 +12,13 @@ from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.screen import emit, tell
 from reconciler.cli.shared.value_option import Values, values
-from reconciler.journeys.permissions import text as report
+from reconciler.journeys.permissions.text import config_block, nsc_lines, permissions_json
+from reconciler.model.permissions import Purpose
 
 if TYPE_CHECKING:
     from reconciler.server.read.permission_subjects import Api
 
 app = common.app()
-
-
-class PurposeOption(StrEnum):
-    PLAN = "plan"
-    APPLY = "apply"
-    DRIFT = "drift"
 
 
 class PermissionsFormat(StrEnum):
@@ -36,7 +31,7 @@ class PermissionsFormat(StrEnum):
 @takes(connection)
 @takes(values)
 def permissions_(
-    purpose: Annotated[PurposeOption, typer.Argument(help="What the user is to do.", show_default=False)],
+    purpose: Annotated[Purpose, typer.Argument(help="What the user is to do.", show_default=False)],
     paths: common.Paths,
     connection: Connection,
     values: Values,
@@ -57,35 +52,36 @@ def permissions_(
     $JS.API.DIRECT.GET.NAME. No server is asked: of the connection, only --js-domain, --js-api-prefix and --inbox-prefix
     matter, given as options or by the context. Leave out --js-domain for users whose server is itself of the domain.
     """
-    from reconciler.journeys.permissions import permissions as asking  # noqa: PLC0415
+    from reconciler.journeys.permissions.permissions import permissions  # noqa: PLC0415
     from reconciler.journeys.plan.files import load, topology_of  # noqa: PLC0415
-    from reconciler.report.words.diagnostics import report as problems  # noqa: PLC0415 - only for who needs it
+    from reconciler.report.words.diagnostics import report  # noqa: PLC0415 - only for who needs it
 
-    _check_meant(purpose, backup=backup, watch=watch)
-    consents = common.consents(allow)
+    _check_options(purpose, backup=backup, watch=watch)
+    consents = common.parse_consents(allow)
     loaded = load(paths, values.tree())
     topology = topology_of(loaded)
-    tell(problems(loaded.diagnostics))
-    for_what = asking.Purpose(purpose.value)
+    tell(report(loaded.diagnostics))
     api = _api(connection.in_environment(values, paths))
-    needs = asking.permissions(topology, for_what, api, allow=consents, backup=backup, watch=watch)
+    needs = permissions(topology, purpose, api, allow=consents, backup=backup, watch=watch)
     title = f"to {_DOES[purpose]} topology {topology.name}"
     if format_ is PermissionsFormat.JSON:
-        emit(report.permissions_json(needs, topology.name, purpose.value))
+        emit(permissions_json(needs, topology.name, purpose.value))
     elif format_ is PermissionsFormat.NSC:
-        emit(report.nsc_lines(needs, title, for_))
+        emit(nsc_lines(needs, title, for_))
     else:
-        emit(report.config_block(needs, title))
+        emit(config_block(needs, title))
     return exits.FINE
 
 
-def _check_meant(purpose: PurposeOption, *, backup: bool, watch: bool) -> None:
-    for said, name, of in ((backup, "--backup", PurposeOption.APPLY), (watch, "--watch", PurposeOption.DRIFT)):
-        if said and purpose is not of:
-            raise common.Misused(f"{name} belongs to `reconciler {of}`: write `reconciler permissions {of} {name} …`.")
+def _check_options(purpose: Purpose, *, backup: bool, watch: bool) -> None:
+    for is_given, option, owner in ((backup, "--backup", Purpose.APPLY), (watch, "--watch", Purpose.DRIFT)):
+        if is_given and purpose is not owner:
+            raise common.Misused(
+                f"{option} belongs to `reconciler {owner}`: write `reconciler permissions {owner} {option} …`."
+            )
 
 
-_DOES = {PurposeOption.PLAN: "plan", PurposeOption.APPLY: "plan and apply", PurposeOption.DRIFT: "look for drift of"}
+_DOES = {Purpose.PLAN: "plan", Purpose.APPLY: "plan and apply", Purpose.DRIFT: "look for drift of"}
 
 
 def _api(connection: Connection) -> Api:

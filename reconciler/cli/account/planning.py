@@ -17,9 +17,9 @@ from reconciler.changes.plan import Plan
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection
-from reconciler.cli.shared.each_topology import Only
+from reconciler.cli.shared.each_topology import SingleOption
 from reconciler.cli.shared.reporting import document
-from reconciler.cli.shared.screen import Progress
+from reconciler.cli.shared.status_line import LINE
 from reconciler.cli.shared.value_option import NO_VALUES, Values, values
 from reconciler.documents.read.load import Loaded
 from reconciler.documents.read.values import Filled
@@ -55,10 +55,10 @@ class Selection:
     """What they write of the configuration of streams; None: they delete it."""
 
     @property
-    def of_one(self) -> tuple[Only, ...]:
+    def single_topology_options(self) -> tuple[SingleOption, ...]:
         """Options that name something in one topology."""
-        said = ((self.only, "--only"), (self.exclude, "--exclude"), (self.allow, "--allow"))
-        return (*said, (self.take_over, "--take-over"))
+        options = ((self.only, "--only"), (self.exclude, "--exclude"), (self.allow, "--allow"))
+        return (*options, (self.take_over, "--take-over"))
 
     def earlier(self, paths: Sequence[Path]) -> Earlier | None:
         """Return the commit that --revision names; None without it. Raises CannotContinue where git does not know
@@ -72,7 +72,7 @@ class Selection:
     def options(self, earlier: Earlier | None = None) -> RunOptions:
         """Return the selection for the planner, with the commit that the files came from, if it was an earlier one."""
         came_from = earlier.came_from if earlier else None
-        allow = common.consents([*self.allow])
+        allow = common.parse_consents([*self.allow])
         return RunOptions(
             only=self.only, exclude=self.exclude, allow=allow, take_over=self.take_over, given_up=self.given_up,
             streams_left=self.streams_left, origin=came_from,
@@ -83,26 +83,28 @@ class Selection:
         the plan is carried out."""
         if plan.exit_code != exits.FINE:
             return self
-        going = ((Address.parse(one.address), plan.topology) for one in plan.changes if one.action is Action.FORGET)
-        left = {**dict(self.streams_left), **plan.streams_left}
-        return replace(self, given_up=(*self.given_up, *going), streams_left=tuple(left.items()))
+        given_up = (
+            (Address.parse(change.address), plan.topology) for change in plan.changes if change.action is Action.FORGET
+        )
+        streams_left = {**dict(self.streams_left), **plan.streams_left}
+        return replace(self, given_up=(*self.given_up, *given_up), streams_left=tuple(streams_left.items()))
 
-    def of_use(self, plan: Plan) -> Selection:
+    def with_useful_consents(self, plan: Plan) -> Selection:
         """Return the selection without consents to nothing, which no next command should repeat."""
         verdicts = [verdict for change in plan.changes for verdict in change.verdicts]
-        kept = (one for one in self.allow if consent.is_of_use(common.consents([one])[0], verdicts))
-        return replace(self, allow=tuple(kept))
+        useful = (text for text in self.allow if consent.is_of_use(common.parse_consents([text])[0], verdicts))
+        return replace(self, allow=tuple(useful))
 
-    def files(self, paths: Sequence[Path]) -> list[str]:
+    def file_arguments(self, paths: Sequence[Path]) -> list[str]:
         """Return the files as a command names them."""
-        return [*(("--revision", self.revision) if self.revision else ()), *self.values.files(paths)]
+        return [*(("--revision", self.revision) if self.revision else ()), *self.values.file_arguments(paths)]
 
     def arguments(self, paths: Sequence[Path], connection: Connection) -> str:
         """Return what the next command line repeats."""
         options = (
             ("--only", self.only), ("--exclude", self.exclude), ("--allow", self.allow), ("--take-over", self.take_over),
         )  # fmt: skip
-        return connection.arguments(*self.files(paths), options=options)
+        return connection.arguments(*self.file_arguments(paths), options=options)
 
 
 @takes(values)
@@ -119,9 +121,9 @@ def selection(
         ),
     ] = None,
 ) -> Selection:
-    """Declares --only, --exclude, --allow, --take-over and --revision. Raises Misused where a consent cannot be
+    """Declare --only, --exclude, --allow, --take-over and --revision. Raises Misused where a consent cannot be
     read."""
-    common.consents(allow)
+    common.parse_consents(allow)
     if revision == "":
         raise common.Misused("--revision: name a revision of git, for example HEAD~1 or v1.2.")
     return Selection(
@@ -153,28 +155,28 @@ class Made:
         )  # fmt: skip
 
 
-def with_files(plan: Plan, loaded: Loaded, earlier: Earlier | None) -> Plan:
+def with_file_warnings(plan: Plan, loaded: Loaded, earlier: Earlier | None) -> Plan:
     """Add the warnings about the files, and about what going back does not bring back."""
     return replace(plan, diagnostics=(*loaded.diagnostics, *(lasting(plan) if earlier else ()), *plan.diagnostics))
 
 
 @asynccontextmanager
-async def making(
-    paths: Sequence[Path], options: ConnectOptions, chosen: Selection, arguments: Callable[[Selection], str]
+async def open_plan(
+    paths: Sequence[Path], options: ConnectOptions, selected: Selection, arguments: Callable[[Selection], str]
 ) -> AsyncIterator[tuple[Made, JetStream]]:
     """Make the plan, and keep the connection to carry it out. `arguments` says what a next command line repeats of a
     selection."""
-    progress = Progress()
-    progress.show("reading files and account …")
+    LINE.show("reading files and account …")
     began = time.monotonic()
     try:
-        earlier = chosen.earlier(paths)
-        async with both(paths, options, chosen.tree(earlier)) as here:
-            found = await planned(here.topology, here.snapshot, here.js, chosen.options(earlier))
-            progress.clear()
+        earlier = selected.earlier(paths)
+        async with both(paths, options, selected.tree(earlier)) as state:
+            without_files = await planned(state.topology, state.snapshot, state.js, selected.options(earlier))
+            LINE.show("")
             seconds = time.monotonic() - began
-            whole = replace(found, plan=with_files(found.plan, here.loaded, earlier))
-            again = arguments(chosen.of_use(whole.plan))
-            yield Made(planned=whole, topology=here.topology, arguments=again, seconds=seconds), here.js
+            plan = with_file_warnings(without_files.plan, state.loaded, earlier)
+            repeated = arguments(selected.with_useful_consents(plan))
+            complete = replace(without_files, plan=plan)
+            yield Made(planned=complete, topology=state.topology, arguments=repeated, seconds=seconds), state.js
     finally:
-        progress.clear()
+        LINE.show("")

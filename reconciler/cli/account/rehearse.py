@@ -3,23 +3,21 @@ configurations."""
 
 from __future__ import annotations
 
-import asyncio
 import os
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from reconciler.changes.rehearsal import Rehearsal
-from reconciler.cli.account.planning import Selection, selection, with_files
+from reconciler.cli.account.planning import Selection, selection, with_file_warnings
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection, connection
-from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, carried_out, document, reports
-from reconciler.cli.shared.screen import Progress, paper
+from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, document, outcome_document, reports
+from reconciler.cli.shared.screen import paper
+from reconciler.cli.shared.status_line import LINE
 from reconciler.documents.find.git_tree import GitTree
 from reconciler.journeys.plan.files import load, topology_of
 from reconciler.journeys.rehearse.json import rehearsal_json
@@ -31,15 +29,13 @@ from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.model.wire.version import Version
-from reconciler.server.connect.connection import session
-from reconciler.server.connect.options import ConnectOptions
 from reconciler.server.read.observe import observe
 from reconciler.testbed import programs
 
 app = common.app()
 
 
-@app.command(epilog=exits.named(exits.REFUSED))
+@app.command(epilog=exits.epilog(exits.REFUSED))
 @takes(connection)
 @takes(selection)
 @takes(reports)
@@ -74,62 +70,56 @@ def rehearse(
     no_color: common.NoColor = False,
 ) -> int:
     """Carry the plan out on throw-away servers, and show what they answer. The account is only read."""
-    progress = Progress()
     earlier = selection.earlier(paths)
     loaded = load(paths, selection.tree(earlier))
     topology = topology_of(loaded)
-    wanted, then = common.version(on), common.version(server_version)
+    version, next_version = common.parse_version(on), common.parse_version(server_version)
     with about(topology.name):
         if base:
             tree = selection.values.tree(GitTree.at(base, paths[0]), are_all_needed=False)
-            live = before(topology, paths, tree, wanted or programs.installed(os.environ))
+            live = before(topology, paths, tree, version or programs.installed(os.environ))
         else:
-            there = connection.in_environment(selection.values, paths)
-            live = _on(asyncio.run(_look(there.options(), progress.show)), wanted)
-        fetch = partial(_program, tell=progress.show)
+            own_connection = connection.in_environment(selection.values, paths)
+            live = _with_version(own_connection.ask(observe), version)
         options = selection.options(earlier)
         try:
-            found = rehearse_(topology, live, options, fetch, str(then) if then else None, progress.show)
+            rehearsal = rehearse_(
+                topology, live, options, _program, str(next_version) if next_version else None, LINE.show
+            )
             if probe:
-                progress.show("letting clients do the same before and after …")
-                found = _probed(found, topology, live, options, fetch)
+                LINE.show("letting clients do the same before and after …")
+                rehearsal = _with_probe(rehearsal, topology, live, options)
         finally:
-            progress.clear()
-    found = replace(found, plan=with_files(found.plan, loaded, earlier))
-    code = _code(found)
-    made = document(
-        command="rehearse", topology=topology.name, plan=found.plan, declared=topology,
-        title=f"{topology.name} {setting(found)}", goes_on=True,
+            LINE.show("")
+    rehearsal = replace(rehearsal, plan=with_file_warnings(rehearsal.plan, loaded, earlier))
+    code = _rehearsal_exit_code(rehearsal)
+    planned = document(
+        command="rehearse", topology=topology.name, plan=rehearsal.plan, declared=topology,
+        title=f"{topology.name} {setting(rehearsal)}", goes_on=True,
         paper=paper(verbose=verbose, no_color=no_color),
     )  # fmt: skip
-    made = replace(made, probe=found.probe)
-    told = carried_out(made, found.finished, rehearsal_text(found), rehearsal_json(found, code), shown(found))
-    reports.say(format_, told)
+    planned = replace(planned, probe=rehearsal.probe)
+    text, data = rehearsal_text(rehearsal), rehearsal_json(rehearsal, code)
+    reports.publish(format_, outcome_document(planned, rehearsal.finished, text, data, shown(rehearsal)))
     return code
 
 
-def _probed(
-    found: Rehearsal, topology: Topology, live: Snapshot, options: RunOptions, fetch: Callable[[str], Path]
-) -> Rehearsal:
+def _with_probe(rehearsal: Rehearsal, topology: Topology, live: Snapshot, options: RunOptions) -> Rehearsal:
+    """Add what clients experience with the changes and without them."""
     from reconciler.journeys.rehearse.probe import probe  # noqa: PLC0415 - only for who asks for it
 
-    return replace(found, probe=probe(topology, live, options, fetch, found))
+    return replace(rehearsal, probe=probe(topology, live, options, _program, rehearsal))
 
 
-async def _look(options: ConnectOptions, tell: Callable[[str], None]) -> Snapshot:
-    tell("reading the account …")
-    async with session(options) as js:
-        return await observe(js)
-
-
-def _on(live: Snapshot, version: Version | None) -> Snapshot:
+def _with_version(live: Snapshot, version: Version | None) -> Snapshot:
     return replace(live, target=replace(live.target, version=version)) if version else live
 
 
-def _program(version: str, tell: Callable[[str], None]) -> Path:
-    return programs.wanted(version, os.environ, tell)
+def _program(version: str) -> Path:
+    """Return the nats-server of this version, and show its download."""
+    return programs.wanted(version, os.environ, LINE.show)
 
 
-def _code(found: Rehearsal) -> int:
-    is_well = found.is_fine and found.is_foretold and not found.lacking
-    return found.plan.exit_code if is_well else exits.FAILED
+def _rehearsal_exit_code(rehearsal: Rehearsal) -> int:
+    is_as_planned = rehearsal.is_fine and rehearsal.is_foretold and not rehearsal.lacking
+    return rehearsal.plan.exit_code if is_as_planned else exits.FAILED

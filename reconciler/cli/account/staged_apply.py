@@ -10,12 +10,12 @@ from typing import TypeAlias
 
 from reconciler.cli.account.apply_run import ApplyRun, Manner
 from reconciler.cli.account.interruption import interruptible_between
-from reconciler.cli.account.many_applies import Applied, Together, code_of, is_failure, outcome_of
-from reconciler.cli.account.planning import Made, Selection, making
+from reconciler.cli.account.many_applies import Applied, Together, is_failure, topology_exit_code, unit_outcome
+from reconciler.cli.account.planning import Made, Selection, open_plan
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.each_topology import Unit, UnitResults, UnitRun, Work
 from reconciler.cli.shared.reporting import document
-from reconciler.cli.shared.screen import NobodyReads, is_agreed, tell
+from reconciler.cli.shared.screen import NobodyReads, confirm, tell
 from reconciler.journeys.drift.look import look
 from reconciler.journeys.stages.divide import RolloutMember, RolloutStage, divide, shared_out
 from reconciler.journeys.stages.stage_checks import Seen, seen, stays
@@ -42,12 +42,12 @@ class Reached:
     late: Callable[[], Diagnostic] | None = None
     """What to say then."""
 
-    async def made(self, files: Sequence[Path]) -> Made:
+    async def make_plan(self, files: Sequence[Path]) -> Made:
         """Make the plan. Raises CannotContinue where that takes too long."""
         try:
             async with (
                 asyncio.timeout(self.deadline),
-                making(files, self.options, self.chosen, self.arguments) as (made, _),
+                open_plan(files, self.options, self.chosen, self.arguments) as (made, _),
             ):
                 return made
         except TimeoutError:
@@ -79,169 +79,178 @@ class Staged:
     _outcomes: dict[str, str] = field(default_factory=dict, init=False)
     _codes: list[int] = field(default_factory=list, init=False)
 
-    async def through(self) -> int:
+    async def run(self) -> int:
         """Plan everything, show it, ask, and apply stage by stage; return the exit code."""
-        stages = self._divided()
+        stages = self._divide_units()
         self._together = Together(self.manner)
-        self._together.seat(*self.units)
-        self._outcomes = dict.fromkeys((one.name for one in self.units), NOT_BEGUN)
-        plans = await UnitRun(self._planning, at_once=self.at_once).over(self.units)
-        if not self._shown(plans, stages):
+        self._together.fix_order(*self.units)
+        self._outcomes = dict.fromkeys((unit.name for unit in self.units), NOT_BEGUN)
+        plans = await UnitRun(self._plan_work, at_once=self.at_once).run(self.units)
+        if not self._show_plans(plans, stages):
             return exits.FAILED
-        if not any(self._goes(part) for part in plans) or (self.stages and self._is_stopped(plans)):
-            return self._nothing(plans)
-        if not self.manner.yes and not self._agreed(plans, stages):
+        if not any(self._goes_ahead(part) for part in plans) or (self.stages and self._is_stopped(plans)):
+            return self._report_nothing_begun(plans)
+        if not self.manner.yes and not self._confirm(plans, stages):
             return exits.FAILED
         with interruptible_between():
-            return await self._carried_out(stages, plans)
+            return await self._apply_stages(stages, plans)
 
-    def _divided(self) -> list[RolloutStage]:
-        members = [RolloutMember(name=one.name, labels=one.labels) for one in self.units]
+    def _divide_units(self) -> list[RolloutStage]:
+        members = [RolloutMember(name=unit.name, labels=unit.labels) for unit in self.units]
         if self.stages is not None:
             return divide(self.stages, members, self.word)
-        return [RolloutStage(said="", members=tuple(one.name for one in members))]
+        return [RolloutStage(said="", members=tuple(unit.name for unit in members))]
 
-    def _planning(self) -> Work[Made]:
+    def _plan_work(self) -> Work[Made]:
         before: Made | None = None
 
-        async def one(unit: Unit, files: Sequence[Path]) -> Made:
+        async def plan_unit(unit: Unit, files: Sequence[Path]) -> Made:
             nonlocal before
-            there = self.reach(unit, files)
+            reached = self.reach(unit, files)
             if before:  # at the same place, and it may give up what this one takes
-                there = replace(there, chosen=there.chosen.after(before.planned.plan))
-            before = await there.made(files)
+                reached = replace(reached, chosen=reached.chosen.after(before.planned.plan))
+            before = await reached.make_plan(files)
             return before
 
-        return one
+        return plan_unit
 
-    def _shown(self, plans: Plans, stages: Sequence[RolloutStage]) -> bool:
+    def _show_plans(self, plans: Plans, stages: Sequence[RolloutStage]) -> bool:
         """Show everything before anything is changed. Tools get only the outcome."""
-        told = list[Document]()
+        documents = list[Document]()
         for part in plans:
-            for made in part.results:
-                if isinstance(made, Made):
-                    goes_on = self.manner.goes_ahead(made.planned.plan)
-                    told.append(made.document(self.manner.paper, command="apply", goes_on=goes_on))
-                    self._together.of(part.unit).reports.write(told[-1], so=common.NOTHING_CHANGED)
+            for result in part.results:
+                if isinstance(result, Made):
+                    goes_on = self.manner.goes_ahead(result.planned.plan)
+                    documents.append(result.document(self.manner.paper, command="apply", goes_on=goes_on))
+                    self._together.manner_of(part.unit).reports.write(documents[-1], so=common.NOTHING_CHANGED)
                 elif self.overview is None or self._together.is_for_tools:
-                    self._together.hears(part.unit, made)
+                    self._together.report_problem(part.unit, result)
         try:
             if self.overview is not None:
-                self._together.say(self.overview(plans))
-            elif told:
-                self._together.say(FORMATS["text"].several(told))
+                self._together.print_text(self.overview(plans))
+            elif documents:
+                self._together.print_text(FORMATS["text"].several(documents))
             if self.stages is not None:
-                self._together.say(f"\n{shared_out(stages, self.word)}\n")
+                self._together.print_text(f"\n{shared_out(stages, self.word)}\n")
         except NobodyReads:
             tell("The plans could not be shown, so they were not applied. Nothing was changed.\n")
             return False
         return True
 
-    def _goes(self, part: UnitResults[Made]) -> bool:
-        return any(isinstance(made, Made) and self.manner.goes_ahead(made.planned.plan) for made in part.results)
+    def _goes_ahead(self, part: UnitResults[Made]) -> bool:
+        return any(isinstance(result, Made) and self.manner.goes_ahead(result.planned.plan) for result in part.results)
 
-    def _stops(self, made: Made | CannotContinue) -> bool:
-        """With --partial, a refusal stops only what depends on it."""
-        code = made.planned.plan.exit_code if isinstance(made, Made) else exits.FAILED
+    def _is_stopping(self, result: Made | CannotContinue) -> bool:
+        """Return whether this keeps every stage from beginning. With --partial, a refusal stops only what depends on it."""
+        code = result.planned.plan.exit_code if isinstance(result, Made) else exits.FAILED
         return code == exits.FAILED or (code == exits.REFUSED and not self.manner.partial)
 
     def _is_stopped(self, plans: Plans) -> bool:
-        return any(self._stops(made) for part in plans for made in part.results)
+        return any(self._is_stopping(result) for part in plans for result in part.results)
 
-    def _nothing(self, plans: Plans) -> int:
+    def _report_nothing_begun(self, plans: Plans) -> int:
         """Say that no stage was begun, because something in one of them is refused, or because there is nothing to do."""
-        codes, named = list[int](), {exits.FINE: "not begun", exits.REFUSED: "refused"}
+        codes, words = list[int](), {exits.FINE: "not begun", exits.REFUSED: "refused"}
         is_stopped = self._is_stopped(plans)
         for part in plans:
-            own = [made.planned.plan.exit_code if isinstance(made, Made) else exits.FAILED for made in part.results]
-            for made in part.results:
-                if isinstance(made, Made):
-                    self._together.of(part.unit).nothing_done(made.planned.plan)
-            word = "unchanged" if not self._goes(part) else NOT_BEGUN
-            self._outcomes[part.unit.name] = {**named, exits.FINE: word}.get(exits.worst(own), "failed")
-            codes += own
-        self._together.end()
+            unit_codes = [
+                result.planned.plan.exit_code if isinstance(result, Made) else exits.FAILED for result in part.results
+            ]
+            for result in part.results:
+                if isinstance(result, Made):
+                    self._together.manner_of(part.unit).report_nothing_done(result.planned.plan)
+            word = "unchanged" if not self._goes_ahead(part) else NOT_BEGUN
+            self._outcomes[part.unit.name] = {**words, exits.FINE: word}.get(exits.worst(unit_codes), "failed")
+            codes += unit_codes
+        self._together.print_document()
         if is_stopped:
             tell("Nothing was applied, because not everything can be. Correct it, and run the same command again.\n")
-        self._together.say(f"\n{summary(self._outcomes, self.word)}\n")
+        self._together.print_text(f"\n{summary(self._outcomes, self.word)}\n")
         return exits.worst(codes)
 
-    def _agreed(self, plans: Plans, stages: Sequence[RolloutStage]) -> bool:
-        number = counted(sum(self._goes(part) for part in plans), self.word)
-        how = f", in {shared_out(stages, self.word)}" if self.stages is not None else ""
-        if is_agreed(f"\nApply this to {number}{how}?"):
+    def _confirm(self, plans: Plans, stages: Sequence[RolloutStage]) -> bool:
+        number = counted(sum(self._goes_ahead(part) for part in plans), self.word)
+        stages_phrase = f", in {shared_out(stages, self.word)}" if self.stages is not None else ""
+        if confirm(f"\nApply this to {number}{stages_phrase}?"):
             return True
         tell("Nothing was changed.\n")
         return False
 
-    async def _carried_out(self, stages: Sequence[RolloutStage], plans: Plans) -> int:
+    async def _apply_stages(self, stages: Sequence[RolloutStage], plans: Plans) -> int:
         course = Course(stages=stages, passed=0)
         try:
             for number, stage in enumerate(stages):
                 course = replace(course, passed=number, why=("the run was interrupted",))
-                course = replace(course, why=tuple(await self._stage(number, stage, stages, plans)))
+                course = replace(course, why=tuple(await self._apply_stage(number, stage, stages, plans)))
                 if course.why:
                     break
         finally:
-            self._tell(course)
+            self._report_course(course)
         return exits.worst([*self._codes, *([exits.FAILED] if course.why and not any(self._codes) else [])])
 
-    async def _stage(self, number: int, stage: RolloutStage, stages: Sequence[RolloutStage], plans: Plans) -> list[str]:
+    async def _apply_stage(
+        self, number: int, stage: RolloutStage, stages: Sequence[RolloutStage], plans: Plans
+    ) -> list[str]:
         """Apply a stage, and return why it did not pass."""
         parts = [part for part in plans if part.unit.name in stage.members]
-        self._together.say(f"\n{title(number, stage, len(stages))}\n" if self.stages is not None else "\n")
-        unplanned = [part for part in parts if not all(isinstance(made, Made) for made in part.results)]
+        self._together.print_text(f"\n{title(number, stage, len(stages))}\n" if self.stages is not None else "\n")
+        unplanned = [part for part in parts if not all(isinstance(result, Made) for result in part.results)]
         for part in unplanned:
             self._outcomes[part.unit.name] = "failed"
             self._codes.append(exits.FAILED)
-        shown = {part.unit.name: part for part in parts if part not in unplanned}
-        run = UnitRun(lambda: self._applying(shown), at_once=self.at_once, ends=is_failure, hears=self._together.hears)
-        for done in await run.over([part.unit for part in shown.values()]):
-            self._outcomes[done.unit.name] = outcome_of(done)
-            self._codes += [code_of(made) for made in done.results]
+        by_unit = {part.unit.name: part for part in parts if part not in unplanned}
+        unit_run = UnitRun(
+            lambda: self._apply_work(by_unit),
+            at_once=self.at_once,
+            ends=is_failure,
+            on_problem=self._together.report_problem,
+        )
+        for applied in await unit_run.run([part.unit for part in by_unit.values()]):
+            self._outcomes[applied.unit.name] = unit_outcome(applied)
+            self._codes += [topology_exit_code(result) for result in applied.results]
         if self.stages is None:
             return []
-        if wrong := [f"{name}: {self._outcomes[name]}" for name in stage.members if self._outcomes[name] not in DONE]:
-            return wrong
+        if reasons := [f"{name}: {self._outcomes[name]}" for name in stage.members if self._outcomes[name] not in DONE]:
+            return reasons
         units = [part.unit for part in parts]
-        wrong = await stays(stage.stay, lambda: self._seen(units), counted(len(units), self.word))
-        if not wrong:
-            self._together.say(passed(number, stage, self.word))
-        return wrong
+        reasons = await stays(stage.stay, lambda: self._look_again(units), counted(len(units), self.word))
+        if not reasons:
+            self._together.print_text(passed(number, stage, self.word))
+        return reasons
 
-    def _applying(self, shown: dict[str, UnitResults[Made]]) -> Work[Applied]:
-        async def one(unit: Unit, files: Sequence[Path]) -> Applied:
-            plans = [made.planned.plan for made in shown[unit.name].results if isinstance(made, Made)]
+    def _apply_work(self, by_unit: dict[str, UnitResults[Made]]) -> Work[Applied]:
+        async def apply_unit(unit: Unit, files: Sequence[Path]) -> Applied:
+            plans = [result.planned.plan for result in by_unit[unit.name].results if isinstance(result, Made)]
             manner = replace(
-                self._together.of(unit), agreed={plan.topology: plan for plan in plans},
+                self._together.manner_of(unit), agreed={plan.topology: plan for plan in plans},
                 member=unit.name if self.overview is not None else "",
             )  # fmt: skip
-            run, there = ApplyRun(manner), self.reach(unit, files)
+            apply_run, reached = ApplyRun(manner), self.reach(unit, files)
             try:
-                code = await run.through(files, there.options, there.chosen, there.arguments)
+                code = await apply_run.plan_and_apply(files, reached.options, reached.chosen, reached.arguments)
             finally:
-                self._outcomes[unit.name] = run.outcome  # also where somebody interrupts the whole run
-            return Applied(code=code, outcome=run.outcome)
+                self._outcomes[unit.name] = apply_run.outcome  # also where somebody interrupts the whole run
+            return Applied(code=code, outcome=apply_run.outcome)
 
-        return one
+        return apply_unit
 
-    async def _seen(self, units: Sequence[Unit]) -> list[Seen]:
+    async def _look_again(self, units: Sequence[Unit]) -> list[Seen]:
         """Plan every member again, and look for drift in the same state."""
 
-        async def one(unit: Unit, files: Sequence[Path]) -> Seen:
-            there = self.reach(unit, files)
-            made, chosen = await there.made(files), there.chosen
-            options = RunOptions(only=chosen.only, exclude=chosen.exclude)
+        async def look_again(unit: Unit, files: Sequence[Path]) -> Seen:
+            reached = self.reach(unit, files)
+            made, selected = await reached.make_plan(files), reached.chosen
+            options = RunOptions(only=selected.only, exclude=selected.exclude)
             return seen(unit.name, made.planned.plan, look(made.topology, made.planned.snapshot, options).drift)
 
-        found = await UnitRun(lambda: one, at_once=self.at_once).over(units)
+        results = await UnitRun(lambda: look_again, at_once=self.at_once).run(units)
         return [
             made if isinstance(made, Seen) else Seen(member=part.unit.name, problem=str(made))
-            for part in found
+            for part in results
             for made in part.results
         ]
 
-    def _tell(self, course: Course) -> None:
+    def _report_course(self, course: Course) -> None:
         """Say how far it got; where a stage did not pass, also in the reports."""
         is_short = self.stages is not None and course.why
         more = list[str]()
@@ -250,9 +259,9 @@ class Staged:
                 "XX928", "stage-not-passed", f"not every stage is done: {reason(course)}",
                 fix="look at it with `plan` and `drift`, and run the same apply again: what is done has nothing left to do",
             )  # fmt: skip
-            told = document(command="apply", topology="", diagnostics=problem.diagnostics, paper=self.manner.paper)
-            self._together.adds(told)
-            more = [FORMATS["json"](told)]
-            self._together.say("".join(f"{line}\n" for line in ("", *course_text(course))))
-        self._together.end(*more)
-        self._together.say(f"{'' if is_short else chr(10)}{summary(self._outcomes, self.word)}\n")
+            failure = document(command="apply", topology="", diagnostics=problem.diagnostics, paper=self.manner.paper)
+            self._together.add_report(failure)
+            more = [FORMATS["json"](failure)]
+            self._together.print_text("".join(f"{line}\n" for line in ("", *course_text(course))))
+        self._together.print_document(*more)
+        self._together.print_text(f"{'' if is_short else chr(10)}{summary(self._outcomes, self.word)}\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -12,11 +11,12 @@ import typer
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection, connection
-from reconciler.cli.shared.screen import is_agreed, say, tell
+from reconciler.cli.shared.screen import confirm, say, tell
 from reconciler.cli.shared.value_option import Values, values
-from reconciler.journeys.history import history as asking
+from reconciler.journeys.history import history
 from reconciler.memory.lease import Held
 from reconciler.report.words.visible import visible
+from reconciler.server.wire.api import JetStream
 
 app = common.app()
 
@@ -30,46 +30,43 @@ def unlock(
     paths: Annotated[
         list[Path] | None, typer.Argument(metavar="[PATHS]...", help="Files of the topology. [every topology]")
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: common.Yes = False,
 ) -> int:
     """Show who holds the lease of a topology, and remove it after confirmation. An apply that is still at work stops
     writing within 5 seconds, when it cannot renew its lease."""
-    values.need(paths)
-    topology = _topology(paths or [], values)
-    return asyncio.run(_unlock(connection.in_environment(values, paths or []), topology, yes=yes))
+    values.require_files(paths)
+    topology = _topology_name(paths or [], values)
+    return connection.in_environment(values, paths or []).ask(lambda js: _unlock(js, topology, yes=yes))
 
 
-def _topology(paths: list[Path], values: Values) -> str | None:
+def _topology_name(paths: list[Path], values: Values) -> str | None:
     from reconciler.journeys.plan.files import read  # noqa: PLC0415 - only for who names files
 
     return read(paths, values.tree()).name if paths else None
 
 
-async def _unlock(connection: Connection, topology: str | None, *, yes: bool) -> int:
-    async with connection.open() as js:
-        held = await asking.leases(js, topology)
-        if not held:
-            say("Nobody is applying here: no lease is held.\n")
-        if yes and len(held) > 1:
-            names = ", ".join(visible(one.holder.topology) for one in held)
-            raise common.Misused(
-                f"Several leases are held ({names}): name the files of one topology, or leave out --yes."
-            )
-        for one in held:
-            say(visible(f"topology {one.holder.topology} is being applied by {one.holder}") + "\n")
-            if not (yes or _confirmed(one)):
-                tell("It was left alone.\n")
-                return exits.FAILED
-            await asking.unlock(js, one)
-            say("Its lease is removed. If that apply still runs, it stops writing within 5 seconds; wait that long.\n")
+async def _unlock(js: JetStream, topology: str | None, *, yes: bool) -> int:
+    leases = await history.leases(js, topology)
+    if not leases:
+        say("Nobody is applying here: no lease is held.\n")
+    if yes and len(leases) > 1:
+        names = ", ".join(visible(lease.holder.topology) for lease in leases)
+        raise common.Misused(f"Several leases are held ({names}): name the files of one topology, or leave out --yes.")
+    for lease in leases:
+        say(visible(f"topology {lease.holder.topology} is being applied by {lease.holder}") + "\n")
+        if not (yes or _confirm_removal(lease)):
+            tell("It was left alone.\n")
+            return exits.FAILED
+        await history.unlock(js, lease)
+        say("Its lease is removed. If that apply still runs, it stops writing within 5 seconds; wait that long.\n")
     return exits.FINE
 
 
-def _confirmed(one: Held) -> bool:
+def _confirm_removal(lease: Held) -> bool:
     if not sys.stdin.isatty():
         raise common.Misused("There is no terminal to ask on; add --yes to remove the lease without being asked.")
     try:
-        return is_agreed(f"Remove the lease of topology {visible(one.holder.topology)}?")
+        return confirm(f"Remove the lease of topology {visible(lease.holder.topology)}?")
     except typer.Abort:  # another one may be removed already
         tell("\n")
         return False

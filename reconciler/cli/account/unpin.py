@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated
 
 import typer
@@ -12,7 +11,7 @@ from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.screen import say
 from reconciler.journeys.unpin import Unpinned
-from reconciler.journeys.unpin import unpin as ask
+from reconciler.journeys.unpin import unpin as unpin_consumer
 
 app = common.app()
 
@@ -27,25 +26,20 @@ def unpin(
 ) -> int:
     """End the pin of a consumer's client, so that another client that pulls is served at once. For a member of a
     partitioned group, use `groups step-down`."""
-    named = consumer.removeprefix("consumer/")
-    stream, _, name = named.partition("/")
+    path = consumer.removeprefix("consumer/")
+    stream, _, name = path.partition("/")
     is_wrong = not (stream and name) or "/" in name
-    common.never((is_wrong, f"{consumer}: write STREAM/CONSUMER, for example ORDERS/dispatch."))
-    say(_said(asyncio.run(_ask(connection, named))))
+    common.refuse_if_any((is_wrong, f"{consumer}: write STREAM/CONSUMER, for example ORDERS/dispatch."))
+    say(_unpinned_text(connection.ask(lambda js: unpin_consumer(js, path))))
     return exits.FINE
 
 
-async def _ask(connection: Connection, consumer: str) -> Unpinned:
-    async with connection.open() as js:
-        return await ask(js, consumer)
-
-
-def _said(told: Unpinned) -> str:
-    groups = f"{'group' if len(told.groups) == 1 else 'groups'} {', '.join(told.groups)}"
-    if told.client is None:
-        return f"{told.consumer}: no client is pinned ({groups}); nothing was done.\n"
-    shared = "" if len(told.groups) == 1 else ", which share one pin"
+def _unpinned_text(unpinned: Unpinned) -> str:
+    groups = f"{'group' if len(unpinned.groups) == 1 else 'groups'} {', '.join(unpinned.groups)}"
+    if unpinned.client is None:
+        return f"{unpinned.consumer}: no client is pinned ({groups}); nothing was done.\n"
+    shared = "" if len(unpinned.groups) == 1 else ", which share one pin"
     return (
-        f"{told.consumer}: client {told.client} is no longer pinned ({groups}{shared}); "
+        f"{unpinned.consumer}: client {unpinned.client} is no longer pinned ({groups}{shared}); "
         "the next client that pulls is served.\n"
     )

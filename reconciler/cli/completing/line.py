@@ -53,59 +53,59 @@ class Asked:
 _UNKNOWN: Mapping[str, Any] = {"options": ()}
 
 
-def asked(words: Sequence[str], table: Table) -> Asked:
-    """`words` are those up to the one that is being typed, the program first."""
+def parse_line(words: Sequence[str], table: Table) -> Asked:
+    """Return what the last of these words may be; the program comes first."""
     command, arguments, option, is_over = table["program"], list[str](), "", False
     for word in words[1:-1]:
         if option:
             option = ""
         elif is_over or not word.startswith("-"):
-            below = command.get("commands")
-            command = command if below is None else below.get(word, _UNKNOWN)
-            arguments += [word] if below is None else []
+            subcommands = command.get("commands")
+            command = command if subcommands is None else subcommands.get(word, _UNKNOWN)
+            arguments += [word] if subcommands is None else []
         elif word == "--":
             is_over = True
         elif "=" not in word:
-            option = _full(word, command, table)
-    return _last(words[-1], Asked(command=command, option=option, arguments=tuple(arguments)), is_over, table)
+            option = _option_name(word, command, table)
+    so_far = Asked(command=command, option=option, arguments=tuple(arguments))
+    return _parse_last_word(words[-1], so_far, is_over, table)
 
 
-def _last(word: str, so_far: Asked, is_over: bool, table: Table) -> Asked:
+def _parse_last_word(word: str, so_far: Asked, is_over: bool, table: Table) -> Asked:
     command, arguments, option = so_far.command, so_far.arguments, so_far.option
     if option:
-        return Asked(
-            command=command, option=option, takes=_option(option, command, table)[1], begun=word, arguments=arguments
-        )
+        takes = _option_entry(option, command, table)[1]
+        return Asked(command=command, option=option, takes=takes, begun=word, arguments=arguments)
     name, equals, value = word.partition("=")
-    if equals and not is_over and (option := _full(name, command, table)):
-        takes = _option(option, command, table)[1]
+    if equals and not is_over and (option := _option_name(name, command, table)):
+        takes = _option_entry(option, command, table)[1]
         return Asked(command=command, option=option, takes=takes, begun=value, before=f"{name}=", arguments=arguments)
     if (word.startswith("-") and not is_over) or "commands" in command:
         return Asked(command=command, begun=word, arguments=arguments)
-    return Asked(command=command, takes=_argument(command, len(arguments)), begun=word, arguments=arguments)
+    return Asked(command=command, takes=_argument_at(command, len(arguments)), begun=word, arguments=arguments)
 
 
-def _argument(command: Mapping[str, Any], place: int) -> Sequence[str] | str:
-    """What belongs at this place; empty where nothing does."""
-    known = command.get("arguments", ())
-    if place >= len(known) and not (known and known[-1][1]):
+def _argument_at(command: Mapping[str, Any], index: int) -> Sequence[str] | str:
+    """Return what belongs at this place; empty where nothing does."""
+    arguments = command.get("arguments", ())
+    if index >= len(arguments) and not (arguments and arguments[-1][1]):
         return ""
-    takes: Sequence[str] | str = known[min(place, len(known) - 1)][0]
+    takes: Sequence[str] | str = arguments[min(index, len(arguments) - 1)][0]
     return takes
 
 
-def _option(
+def _option_entry(
     name: str, command: Mapping[str, Any], table: Table
 ) -> tuple[Sequence[str], Sequence[str] | str | None, str]:
-    """Its other names, what it takes, and what it is about."""
+    """Return its other names, what it takes, and what it is about."""
     others, takes, about = command.get("own", {}).get(name) or table["options"][name]
     return others, takes, about or ""
 
 
-def _full(word: str, command: Mapping[str, Any], table: Table) -> str:
-    """The first name of an option of the command that takes something."""
+def _option_name(word: str, command: Mapping[str, Any], table: Table) -> str:
+    """Return the first name of an option that takes something; empty where the word is none."""
     for name in command["options"]:
-        others, takes, _ = _option(name, command, table)
+        others, takes, _ = _option_entry(name, command, table)
         if takes is not None and (word == name or word in others):
             return str(name)
     return ""
@@ -114,87 +114,89 @@ def _full(word: str, command: Mapping[str, Any], table: Table) -> str:
 # -- what it may become
 
 
-def offers(it: Asked, table: Table, named: Named) -> list[Offer]:
-    """Everything that begins as the word does, in a fixed order; nothing where the shell knows files better."""
-    found = [one for one in _all(it, table, named) if one.word.startswith(it.begun) and _SAFE.fullmatch(one.word)]
-    return [Offer(it.before + word, about) for word, about in _cut(found, it.begun)]
+def offers(typed: Asked, table: Table, names: Named) -> list[Offer]:
+    """Return what begins as the typed word does, in a fixed order; nothing where the shell knows files better."""
+    candidates = _candidates(typed, table, names)
+    fitting = [one for one in candidates if one.word.startswith(typed.begun) and _SAFE.fullmatch(one.word)]
+    return [Offer(typed.before + word, about) for word, about in _shortened(fitting, typed.begun)]
 
 
-def _cut(found: Sequence[Offer], begun: str) -> Iterable[Offer]:
-    if len(found) <= MANY or not any("/" in one.word for one in found):
-        return found
-    ends = ((one.word.find("/", len(begun)) + 1 or len(one.word), one.word) for one in found)
+def _shortened(offers_: Sequence[Offer], begun: str) -> Iterable[Offer]:
+    if len(offers_) <= MANY or not any("/" in offer.word for offer in offers_):
+        return offers_
+    ends = ((offer.word.find("/", len(begun)) + 1 or len(offer.word), offer.word) for offer in offers_)
     return [Offer(word) for word in dict.fromkeys(word[:end] for end, word in ends)]
 
 
-def _all(it: Asked, table: Table, named: Named) -> Iterator[Offer]:
-    if it.takes is None:
-        yield from _options(it, table) if it.begun.startswith("-") else _commands(it)
-    elif not isinstance(it.takes, str):
-        yield from map(Offer, it.takes)
+def _candidates(typed: Asked, table: Table, names: Named) -> Iterator[Offer]:
+    if typed.takes is None:
+        yield from _options(typed, table) if typed.begun.startswith("-") else _commands(typed)
+    elif not isinstance(typed.takes, str):
+        yield from map(Offer, typed.takes)
     else:
-        yield from _values(it.option or it.takes, it, table, named)
+        yield from _values_of(typed.option or typed.takes, typed, table, names)
 
 
-def _commands(it: Asked) -> Iterator[Offer]:
-    return (Offer(name, below["about"]) for name, below in it.command.get("commands", {}).items())
+def _commands(typed: Asked) -> Iterator[Offer]:
+    return (Offer(name, subcommand["about"]) for name, subcommand in typed.command.get("commands", {}).items())
 
 
-def _options(it: Asked, table: Table) -> Iterator[Offer]:
-    for name in it.command["options"]:
-        others, _, about = _option(name, it.command, table)
+def _options(typed: Asked, table: Table) -> Iterator[Offer]:
+    for name in typed.command["options"]:
+        others, _, about = _option_entry(name, typed.command, table)
         yield Offer(name, about)
-        yield from (Offer(one, about) for one in others if one.startswith("--"))
+        yield from (Offer(other, about) for other in others if other.startswith("--"))
 
 
-def _values(of: str, it: Asked, table: Table, named: Named) -> Iterator[Offer]:
-    """By the option, or by what an argument is called."""
-    files = it.arguments
-    if of in ("--only", "--exclude"):
-        yield from map(Offer, (*named.addresses(files), *named.labels(files)))
-    elif of == "--allow":
-        yield from _consents(it, table, named)
-    elif of in ("--topology", "--take-over"):
-        yield from map(Offer, named.topologies(files))
-    elif of == "--context":
-        yield from map(Offer, named.contexts())
-    elif of in ("--server-version", "--for-server", "--on"):
+def _values_of(name: str, typed: Asked, table: Table, names: Named) -> Iterator[Offer]:
+    """Offer the values of an option, or of an argument by its name."""
+    files = typed.arguments
+    if name in ("--only", "--exclude"):
+        yield from map(Offer, (*names.addresses(files), *names.labels(files)))
+    elif name == "--allow":
+        yield from _consent_offers(typed, table, names)
+    elif name in ("--topology", "--take-over"):
+        yield from map(Offer, names.topologies(files))
+    elif name == "--context":
+        yield from map(Offer, names.contexts())
+    elif name in ("--server-version", "--for-server", "--on"):
         yield from map(Offer, table["versions"])
-    elif of == "--report":
-        yield from (Offer(f"{name}=") for name in table["formats"])
-    elif of == "--fleet":
+    elif name == "--report":
+        yield from (Offer(f"{format_}=") for format_ in table["formats"])
+    elif name == "--fleet":
         yield from map(Offer, table["program"]["commands"]["fleet"]["commands"])
-    elif of == "CODE":
-        yield from _codes(it.begun, table)
-    elif of in _IN_STREAMS:
-        names = [one for kind, _, one in map(_parted, named.addresses(files)) if kind in _IN_STREAMS[of]]
-        yield from (Offer(one) for one in names if one not in it.arguments)
+    elif name == "CODE":
+        yield from _code_offers(typed.begun, table)
+    elif name in _IN_STREAMS:
+        parts = map(_split_address, names.addresses(files))
+        within = [address for kind, _, address in parts if kind in _IN_STREAMS[name]]
+        yield from (Offer(address) for address in within if address not in typed.arguments)
 
 
 _IN_STREAMS = {"STREAM/CONSUMER": ("consumer",), "GROUP": ("static_group", "elastic_group")}
 
 
-def _parted(address: str) -> tuple[str, str, str]:
+def _split_address(address: str) -> tuple[str, str, str]:
     return address.partition("/")
 
 
-def _codes(begun: str, table: Table) -> Iterator[Offer]:
-    """By number, or by name where that is what was begun."""
-    known = {**table["rules"], **table["pages"]}
+def _code_offers(begun: str, table: Table) -> Iterator[Offer]:
+    """Offer codes by number, or by name where a name was begun."""
+    names = {**table["rules"], **table["pages"]}
     if begun[:1].islower():
-        yield from map(Offer, sorted({*known.values()}))
+        yield from map(Offer, sorted({*names.values()}))
     else:
-        yield from (Offer(code, known[code]) for code in sorted(known))
+        yield from (Offer(code, names[code]) for code in sorted(names))
 
 
-def _consents(it: Asked, table: Table, named: Named) -> Iterator[Offer]:
-    """`ST301=` first, then the addresses that a rule of this family may be about."""
-    code, equals, _ = it.begun.partition("=")
+def _consent_offers(typed: Asked, table: Table, names: Named) -> Iterator[Offer]:
+    """Offer `ST301=` first, then the addresses that a rule of this family may be about."""
+    code, equals, _ = typed.begun.partition("=")
     if not equals:
         yield from (Offer(f"{code}=", name) for code, name in table["rules"].items())
         return
     families = {kind: family for kind, (*_, family) in table["kinds"].items()}
     of_family = [kind for kind, family in families.items() if code.startswith(family)] or [*families]
-    for address in named.addresses(it.arguments):
+    for address in names.addresses(typed.arguments):
         if address.partition("/")[0] in of_family:
             yield Offer(f"{code}={address}")

@@ -32,28 +32,28 @@ class NamesThere:
     _read: dict[tuple[str, ...], NamesRead] = field(default_factory=dict)
 
     def addresses(self, files: Sequence[str]) -> list[str]:
-        """Everything that the files declare as their own."""
-        return self._of(files).addresses
+        """Return what the files declare as their own."""
+        return self._names_in(files).addresses
 
     def labels(self, files: Sequence[str]) -> list[str]:
-        """`team=orders`, of anything in the files."""
-        return self._of(files).labels
+        """Return labels of anything in the files, as `team=orders`."""
+        return self._names_in(files).labels
 
     def topologies(self, files: Sequence[str]) -> list[str]:
-        """Names of topologies that the files say."""
-        return self._of(files).topologies
+        """Return the names of topologies in the files."""
+        return self._names_in(files).topologies
 
     def contexts(self) -> list[str]:
-        """Of the nats CLI."""
+        """Return the contexts of the nats CLI."""
         from reconciler.server.connect.contexts import config_home, known  # noqa: PLC0415 - only for who names one
 
         return known(config_home(self.environ))
 
-    def _of(self, files: Sequence[str]) -> NamesRead:
-        there = tuple(one for one in files if Path(one).exists()) or (".",)
-        if there not in self._read:
-            self._read[there] = declared([Path(one) for one in there], self.kinds)
-        return self._read[there]
+    def _names_in(self, files: Sequence[str]) -> NamesRead:
+        paths = tuple(path for path in files if Path(path).exists()) or (".",)
+        if paths not in self._read:
+            self._read[paths] = read_names([Path(path) for path in paths], self.kinds)
+        return self._read[paths]
 
 
 @dataclass(slots=True)
@@ -65,66 +65,68 @@ class NamesRead:
     topologies: list[str] = field(default_factory=list)
 
 
-def declared(paths: Sequence[Path], kinds: Kinds) -> NamesRead:
-    """What the files say, as far as it is read in no time."""
-    found: dict[str, dict[str, None]] = {"addresses": {}, "labels": {}, "topologies": {}}
-    for root in _roots(paths, kinds):
-        if name := _text(root, "topology"):
-            found["topologies"][name] = None
-        for address, entry in _inside(root, kinds, None, ()):
+def read_names(paths: Sequence[Path], kinds: Kinds) -> NamesRead:
+    """Return the names in the files, as far as they are read in no time."""
+    names_by_use: dict[str, dict[str, None]] = {"addresses": {}, "labels": {}, "topologies": {}}
+    for root in _topology_trees(paths, kinds):
+        if name := _value_text(root, "topology"):
+            names_by_use["topologies"][name] = None
+        for address, entry in _declared_entries(root, kinds, None, ()):
             external = entry.get("external") if hasattr(entry, "get") else None
-            if external is None or _text(entry, "external") == "false":
-                found["addresses"][address] = None
+            if external is None or _value_text(entry, "external") == "false":
+                names_by_use["addresses"][address] = None
             labels = entry.get("labels") if hasattr(entry, "get") else None
-            found["labels"] |= {f"{key}={_text(labels, key)}": None for key in getattr(labels, "entries", ())}
-    return NamesRead(**{what: [*names] for what, names in found.items()})
+            names_by_use["labels"] |= {
+                f"{key}={_value_text(labels, key)}": None for key in getattr(labels, "entries", ())
+            }
+    return NamesRead(**{use: [*names] for use, names in names_by_use.items()})
 
 
-def _roots(paths: Sequence[Path], kinds: Kinds) -> Iterator[Any]:
+def _topology_trees(paths: Sequence[Path], kinds: Kinds) -> Iterator[Any]:
     from reconciler.documents.read.tree import read_tree  # noqa: PLC0415 - only for who has files
 
     sections = "|".join({str(section) for section, within, *_ in kinds.values() if within is None})
-    ours = re.compile(rf"""^\{{?["']?({sections}|topology)\b""", re.MULTILINE)
+    topology_file = re.compile(rf"""^\{{?["']?({sections}|topology)\b""", re.MULTILINE)
     room = ROOM
-    for path in list(_files(paths)):
-        text = _read(path, room)
+    for path in list(_candidate_files(paths)):
+        text = _read_text(path, room)
         room -= len(text)
-        if ours.search(text):
-            root, wrong = read_tree(str(path), text)
-            if not wrong and hasattr(root, "entries"):
+        if topology_file.search(text):
+            root, errors = read_tree(str(path), text)
+            if not errors and hasattr(root, "entries"):
                 yield root
 
 
-def _read(path: Path, room: int) -> str:
+def _read_text(path: Path, room: int) -> str:
     try:
         return path.read_text(encoding="utf-8") if path.is_file() and path.stat().st_size <= room else ""
     except (OSError, UnicodeDecodeError):
         return ""
 
 
-def _files(paths: Sequence[Path]) -> Iterator[Path]:
-    """Those that are named and what stands in named folders; of folders below, those nearest first while there is time."""
+def _candidate_files(paths: Sequence[Path]) -> Iterator[Path]:
+    """Yield the files that are named and what stands in named folders; of folders below, those nearest first while there is time."""
     waiting, until = deque(paths), time.monotonic() + PATIENCE
-    named = {*paths}
+    named_paths = {*paths}
     while waiting:
         path = waiting.popleft()
         if not path.is_dir():
-            if path in named or path.name.endswith(ENDINGS):
+            if path in named_paths or path.name.endswith(ENDINGS):
                 yield path
-        elif os.access(path, os.R_OK) and (path in named or time.monotonic() < until):
-            inside = sorted(one for one in path.iterdir() if not one.name.startswith("."))
+        elif os.access(path, os.R_OK) and (path in named_paths or time.monotonic() < until):
+            inside = sorted(entry for entry in path.iterdir() if not entry.name.startswith("."))
             waiting.extend(sorted(inside, key=Path.is_dir))
 
 
-def _inside(node: Any, kinds: Kinds, within: str | None, above: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+def _declared_entries(node: Any, kinds: Kinds, within: str | None, above: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
     for kind, (section, stands_in, tag, _) in kinds.items():
-        there = node.get(section) if stands_in == within and hasattr(node, "get") else None
-        for name, (_, entry) in getattr(there, "entries", {}).items():
-            if tag is None or _text(entry, tag[0]) == tag[1]:
+        section_node = node.get(section) if stands_in == within and hasattr(node, "get") else None
+        for name, (_, entry) in getattr(section_node, "entries", {}).items():
+            if tag is None or _value_text(entry, tag[0]) == tag[1]:
                 yield "/".join((kind, *above, name)), entry
-                yield from _inside(entry, kinds, kind, (*above, name))
+                yield from _declared_entries(entry, kinds, kind, (*above, name))
 
 
-def _text(node: Any, key: str) -> str:
+def _value_text(node: Any, key: str) -> str:
     value = node.get(key) if hasattr(node, "get") else None
     return getattr(value, "text", "")

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from reconciler.cli.completing.line import Offer, asked, offers
+from reconciler.cli.completing.line import Offer, offers, parse_line
 from reconciler.cli.completing.named import NamesThere
 
 COMPLETING = "_RECONCILER_COMPLETE"
@@ -54,20 +54,20 @@ complete --command reconciler --no-files --arguments '(__reconciler_completion)'
 SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
 
 
-def answer(environ: Mapping[str, str]) -> str:
-    """What the shell that asks reads, a line for each offer."""
+def completion_lines(environ: Mapping[str, str]) -> str:
+    """Return what the asking shell reads, a line for each offer."""
     shell = environ[COMPLETING]
     typed = int(environ["COMP_CWORD"])
-    said = environ["COMP_WORDS"].split("\n")
-    words = [_bare(word) for word in (*said, *[""] * typed)[: typed + 1]]
-    words, done = _joined(words) if shell == "bash" else (words, "")
+    typed_words = environ["COMP_WORDS"].split("\n")
+    words = [_unquoted(word) for word in (*typed_words, *[""] * typed)[: typed + 1]]
+    words, typed_before = _rejoined(words) if shell == "bash" else (words, "")
     table = json.loads(Path(__file__).with_name("words.json").read_text(encoding="utf-8"))
-    found = offers(asked(words, table), table, NamesThere(table["kinds"], environ))
-    return "".join(f"{_SAID[shell](one, done)}\n" for one in found)
+    offered = offers(parse_line(words, table), table, NamesThere(table["kinds"], environ))
+    return "".join(f"{_LINE_FOR[shell](offer, typed_before)}\n" for offer in offered)
 
 
-def _bare(word: str) -> str:
-    """Without its quotes, of which the last may not be typed yet."""
+def _unquoted(word: str) -> str:
+    """Return a word without its quotes, of which the last may not be typed yet."""
     for text in (word, f"{word}'", f'{word}"'):
         try:
             return " ".join(shlex.split(text))
@@ -76,43 +76,43 @@ def _bare(word: str) -> str:
     return word
 
 
-def _joined(words: Sequence[str]) -> tuple[list[str], str]:
-    """Words as they were typed, where bash has taken them apart at `=` and `:`, and how much of the last one stands already."""
-    whole: list[str] = []
-    done = ""
+def _rejoined(words: Sequence[str]) -> tuple[list[str], str]:
+    """Return words as they were typed, where bash has taken them apart at `=` and `:`, and how much of the last one stands already."""
+    rejoined: list[str] = []
+    typed_before = ""
     for before, word in zip(("", *words), words, strict=False):
-        if whole and (_is_mark(word) or _is_mark(before)):
-            done = whole[-1] + (word if _is_mark(word) else "")
-            whole[-1] += word
+        if rejoined and (_is_separator(word) or _is_separator(before)):
+            typed_before = rejoined[-1] + (word if _is_separator(word) else "")
+            rejoined[-1] += word
         else:
-            done = ""
-            whole.append(word)
-    return whole, done
+            typed_before = ""
+            rejoined.append(word)
+    return rejoined, typed_before
 
 
-def _is_mark(word: str) -> bool:
+def _is_separator(word: str) -> bool:
     return bool(word) and not word.strip("=:")
 
 
-def _to_bash(one: Offer, done: str) -> str:
-    return one.word.removeprefix(done)
+def _to_bash(offer: Offer, typed_before: str) -> str:
+    return offer.word.removeprefix(typed_before)
 
 
-def _to_zsh(one: Offer, _: str) -> str:
-    word = one.word.replace("\\", "\\\\").replace(":", "\\:")
-    return f"{word}:{one.about}" if one.about else word
+def _to_zsh(offer: Offer, _: str) -> str:
+    word = offer.word.replace("\\", "\\\\").replace(":", "\\:")
+    return f"{word}:{offer.about}" if offer.about else word
 
 
-def _to_fish(one: Offer, _: str) -> str:
-    return f"{one.word}\t{one.about}" if one.about else one.word
+def _to_fish(offer: Offer, _: str) -> str:
+    return f"{offer.word}\t{offer.about}" if offer.about else offer.word
 
 
-_SAID: Mapping[str, Callable[[Offer, str], str]] = {"bash": _to_bash, "zsh": _to_zsh, "fish": _to_fish}
+_LINE_FOR: Mapping[str, Callable[[Offer, str], str]] = {"bash": _to_bash, "zsh": _to_zsh, "fish": _to_fish}
 
 
 def complete() -> str:
-    """What to print. Whatever goes wrong, nothing is offered: a line that is being typed is no place to complain in."""
+    """Return what to print. Whatever goes wrong, nothing is offered: a line that is being typed is no place to complain in."""
     try:
-        return answer(os.environ)
+        return completion_lines(os.environ)
     except Exception:  # noqa: BLE001 - as it says
         return ""

@@ -24,13 +24,13 @@ from reconciler.report.formats import FORMATS
 HELP: dict[str, Any] = {"--help": (("-h",), None, "Show this message and exit.")}
 
 
-def words() -> dict[str, Any]:
-    """The whole table."""
+def completion_table() -> dict[str, Any]:
+    """Return the whole table."""
     root = typer.main.get_command(app)
     program = _command(root, root.help)
     return {
         "program": program,
-        "options": _shared(program),
+        "options": _share_options(program),
         "rules": {rule.code: rule.name for rule in sorted(REGISTRY.rules(), key=lambda rule: rule.code)},
         "pages": {code.replace("?", "XX"): page.name for code, page in PAGES.items()},
         "kinds": {kind.name: [*kind.place[:3], kind.family] for kind in REGISTRY.kinds},
@@ -40,73 +40,77 @@ def words() -> dict[str, Any]:
 
 
 def _command(command: Any, about: str | None) -> dict[str, Any]:
-    arguments = [one for one in command.params if one.param_type_name == "argument"]
-    options = [one for one in command.params if one.param_type_name == "option" and not one.hidden]
-    found: dict[str, Any] = {"about": (about or "").split("\n")[0]}
-    found["options"] = {one.opts[0]: _option(one) for one in options} | HELP
+    arguments = [parameter for parameter in command.params if parameter.param_type_name == "argument"]
+    options = [
+        parameter for parameter in command.params if parameter.param_type_name == "option" and not parameter.hidden
+    ]
+    entry: dict[str, Any] = {"about": (about or "").split("\n")[0]}
+    entry["options"] = {parameter.opts[0]: _option(parameter) for parameter in options} | HELP
     if isinstance(command, TyperGroup):
-        below = command.commands
-        found["commands"] = {name: _command(below[name], _sentence(name, below[name], command)) for name in below}
+        commands = command.commands
+        entry["commands"] = {
+            name: _command(commands[name], _help_sentence(name, commands[name], command)) for name in commands
+        }
     if arguments:
-        found["arguments"] = [(_takes(one), one.nargs != 1, one.help) for one in arguments]
-    return found
+        entry["arguments"] = [(_value_kind(parameter), parameter.nargs != 1, parameter.help) for parameter in arguments]
+    return entry
 
 
-def _option(one: Any) -> tuple[Any, ...]:
-    """Its other names, what it takes, and what it is about."""
-    return (*one.opts[1:], *one.secondary_opts), _takes(one), one.help
+def _option(option: Any) -> tuple[Any, ...]:
+    """Return its other names, what it takes, and what it is about."""
+    return (*option.opts[1:], *option.secondary_opts), _value_kind(option), option.help
 
 
-def _shared(program: dict[str, Any]) -> dict[str, Any]:
-    """Options as most commands have them, each written once; a command then names them, and holds none but its own."""
-    each = list(_each(program))
-    counts = Counter((name, repr(option)) for one in each for name, option in one["options"].items())
+def _share_options(program: dict[str, Any]) -> dict[str, Any]:
+    """Return options as most commands have them, each written once; a command then names them, and holds none but its own."""
+    commands = list(_with_subcommands(program))
+    counts = Counter((name, repr(option)) for command in commands for name, option in command["options"].items())
     shared: dict[str, Any] = {}
-    for one in each:
-        for name, option in one["options"].items():
-            most = shared.setdefault(name, option)
-            if counts[name, repr(option)] > counts[name, repr(most)]:
+    for command in commands:
+        for name, option in command["options"].items():
+            common = shared.setdefault(name, option)
+            if counts[name, repr(option)] > counts[name, repr(common)]:
                 shared[name] = option
-    for one in each:
-        own = {name: option for name, option in one["options"].items() if option != shared[name]}
-        one["options"] = list(one["options"])
-        if own:
-            one["own"] = own
+    for command in commands:
+        different = {name: option for name, option in command["options"].items() if option != shared[name]}
+        command["options"] = list(command["options"])
+        if different:
+            command["own"] = different
     return shared
 
 
-def _each(command: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _with_subcommands(command: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield command
-    for below in command.get("commands", {}).values():
-        yield from _each(below)
+    for subcommand in command.get("commands", {}).values():
+        yield from _with_subcommands(subcommand)
 
 
-def _sentence(name: str, command: Any, above: Any) -> str | None:
-    """As the help of the command above has it."""
-    known = COMMANDS.get(name) if above.name == "reconciler" else None
-    return known.about if known else command.help
+def _help_sentence(name: str, command: Any, parent: Any) -> str | None:
+    """Return a command's sentence in the help of its parent."""
+    listed = COMMANDS.get(name) if parent.name == "reconciler" else None
+    return listed.about if listed else command.help
 
 
-def _takes(one: Any) -> tuple[str, ...] | str | None:
-    """Its choices, or the name of what it takes; None for what takes nothing."""
-    if getattr(one, "is_flag", False):
+def _value_kind(parameter: Any) -> tuple[str, ...] | str | None:
+    """Return its choices, or the name of what it takes; None for what takes nothing."""
+    if getattr(parameter, "is_flag", False):
         return None
-    kind = one.type_descriptor.annotation
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return tuple(str(choice.value) for choice in kind)
-    return str(one.metavar or one.name.upper()).strip("[].")
+    annotation = parameter.type_descriptor.annotation
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return tuple(str(choice.value) for choice in annotation)
+    return str(parameter.metavar or parameter.name.upper()).strip("[].")
 
 
-def text(value: Any, indent: str = "") -> str:
-    """As JSON, with a line for each command, option and code, so that a change of one is one line."""
+def table_text(value: Any, indent: str = "") -> str:
+    """Write JSON with a line for each command, option and code, so that a change of one is one line."""
     if not (isinstance(value, Mapping) and value):
         return json.dumps(value, ensure_ascii=False)
     return "{\n" + ",\n".join(_lines(value.items(), indent + " ")) + f"\n{indent}}}"
 
 
 def _lines(items: Iterable[tuple[str, Any]], indent: str) -> Iterable[str]:
-    return (f"{indent}{json.dumps(key)}: {text(value, indent)}" for key, value in items)
+    return (f"{indent}{json.dumps(key)}: {table_text(value, indent)}" for key, value in items)
 
 
 if __name__ == "__main__":
-    sys.stdout.write(text(words()) + "\n")
+    sys.stdout.write(table_text(completion_table()) + "\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +12,8 @@ from reconciler.cli.account.apply_run import ApplyRun, Manner
 from reconciler.cli.account.planning import Made
 from reconciler.cli.shared import exits
 from reconciler.cli.shared.common import PlainFormat
-from reconciler.cli.shared.screen import Progress, paper, say, tell
+from reconciler.cli.shared.screen import paper, say, tell
+from reconciler.cli.shared.status_line import LINE
 from reconciler.documents.read.files import Tree
 from reconciler.journeys.drift.accept import accept
 from reconciler.journeys.drift.look import Looked, look
@@ -29,56 +29,47 @@ from reconciler.report.words.paper import Paper
 from reconciler.server.connect.options import ConnectOptions
 
 
-def accepting(
-    found: Looked, paths: Sequence[Path], options: RunOptions, *, look: Paper, arguments: str, as_json: bool
+def accept_drift(
+    looked: Looked, paths: Sequence[Path], options: RunOptions, *, sheet: Paper, arguments: str, as_json: bool
 ) -> int:
     """Accept the drift, and return 0 if all of it is in the files now, 3 if no file can take the rest, 1 if a file
     could not be edited."""
-    made = accept(found, paths, options)
+    accepted = accept(looked, paths, options)
     if as_json:
-        left = made.left.drift
-        say(accepted_json(made.written, replace(left, diagnostics=(*left.diagnostics, *made.refused))))
+        left = accepted.left.drift
+        say(accepted_json(accepted.written, replace(left, diagnostics=(*left.diagnostics, *accepted.refused))))
     else:
-        say(accepted_text(made.written, made.left.drift, look, arguments=arguments))
-    if made.refused:
-        tell(report(made.refused, paper()))
-    return exits.FAILED if made.refused else made.left.drift.exit_code
+        say(accepted_text(accepted.written, accepted.left.drift, sheet, arguments=arguments))
+    if accepted.refused:
+        tell(report(accepted.refused, paper()))
+    return exits.FAILED if accepted.refused else accepted.left.drift.exit_code
 
 
-def restoring(
+async def restore_drift(
     paths: Sequence[Path], connecting: ConnectOptions, options: RunOptions, manner: Manner, arguments: str, tree: Tree,
     commands: CommandLines,
 ) -> int:  # fmt: skip
-    """Return the exit code of `drift --restore`: that of its apply, or 3 where the drift that is left belongs to
-    somebody else."""
-    return asyncio.run(_restored(paths, connecting, options, manner, arguments, tree, commands))
-
-
-async def _restored(
-    paths: Sequence[Path], connecting: ConnectOptions, options: RunOptions, manner: Manner, arguments: str, tree: Tree,
-    commands: CommandLines,
-) -> int:  # fmt: skip
-    """Apply the restoration: show it, ask, carry it out. What this topology may not put back stays drift."""
+    """Apply the restoration: show it, ask, carry it out. Return the exit code of that apply, or 3 where the drift that is
+    left belongs to somebody else."""
     began = time.monotonic()
-    progress = Progress()
-    progress.show("reading files and account …")
-    async with both(paths, connecting, tree) as here:
-        progress.clear()
-        found = look(here.topology, here.snapshot, options)
-        if found.drift.is_partial or not restorable(found.drift):
-            _say_nothing_done(found, manner, arguments)
-            return found.drift.exit_code
-        planned = await restore(found, here.js)
+    LINE.show("reading files and account …")
+    async with both(paths, connecting, tree) as state:
+        LINE.show("")
+        looked = look(state.topology, state.snapshot, options)
+        if looked.drift.is_partial or not restorable(looked.drift):
+            _report_nothing_restored(looked, manner, arguments)
+            return looked.drift.exit_code
+        planned = await restore(looked, state.js)
         made = Made(
-            planned=planned, topology=here.topology, arguments=arguments, seconds=time.monotonic() - began,
-            commands=replace(commands, then=closing(planned.plan, found.drift)),
+            planned=planned, topology=state.topology, arguments=arguments, seconds=time.monotonic() - began,
+            commands=replace(commands, then=closing(planned.plan, looked.drift)),
         )  # fmt: skip
-        code = await ApplyRun(manner).offered(made, here.js)
-        return exits.DRIFT if code == exits.FINE and any(item.is_left for item in found.drift.items) else code
+        code = await ApplyRun(manner).show_and_apply(made, state.js)
+        return exits.DRIFT if code == exits.FINE and any(item.is_left for item in looked.drift.items) else code
 
 
-def _say_nothing_done(found: Looked, manner: Manner, arguments: str) -> None:
-    drift = found.drift
+def _report_nothing_restored(looked: Looked, manner: Manner, arguments: str) -> None:
+    drift = looked.drift
     if manner.format is PlainFormat.JSON:
         say(outcome_json(Finished(), topology=drift.topology, exit_code=drift.exit_code))
     else:

@@ -16,7 +16,7 @@ from reconciler.journeys.drift.metrics import CONTENT_TYPE
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 
 
-def write_file(path: Path, text: str) -> None:
+def write_metrics_file(path: Path, text: str) -> None:
     """Replace the file in one step, so that a reader gets the old file or the new one. A collector takes only names
     that end in `.prom`."""
     try:
@@ -28,17 +28,17 @@ def write_file(path: Path, text: str) -> None:
 _ADDRESS = re.compile(r"(\[(?P<six>[^\[\]]+)\]|(?P<host>[^:\[\]]*)):(?P<port>[0-9]{1,5})")
 
 
-def address(said: str) -> tuple[str, int]:
+def parse_address(text: str) -> tuple[str, int]:
     """Parse `127.0.0.1:9099`, `:9099` or `[::1]:9099`."""
-    found = _ADDRESS.fullmatch(said)
-    if not found or int(found["port"]) > 65_535:
-        raise common.Misused(f"--listen {said}: write HOST:PORT, for example 127.0.0.1:9099 or [::1]:9099.")
-    return found["six"] or found["host"] or "127.0.0.1", int(found["port"])
+    address = _ADDRESS.fullmatch(text)
+    if not address or int(address["port"]) > 65_535:
+        raise common.Misused(f"--listen {text}: write HOST:PORT, for example 127.0.0.1:9099 or [::1]:9099.")
+    return address["six"] or address["host"] or "127.0.0.1", int(address["port"])
 
 
 @contextmanager
-def page(at: tuple[str, int], text: Callable[[], str]) -> Iterator[str]:
-    """Serve the page while the block lasts, and yield its URL. Port 0 takes a free one."""
+def serve_metrics(address: tuple[str, int], metrics: Callable[[], str]) -> Iterator[str]:
+    """Serve a page of metrics while the block lasts, and yield its URL. Port 0 takes a free one."""
 
     class Page(BaseHTTPRequestHandler):
         timeout = 5.0
@@ -46,7 +46,7 @@ def page(at: tuple[str, int], text: Callable[[], str]) -> Iterator[str]:
 
         def do_GET(self) -> None:
             is_there = self.path.partition("?")[0] in ("/metrics", "/")
-            body = text().encode() if is_there else b"Only /metrics is here.\n"
+            body = metrics().encode() if is_there else b"Only /metrics is here.\n"
             self.send_response(200 if is_there else 404)
             self.send_header("Content-Type", CONTENT_TYPE if is_there else "text/plain; charset=utf-8")
             self.send_header("Content-Length", str(len(body)))
@@ -60,29 +60,29 @@ def page(at: tuple[str, int], text: Callable[[], str]) -> Iterator[str]:
             """Log nothing: a fetch of metrics is no news."""
 
     class Server(ThreadingHTTPServer):
-        address_family = socket.AF_INET6 if ":" in at[0] else socket.AF_INET
+        address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         daemon_threads = True
 
     try:
-        server = Server(at, Page)
+        server = Server(address, Page)
     except (OSError, TypeError) as error:  # the latter where no host can have the name
-        raise CannotContinue(_taken(at, error)) from None
+        raise CannotContinue(_cannot_listen(address, error)) from None
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
     thread.start()
     try:
-        yield f"http://{_shown(at[0], server.server_port)}/metrics"
+        yield f"http://{_host_and_port(address[0], server.server_port)}/metrics"
     finally:
         server.shutdown()
         server.server_close()
 
 
-def _shown(host: str, port: int) -> str:
+def _host_and_port(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def _taken(at: tuple[str, int], error: OSError | TypeError) -> Diagnostic:
+def _cannot_listen(address: tuple[str, int], error: OSError | TypeError) -> Diagnostic:
     return Diagnostic(
         severity=Severity.ERROR, code="DR112", name="cannot-listen",
-        message=f"Cannot listen on {_shown(*at)}: {(getattr(error, 'strerror', None) or str(error)).lower()}.",
+        message=f"Cannot listen on {_host_and_port(*address)}: {(getattr(error, 'strerror', None) or str(error)).lower()}.",
         fix="Choose another port, or end the process that uses it.",
     )  # fmt: skip

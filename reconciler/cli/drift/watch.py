@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from dataclasses import field
 from pathlib import Path
 
-from reconciler.cli.drift.metrics_page import page, write_file
+from reconciler.cli.drift.metrics_page import serve_metrics, write_metrics_file
 from reconciler.cli.shared import exits
 from reconciler.cli.shared.screen import paper, say, tell
 from reconciler.journeys.drift.drift import Drift
@@ -45,106 +45,106 @@ class Teller:
     looks: int = 0
     is_lost: bool = False
 
-    def __call__(self, what: Happening) -> None:
+    def __call__(self, happening: Happening) -> None:
         """Update the metrics first, so that they are current for anybody who reads the report."""
-        lines = [*self._lines(what)]
-        if isinstance(what, LookedAtAll):
-            self.drift, self.is_lost, self.looks = what.drift, False, self.looks + 1
-        self.is_lost = self.is_lost or isinstance(what, Lost)
-        self._measure(what)
+        lines = [*self._lines(happening)]
+        if isinstance(happening, LookedAtAll):
+            self.drift, self.is_lost, self.looks = happening.drift, False, self.looks + 1
+        self.is_lost = self.is_lost or isinstance(happening, Lost)
+        self._update_gauges(happening)
         for line in lines:
             say((line_json if self.as_json else line_text)(line, time.time()))
 
-    def _lines(self, what: Happening) -> Iterator[WatchLine]:
-        if isinstance(what, Wrong):
-            tell(report(what.diagnostics, paper()))
-            yield from self._wrong(what.diagnostics)
-        elif isinstance(what, LookedAtAll):
+    def _lines(self, happening: Happening) -> Iterator[WatchLine]:
+        if isinstance(happening, Wrong):
+            tell(report(happening.diagnostics, paper()))
+            yield from self._error_lines(happening.diagnostics)
+        elif isinstance(happening, LookedAtAll):
             if self.is_lost:
                 yield WatchLine("back", "connected again", {})
-            if self.drift is None or self.drift.diagnostics != what.drift.diagnostics:
-                tell(report(what.drift.diagnostics, paper()))
-            yield from changes(self.drift, what.drift)
+            if self.drift is None or self.drift.diagnostics != happening.drift.diagnostics:
+                tell(report(happening.drift.diagnostics, paper()))
+            yield from changes(self.drift, happening.drift)
         elif not self.is_lost:
-            yield WatchLine("lost", f"{what.why.rstrip('.')}; reconnecting", {"why": what.why})
+            yield WatchLine("lost", f"{happening.why.rstrip('.')}; reconnecting", {"why": happening.why})
 
-    def _wrong(self, found: Sequence[Diagnostic]) -> Iterator[WatchLine]:
+    def _error_lines(self, diagnostics: Sequence[Diagnostic]) -> Iterator[WatchLine]:
         """Print it on stderr for people, as they expect of errors."""
         if self.as_json:
-            yield wrong(found)
+            yield wrong(diagnostics)
 
-    def ended(self, problem: CannotContinue) -> None:
+    def report_failed_start(self, problem: CannotContinue) -> None:
         """Report that not even the first look succeeded."""
-        for line in self._wrong(problem.diagnostics):
+        for line in self._error_lines(problem.diagnostics):
             say(line_json(line, time.time()))
 
-    def _measure(self, what: Happening) -> None:
-        seen = what if isinstance(what, LookedAtAll) else None
+    def _update_gauges(self, happening: Happening) -> None:
+        full_look = happening if isinstance(happening, LookedAtAll) else None
         self.gauges = Gauges(
             drift=self.drift, up=not self.is_lost, looks=self.looks,
             topology=self.watch.topology.name if self.watch and self.watch.topology else "",
-            at=time.time() if seen else self.gauges.at, seconds=seen.seconds if seen else self.gauges.seconds,
+            at=time.time() if full_look else self.gauges.at, seconds=full_look.seconds if full_look else self.gauges.seconds,
             advisories=self.watch.advisories if self.watch else 0,
             reconnects=self.watch.reconnects if self.watch else 0,
         )  # fmt: skip
         try:
-            self.write()
+            self.write_metrics()
         except CannotContinue as problem:  # a full disk must not end a watch
             tell(report(problem.diagnostics, paper()))
 
-    def write(self) -> None:
+    def write_metrics(self) -> None:
         """Write the metrics into their file, if there is one. Raises CannotContinue where that fails."""
         if self.outlets.file:
-            write_file(self.outlets.file, self.page())
+            write_metrics_file(self.outlets.file, self.metrics_page())
 
-    def page(self) -> str:
+    def metrics_page(self) -> str:
         """Return the metrics as of the last event, in the text format of Prometheus."""
         return metrics_text(self.gauges)
 
 
-def through(watch: Watch, teller: Teller) -> int:
+def run_watch(watch: Watch, teller: Teller) -> int:
     """Watch until somebody ends it, and return 130 after Ctrl-C, or 0 after SIGTERM, which is how services are
     stopped."""
     teller.watch = watch
-    teller.write()  # report a file that cannot be written right away
+    teller.write_metrics()  # report a file that cannot be written right away
     with ExitStack() as open_:
         if teller.outlets.listen:
-            url = open_.enter_context(page(teller.outlets.listen, teller.page))
+            url = open_.enter_context(serve_metrics(teller.outlets.listen, teller.metrics_page))
             tell(f"Metrics are at {url}.\n")
         tell(
             f"The watch looks at everything every {show_duration(round(watch.every * 1e9))}, and "
             "whenever something changes.\n"
         )
         try:
-            return asyncio.run(_run(watch))
+            return asyncio.run(_watch_until_signal(watch))
         except CannotContinue as problem:
-            teller.ended(problem)
+            teller.report_failed_start(problem)
             raise
 
 
-async def _run(watch: Watch) -> int:
-    with _ending(watch.stop) as ended:
+async def _watch_until_signal(watch: Watch) -> int:
+    with _ended_by_signals(watch.stop) as signals:
         await watch.run()
-    return exits.INTERRUPTED if ended == [signal.SIGINT] else exits.FINE
+    return exits.INTERRUPTED if signals == [signal.SIGINT] else exits.FINE
 
 
 @contextlib.contextmanager
-def _ending(stop: asyncio.Event) -> Iterator[list[signal.Signals]]:
-    """The first signal ends the watch in good order, another one at once."""
+def _ended_by_signals(stop: asyncio.Event) -> Iterator[list[signal.Signals]]:
+    """End the watch in good order at the first signal, at once at another one; yield the signal that came."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    came: list[signal.Signals] = []
+    signals: list[signal.Signals] = []
 
     def end(number: signal.Signals) -> None:
-        if came and task:
+        if signals and task:
             task.cancel()
-        came[:] = came or [number]
+        signals[:] = signals or [number]
         stop.set()
 
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, end, number)
     try:
         with contextlib.suppress(asyncio.CancelledError):
-            yield came
+            yield signals
     finally:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(number)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shlex
 import sys
 from collections.abc import Iterator, Mapping
@@ -14,16 +13,13 @@ import typer
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection, connection
-from reconciler.cli.shared.screen import doing, emit, paper, tell
+from reconciler.cli.shared.screen import emit, paper, tell
 from reconciler.cli.shared.writing import Overwrite, write
 from reconciler.documents.write.new_files import strangers
 from reconciler.journeys.export.export import Exported, ExportedFolder, Layout, exported, exported_folder
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.report.words.diagnostics import report
 from reconciler.report.words.values import counted
-from reconciler.server.connect.connection import session
-from reconciler.server.connect.options import ConnectOptions
-from reconciler.server.wire.api import JetStream
 
 app = common.app()
 
@@ -55,57 +51,37 @@ def export_(
     The same account gives the same bytes. The owners are those that bucket `reconciler` remembers. A single file holds
     everything, whoever owns it. In a folder, what nobody owns goes to the topology that --topology names, or to `exported`.
     """
-    common.never(
+    common.refuse_if_any(
         (output is not None and into is not None, "--output names one file and --into a folder; give one of them."),
         (layout and into is None, "--layout is about a folder; name one with --into, or leave it out."),
         (overwrite and into is None and output is None,
          "--overwrite is about files; name one with --output or a folder with --into, or leave it out."),
     )  # fmt: skip
-    wanted = _Wanted(connection.options(), topology, tuple(only or ()), tuple(exclude or ()))
+    folder_layout, only, exclude = layout or Layout.OWNER, only or [], exclude or []
     if into is not None:
-        with doing("reading the account …"):
-            folder = asyncio.run(wanted.folder(layout or Layout.OWNER))
+        folder = connection.ask(
+            lambda js: exported_folder(js, folder_layout, topology=topology, only=only, exclude=exclude)
+        )
         _write_folder(folder, into, connection, overwrite=overwrite)
-        return _ended(folder.left_out)
-    with doing("reading the account …"):
-        found = asyncio.run(wanted.file())
+        return _report_left_out(folder.left_out)
+    file = connection.ask(lambda js: exported(js, topology=topology, only=only, exclude=exclude))
     if output is None:
-        emit(found.text)
+        emit(file.text)
     else:
-        write({output: found.text}, overwrite=overwrite)
-        tell(f"Wrote {output}. Next: reconciler plan {connection.arguments(str(output))}{_taking_over(found)}\n")
-    return _ended((*_several(found), *found.left_out))
+        write({output: file.text}, overwrite=overwrite)
+        tell(f"Wrote {output}. Next: reconciler plan {connection.arguments(str(output))}{_take_over_options(file)}\n")
+    return _report_left_out((*_several_owners(file), *file.left_out))
 
 
-class _Wanted:
-    """What to export, and from where."""
-
-    def __init__(
-        self, options: ConnectOptions, topology: str | None, only: tuple[str, ...], exclude: tuple[str, ...]
-    ) -> None:
-        self._options, self._topology, self._only, self._exclude = options, topology, only, exclude
-
-    async def file(self) -> Exported:
-        async with session(self._options) as js:
-            return await exported(js, topology=self._topology, only=self._only, exclude=self._exclude)
-
-    async def folder(self, layout: Layout) -> ExportedFolder:
-        async with session(self._options) as js:
-            return await self._folder(js, layout)
-
-    async def _folder(self, js: JetStream, layout: Layout) -> ExportedFolder:
-        return await exported_folder(js, layout, topology=self._topology, only=self._only, exclude=self._exclude)
-
-
-def _write_folder(found: ExportedFolder, into: Path, connection: Connection, *, overwrite: bool) -> None:
-    files = {into / path: text for path, text in found.files.items()}
+def _write_folder(exported: ExportedFolder, folder: Path, connection: Connection, *, overwrite: bool) -> None:
+    files = {folder / path: text for path, text in exported.files.items()}
     write(files, overwrite=overwrite)
-    tell(f"Wrote {counted(len(files), 'file')} into {into}.\n")
-    tell("".join(f"Next: reconciler plan {connection.arguments(str(into / plan))}\n" for plan in found.plans))
-    tell(report(_left_over(into, files), paper(sys.stderr)))
+    tell(f"Wrote {counted(len(files), 'file')} into {folder}.\n")
+    tell("".join(f"Next: reconciler plan {connection.arguments(str(folder / plan))}\n" for plan in exported.plans))
+    tell(report(_leftover_files(folder, files), paper(sys.stderr)))
 
 
-def _left_over(into: Path, files: Mapping[Path, str]) -> list[Diagnostic]:
+def _leftover_files(folder: Path, files: Mapping[Path, str]) -> list[Diagnostic]:
     return [
         Diagnostic(
             severity=Severity.WARNING, code="XX909", name="leftover-file",
@@ -113,25 +89,26 @@ def _left_over(into: Path, files: Mapping[Path, str]) -> list[Diagnostic]:
             "no longer live",
             fix="remove it, or export into a new folder",
         )
-        for path in strangers(into, files)
+        for path in strangers(folder, files)
     ]  # fmt: skip
 
 
-def _several(found: Exported) -> Iterator[Diagnostic]:
-    if found.others:
+def _several_owners(file: Exported) -> Iterator[Diagnostic]:
+    if file.others:
         yield Diagnostic(
             severity=Severity.WARNING, code="XX910", name="several-owners",
-            message=f"this file is of topology `{found.topology}`, but {', '.join(found.others)} owns part of what "
+            message=f"this file is of topology `{file.topology}`, but {', '.join(file.others)} owns part of what "
                     "it declares, so its plan in this account is refused for that part",
-            fix=f"write a file for each owner: --into DIR; or plan it with{_taking_over(found)}, which makes "
+            fix=f"write a file for each owner: --into DIR; or plan it with{_take_over_options(file)}, which makes "
             "the topology own all of it",
         )  # fmt: skip
 
 
-def _taking_over(found: Exported) -> str:
-    return "".join(f" --take-over {shlex.quote(owner)}" for owner in found.others)
+def _take_over_options(file: Exported) -> str:
+    return "".join(f" --take-over {shlex.quote(owner)}" for owner in file.others)
 
 
-def _ended(problems: tuple[Diagnostic, ...]) -> int:
+def _report_left_out(problems: tuple[Diagnostic, ...]) -> int:
+    """Report what could not be exported, and return the exit code."""
     tell(report(problems, paper(sys.stderr)))
-    return exits.FAILED if any(one.is_error for one in problems) else exits.FINE
+    return exits.FAILED if any(problem.is_error for problem in problems) else exits.FINE

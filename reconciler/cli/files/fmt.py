@@ -26,7 +26,7 @@ _ROLES: dict[str, Role] = {"+": "create", "-": "delete", "@": "quiet"}
 app = common.app()
 
 
-@app.command(epilog=exits.named(instead={exits.FAILED: "could not do it, or not in form (with --check)"}))
+@app.command(epilog=exits.epilog(instead={exits.FAILED: "could not do it, or not in form (with --check)"}))
 def fmt(
     paths: Annotated[
         list[Path],
@@ -45,52 +45,55 @@ def fmt(
     is written. A file with errors is named and stays as it is, and so is a file that is no topology. `-` puts stdin into
     form on stdout, for editors.
     """
-    pipes = [path for path in paths if not check and path.exists() and not (path.is_file() or path.is_dir())]
-    common.never(
+    unwritable = [path for path in paths if not check and path.exists() and not (path.is_file() or path.is_dir())]
+    common.refuse_if_any(
         (STDIN in paths and len(paths) > 1, "- is stdin, and stands alone."),
-        (pipes, f"{', '.join(map(visible, map(str, pipes)))} is no file to write back into; - puts stdin into form."),
+        (
+            unwritable,
+            f"{', '.join(map(visible, map(str, unwritable)))} is no file to write back into; - puts stdin into form.",
+        ),
     )
     is_stdin = paths == [STDIN]
-    files, problems = _of_stdin() if is_stdin else formed_files(paths)
+    files, problems = _form_stdin() if is_stdin else formed_files(paths)
     if check:
         say("".join(_differences(files, paper(no_color=no_color))))
     elif is_stdin:
-        _print(files)
+        _print_formed(files)
     else:
-        _write(files)
+        _write_formed(files)
     tell(report(problems, paper(sys.stderr, no_color=no_color)))
     if check or not is_stdin:
-        _tell(files, paths, check=check)
-    is_fine = not any(one.is_error for one in problems) and not (check and any(file.changes for file in files))
+        _tell_result(files, paths, check=check)
+    is_fine = not any(problem.is_error for problem in problems) and not (check and any(file.changes for file in files))
     return exits.FINE if is_fine else exits.FAILED
 
 
-def _of_stdin() -> tuple[list[Formed], list[Diagnostic]]:
+def _form_stdin() -> tuple[list[Formed], list[Diagnostic]]:
     only = formed_data("<stdin>", sys.stdin.buffer.read())
     return [] if only.problems else [only], list(only.problems)
 
 
-def _print(files: Sequence[Formed]) -> None:
-    """As it would be written, whatever this terminal speaks."""
+def _print_formed(files: Sequence[Formed]) -> None:
+    """Print the files as they would be written, whatever encoding this terminal has."""
     sys.stdout.reconfigure(encoding="utf-8", newline="")  # type: ignore[union-attr]
     for file in files:
         emit(file.now.decode())
 
 
-def _write(files: Sequence[Formed]) -> None:
+def _write_formed(files: Sequence[Formed]) -> None:
     try:
         write(files)
     except OSError as error:
         raise common.cannot_write(Path(error.filename), error, "Nothing was written.") from None
 
 
-def _tell(files: Sequence[Formed], paths: Sequence[Path], *, check: bool) -> None:
+def _tell_result(files: Sequence[Formed], paths: Sequence[Path], *, check: bool) -> None:
     changed = [file.name for file in files if file.changes]
     if not changed:
         say(f"{_are_in_form(len(files))}\n" if files else "")
         return
-    listed = "".join(f"  {visible(name)}\n" for name in changed)
-    tell(f"{'Not in form' if check else 'Put into form'}, {len(changed)} of {counted(len(files), 'file')}:\n{listed}")
+    names = "".join(f"  {visible(name)}\n" for name in changed)
+    tell(f"{'Not in form' if check else 'Put into form'}, {len(changed)} of {counted(len(files), 'file')}:\n{names}")
     if check and STDIN not in paths:
         tell(f"Next: reconciler fmt {shlex.join(map(str, paths))}\n")
 
@@ -99,17 +102,17 @@ def _are_in_form(number: int) -> str:
     return f"{counted(number, 'file')} {'is' if number == 1 else 'are'} in form"
 
 
-def _differences(files: Sequence[Formed], look: Paper) -> Iterator[str]:
+def _differences(files: Sequence[Formed], sheet: Paper) -> Iterator[str]:
     for file in files:
         before, after = _lines(file.was, file.was), _lines(file.now, file.was)
         for line in difference(before, after, file.name):
             role = _ROLES.get(line[:1])
-            shown = lines_visible(line)
-            yield (look.paint(shown, role) if role else shown) + "\n"
+            text = lines_visible(line)
+            yield (sheet.paint(text, role) if role else text) + "\n"
 
 
 def _lines(data: bytes, was: bytes) -> list[str]:
-    """As `diff` has them. That all lines end in a carriage return is not told of each."""
+    """Split into lines as `diff` does. Where all lines end in a carriage return, none shows it."""
     if was.count(b"\n") == was.count(b"\r\n"):
         data = data.replace(b"\r\n", b"\n")
     *lines, last = data.decode().split("\n")

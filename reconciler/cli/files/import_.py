@@ -35,14 +35,14 @@ def import_(
     terraform.tfstate of version 4, and manifests of jetstream.nats.io/v1beta2. It names what it cannot carry over, with
     the place.
     """
-    common.never(
+    common.refuse_if_any(
         (overwrite and output is None, "--overwrite is about a file; name it with --output, or leave it out."),
     )
-    found = imported(sources, topology)
+    topology_file = imported(sources, topology)
     if output is None:
-        emit(found.text)
+        emit(topology_file.text)
     else:
-        write({output: found.text}, overwrite=overwrite)
-        tell(f"Wrote {counted(found.count, 'resource')} to {output}. Next: reconciler validate {output}\n")
-    tell(report(found.problems, paper(sys.stderr)))
-    return exits.FAILED if any(one.is_error for one in found.problems) else exits.FINE
+        write({output: topology_file.text}, overwrite=overwrite)
+        tell(f"Wrote {counted(topology_file.count, 'resource')} to {output}. Next: reconciler validate {output}\n")
+    tell(report(topology_file.problems, paper(sys.stderr)))
+    return exits.FAILED if any(problem.is_error for problem in topology_file.problems) else exits.FINE

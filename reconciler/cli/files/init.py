@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shlex
 import sys
@@ -16,8 +15,8 @@ import typer
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection, connection
-from reconciler.cli.shared.screen import Progress, paper, say, tell
-from reconciler.cli.shared.writing import exists, write
+from reconciler.cli.shared.screen import paper, say, tell
+from reconciler.cli.shared.writing import already_exists, write
 from reconciler.documents.find.discover import discover
 from reconciler.documents.read.files import DISK
 from reconciler.documents.schema.topology import topology_text
@@ -30,8 +29,6 @@ from reconciler.report.words.diagnostics import report
 from reconciler.report.words.names import kind_noun
 from reconciler.report.words.values import counted
 from reconciler.report.words.visible import visible
-from reconciler.server.connect.connection import session
-from reconciler.server.connect.options import ConnectOptions
 
 app = common.app()
 
@@ -64,7 +61,7 @@ def init_(
     The account is the one that is named or selected: by --context, --server or --dev, by NATS_URL, or in the nats CLI.
     Without any, or with --starter, no server is asked. The account is only read, and no file is overwritten.
     """
-    common.never(
+    common.refuse_if_any(
         (is_starter and (only or exclude or layout),
          "--starter takes nothing from an account; leave out --only, --exclude and --layout, or --starter."),
     )  # fmt: skip
@@ -72,18 +69,18 @@ def init_(
     if not name:
         raise common.Misused(f"{folder} has no name to call the topology by; say --topology NAME.")
     part = Part(topology=name, only=only or (), exclude=exclude or (), layout=layout or Layout.OWNER)
-    _is_free(folder, name)
-    is_taken = connection.is_chosen and not is_starter
-    found = _taken(connection, part, folder) if is_taken else starter(name)
-    return _written(found, folder, connection if is_taken else replace(connection, dev=True))
+    _check_free(folder, name)
+    from_account = connection.is_chosen and not is_starter
+    first = _read_account(connection, part, folder) if from_account else starter(name)
+    return _write_files(first, folder, connection if from_account else replace(connection, dev=True))
 
 
-def _is_free(folder: Path, name: str) -> None:
-    """Looked at before the account is read, which may take a while."""
+def _check_free(folder: Path, name: str) -> None:
+    """Raise CannotContinue where files are in the way, before the account is read, which may take a while."""
     if (main := folder / main_file(name)).exists():
-        raise exists(str(main), _ELSEWHERE)
-    there = discover([folder], DISK, REGISTRY).files if folder.is_dir() else {}
-    if files := [file for home, files in there.items() if home.name == name for file in files]:
+        raise already_exists(str(main), _ELSEWHERE)
+    declared = discover([folder], DISK, REGISTRY).files if folder.is_dir() else {}
+    if files := [file for topology, files in declared.items() if topology.name == name for file in files]:
         message = f"{files[0]} is of topology `{name}` already. Nothing was written."
         raise CannotContinue.because("XX902", "cannot-write", message, fix=_ELSEWHERE)
 
@@ -91,88 +88,81 @@ def _is_free(folder: Path, name: str) -> None:
 _ELSEWHERE = "Name another folder, or another topology with --topology NAME."
 
 
-def _taken(connection: Connection, part: Part, folder: Path) -> FirstFiles:
-    progress = Progress()
+def _read_account(connection: Connection, part: Part, folder: Path) -> FirstFiles:
     try:
-        options = connection.options()
-        progress.show("reading the account …")
-        return asyncio.run(_read(options, part))
+        return connection.ask(lambda js: first_files(js, part))
     except CannotContinue as problem:
-        begun = f"To begin without a server: reconciler init {shlex.quote(str(folder))} --starter"
-        raise CannotContinue(*(
-            replace(one, fix=f"{one.fix}\n{begun}") if one.code.startswith("NA") else one for one in problem.diagnostics
-        )) from None  # fmt: skip
-    finally:
-        progress.clear()
-
-
-async def _read(options: ConnectOptions, part: Part) -> FirstFiles:
-    async with session(options) as js:
-        return await first_files(js, part)
+        without_server = f"To begin without a server: reconciler init {shlex.quote(str(folder))} --starter"
+        raise CannotContinue(
+            *(
+                replace(cause, fix=f"{cause.fix}\n{without_server}") if cause.code.startswith("NA") else cause
+                for cause in problem.diagnostics
+            )
+        ) from None
 
 
 # -- what is written
 
 
-def _written(found: FirstFiles, folder: Path, connection: Connection) -> int:
-    plain = {folder / path: text for path, text in found.files.items()}
-    is_alone, schema = not strangers(folder, plain), _schema(folder)
-    files = {path: _headed(text, os.path.relpath(schema, path.parent)) for path, text in plain.items()}
-    fresh = {} if schema.exists() else {schema: topology_text(REGISTRY)}
-    write({**files, **fresh}, fix=_ELSEWHERE)
-    named = str(folder if is_alone or len(plain) > 1 else next(iter(plain)))
-    said = (*_made(found, list(plain)), *(f"Wrote {path}, from which editors complete." for path in fresh))
-    say("".join(f"{line}\n" for line in (*said, *_next(found, named, connection))))
-    tell(report(found.left_out, paper(sys.stderr)))
-    return exits.FAILED if any(one.is_error for one in found.left_out) else exits.FINE
+def _write_files(first: FirstFiles, folder: Path, connection: Connection) -> int:
+    texts = {folder / path: text for path, text in first.files.items()}
+    is_alone, schema = not strangers(folder, texts), _schema_path(folder)
+    files = {path: _with_schema_line(text, os.path.relpath(schema, path.parent)) for path, text in texts.items()}
+    missing = {} if schema.exists() else {schema: topology_text(REGISTRY)}
+    write({**files, **missing}, fix=_ELSEWHERE)
+    target = str(folder if is_alone or len(texts) > 1 else next(iter(texts)))
+    lines = (*_written_lines(first, list(texts)), *(f"Wrote {path}, from which editors complete." for path in missing))
+    say("".join(f"{line}\n" for line in (*lines, *_next_commands(first, target, connection))))
+    tell(report(first.left_out, paper(sys.stderr)))
+    return exits.FAILED if any(diagnostic.is_error for diagnostic in first.left_out) else exits.FINE
 
 
-def _headed(text: str, schema: str) -> str:
+def _with_schema_line(text: str, schema: str) -> str:
     return f"# yaml-language-server: $schema={schema}\n{text}"
 
 
-def _schema(folder: Path) -> Path:
-    """The one that the repository has, in a folder above or its `schemas`; else it is written beside the files."""
+def _schema_path(folder: Path) -> Path:
+    """Return the schema in a folder above or its `schemas`; else the place for a new one beside the files."""
     above = [folder.absolute(), *folder.absolute().parents]
-    top = next((n for n, one in enumerate(above) if (one / ".git").exists()), 0)
-    places = (one / below for one in above[: top + 1] for below in ("", "schemas"))
+    top = next((n for n, parent in enumerate(above) if (parent / ".git").exists()), 0)
+    places = (parent / below for parent in above[: top + 1] for below in ("", "schemas"))
     return next((place / SCHEMA for place in places if (place / SCHEMA).is_file()), folder / SCHEMA)
 
 
 # -- what is said
 
 
-def _made(found: FirstFiles, paths: Sequence[Path]) -> Iterator[str]:
+def _written_lines(first: FirstFiles, paths: Sequence[Path]) -> Iterator[str]:
     main, others = paths[0], len(paths) - 1
-    if not found.counts:
+    if not first.counts:
         yield f"Wrote {main}: a stream and a consumer to begin with."
         return
-    beside = f" and {counted(others, 'file')} beside it" if others else ""
-    yield f"Wrote {main}{beside}: {_held(found.counts)} that nobody owns yet. The account was only read."
-    if found.owners:
-        theirs = ", ".join(f"{number:_} of {visible(owner)}" for owner, number in sorted(found.owners.items()))
-        yield f"Left to their owners: {theirs}."
-    if not others and sum(found.counts.values()) >= MANY:
+    others_phrase = f" and {counted(others, 'file')} beside it" if others else ""
+    yield f"Wrote {main}{others_phrase}: {_counts_text(first.counts)} that nobody owns yet. The account was only read."
+    if first.owners:
+        owners = ", ".join(f"{number:_} of {visible(owner)}" for owner, number in sorted(first.owners.items()))
+        yield f"Left to their owners: {owners}."
+    if not others and sum(first.counts.values()) >= MANY:
         yield (
             f"Rather in parts? Delete {main}, and say --layout stream for a file for each stream, or --only '*/ORDERS*' "
             "for what belongs to some."
         )
 
 
-def _held(counts: Mapping[str, int]) -> str:
-    """`200 streams, 612 consumers`, in the order in which kinds are listed everywhere."""
+def _counts_text(counts: Mapping[str, int]) -> str:
+    """Count objects by kind, as `200 streams, 612 consumers`, in the order of kinds everywhere."""
     kinds = (kind.name for kind in REGISTRY.kinds if counts.get(kind.name))
     return ", ".join(f"{counts[kind]:_} {kind_noun(kind, counts[kind])}" for kind in kinds)
 
 
-def _next(found: FirstFiles, named: str, connection: Connection) -> Iterator[str]:
-    target = connection.arguments(named)
-    last = ("adopt", "it is yours; no object is touched") if found.counts else ("apply", "makes it so")
+def _next_commands(first: FirstFiles, path: str, connection: Connection) -> Iterator[str]:
+    target = connection.arguments(path)
+    last = ("adopt", "it is yours; no object is touched") if first.counts else ("apply", "makes it so")
     lines = (
-        (f"reconciler validate {shlex.quote(named)}", "the files alone"),
-        (f"reconciler plan {target}", "what would change: nothing" if found.counts else "what would change"),
+        (f"reconciler validate {shlex.quote(path)}", "the files alone"),
+        (f"reconciler plan {target}", "what would change: nothing" if first.counts else "what would change"),
         (f"reconciler {last[0]} {target}", last[1]),
     )
     room = max(len(line) for line, _ in lines)
-    for number, (line, why) in enumerate(lines):
-        yield f"{'Next:' if not number else '     '} {line:{room}}   # {why}"
+    for number, (line, purpose) in enumerate(lines):
+        yield f"{'Next:' if not number else '     '} {line:{room}}   # {purpose}"

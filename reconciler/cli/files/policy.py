@@ -33,21 +33,21 @@ def test(
 ) -> int:
     """Judge the cases that stand beside policies. Each says whether the policy forbids it."""
     with doing("judging cases …"):
-        found = tested(paths)
-    is_fine = not any(one.is_error for one in found.diagnostics)
-    reports.say(
+        tested_cases = tested(paths)
+    is_fine = not any(diagnostic.is_error for diagnostic in tested_cases.diagnostics)
+    reports.publish(
         format_,
         document(
-            command="policy test", topology="", diagnostics=found.diagnostics, summary=_fine(found) if is_fine else "",
-            paper=paper(no_color=no_color), named=tuple(map(str, paths)),
+            command="policy test", topology="", diagnostics=tested_cases.diagnostics,
+            summary=_summary(tested_cases) if is_fine else "", paper=paper(no_color=no_color), named=tuple(map(str, paths)),
         ),
     )  # fmt: skip
     return exits.FINE if is_fine else exits.FAILED
 
 
-def _fine(found: Tested) -> str:
-    policies = "1 policy" if found.policies == 1 else f"{found.policies:_} policies"
-    return f"{policies}, {counted(found.cases, 'case')}: all answered as written\n"
+def _summary(tested_cases: Tested) -> str:
+    policies = "1 policy" if tested_cases.policies == 1 else f"{tested_cases.policies:_} policies"
+    return f"{policies}, {counted(tested_cases.cases, 'case')}: all answered as written\n"
 
 
 @app.command()
@@ -59,7 +59,7 @@ def fields(
         near = meant(kind, REGISTRY.by_name)
         hint = f"did you mean {near}?" if near else f"write one of {', '.join(REGISTRY.by_name)}"
         raise typer.BadParameter(f"`{kind}` is no kind; {hint}")
-    found = names(kind)
-    width = max(map(len, found))
-    say("".join(f"{name:{width}}  {type_}\n" for name, type_ in found.items()))
+    types = names(kind)
+    width = max(map(len, types))
+    say("".join(f"{name:{width}}  {type_}\n" for name, type_ in types.items()))
     return exits.FINE

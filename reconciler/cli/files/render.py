@@ -34,21 +34,21 @@ def render(
 ) -> int:
     """Print what the files say for an environment: one file, with a comment where each value is from."""
     if diff is None:
-        found = _read(paths, values)
-        emit(rendered(found.tops, found.origins))
+        loaded = _load_files(paths, values)
+        emit(rendered(loaded.tops, loaded.origins))
         return exits.FINE
     if values.environment is not None:
         raise common.Misused("--diff names the environments itself; leave out --environment.")
-    texts = [rendered(_read(paths, replace(values, environment=one)).tops, None) for one in diff]
-    one, other = (text.splitlines(keepends=True) for text in texts)
-    lines = unified_diff(one, other, *diff)
+    texts = [rendered(_load_files(paths, replace(values, environment=left)).tops, None) for left in diff]
+    left, right = (text.splitlines(keepends=True) for text in texts)
+    lines = unified_diff(left, right, *diff)
     emit("".join(lines) or f"{diff[0]} and {diff[1]} say the same.\n")
     return exits.FINE
 
 
-def _read(paths: Sequence[Path], values: Values) -> Loaded:
+def _load_files(paths: Sequence[Path], values: Values) -> Loaded:
     with doing("reading files …"):
-        found = load(paths, values.tree())
-        topology_of(found)
-    tell(problems(found.diagnostics))
-    return found
+        loaded = load(paths, values.tree())
+        topology_of(loaded)
+    tell(problems(loaded.diagnostics))
+    return loaded

@@ -3,13 +3,12 @@ credentials."""
 
 from __future__ import annotations
 
-import asyncio
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -31,6 +30,9 @@ from reconciler.report.document.document import Document
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.visible import visible
 
+if TYPE_CHECKING:
+    from reconciler.server.wire.api import JetStream
+
 app = common.app()
 READABLE = ("stream", "kv_bucket", "object_store")
 READERS_UNKNOWN = (
@@ -40,7 +42,7 @@ SHOWN = 12
 """How many characters of a commit are shown."""
 
 
-@app.command(epilog=exits.named(exits.PENDING, exits.REFUSED))
+@app.command(epilog=exits.epilog(exits.PENDING, exits.REFUSED))
 @takes(connection)
 @takes(reports)
 @takes(values)
@@ -58,14 +60,7 @@ def review(
     head: Annotated[
         str | None, typer.Option("--head", metavar="REV", help="Compare this git revision, not the working tree.")
     ] = None,
-    for_server: Annotated[
-        str | None,
-        typer.Option(
-            "--for-server",
-            metavar="VERSION",
-            help="Judge for this version of nats-server alone. [expect.min_server, and the newest]",
-        ),
-    ] = None,
+    for_server: common.ForServer = None,
     ledger: Annotated[
         bool,
         typer.Option("--ledger", help="Ask the account which other topologies read the streams that change."),
@@ -76,14 +71,14 @@ def review(
     no_color: common.NoColor = False,
 ) -> int:
     """Show what a change of the files would do, without an account: for pull requests, also from forks."""
-    common.never(
+    common.refuse_if_any(
         (connection.is_named and not ledger, "review asks no server but for its ledger; add --ledger, or leave the server out."),
     )  # fmt: skip
-    where = paths or [Path()]
-    server = common.version(for_server)
+    folders = paths or [Path()]
+    server = common.parse_version(for_server)
     with doing("comparing revisions …"):
-        found = review_files(
-            where,
+        reviewed = review_files(
+            folders,
             base,
             head,
             today=datetime.now(UTC).date(),
@@ -91,56 +86,58 @@ def review(
             values=dict(values.given),
             files_of_values=values.files_of_values,
             environment=values.environment,
-            ledger=_Ledgers(connection, values).of if ledger else None,
+            ledger=_Ledgers(connection, values).ledger_of if ledger else None,
         )
-    look = paper(verbose=verbose, no_color=no_color)
-    reports.say(format_, *_documents(found, where, values, head, look, asked_ledger=ledger))
-    return _code(found, pending=exit_code)
+    sheet = paper(verbose=verbose, no_color=no_color)
+    reports.publish(format_, *_review_documents(reviewed, folders, values, head, sheet, asked_ledger=ledger))
+    return exits.of_plans((review.plan for review in reviewed.reviews), pending=exit_code)
 
 
-def _documents(
-    found: Reviewed, paths: Sequence[Path], values: Values, head: str | None, look: Paper, *, asked_ledger: bool
+def _review_documents(
+    reviewed: Reviewed, paths: Sequence[Path], values: Values, head: str | None, sheet: Paper, *, asked_ledger: bool
 ) -> Iterator[Document]:
-    since = f"since {found.base[:SHOWN]}" + (f" up to {head}" if head else "")
-    beside = found.diagnostics
-    for one in found.reviews:
+    since = f"since {reviewed.base[:SHOWN]}" + (f" up to {head}" if head else "")
+    diagnostics = reviewed.diagnostics
+    for review in reviewed.reviews:
         yield document(
-            command="review", topology=one.name, plan=one.plan, declared=one.head, diagnostics=beside, paper=look,
-            title=f"{_named(one)} {since} ({_judged(one)})",
-            closing=_closing(one, paths, values, asked_ledger=asked_ledger), named=tuple(map(str, paths)),
+            command="review", topology=review.name, plan=review.plan, declared=review.head, diagnostics=diagnostics, paper=sheet,
+            title=f"{_topology_phrase(review)} {since} ({_versions_phrase(review)})",
+            closing=_unjudged_note(review, paths, values, asked_ledger=asked_ledger), named=tuple(map(str, paths)),
         )  # fmt: skip
-        beside = ()
-    if not found.reviews:
-        same = f"Nothing changed below {', '.join(map(str, paths))} {since}; topologies there: {found.unchanged:_}\n"
+        diagnostics = ()
+    if not reviewed.reviews:
+        unchanged = (
+            f"Nothing changed below {', '.join(map(str, paths))} {since}; topologies there: {reviewed.unchanged:_}\n"
+        )
         yield document(
-            command="review", title="nothing to review", diagnostics=beside, summary=same, paper=look,
+            command="review", title="nothing to review", diagnostics=diagnostics, summary=unchanged, paper=sheet,
             named=tuple(map(str, paths)),
         )  # fmt: skip
 
 
-def _named(one: Review) -> str:
-    where = f" in {one.environment}" if one.environment else ""
-    return f"{one.name}{where}{'' if one.head else ', whose files are gone,'}"
+def _topology_phrase(review: Review) -> str:
+    where = f" in {review.environment}" if review.environment else ""
+    return f"{review.name}{where}{'' if review.head else ', whose files are gone,'}"
 
 
-def _judged(one: Review) -> str:
-    return f"judged offline for nats-server {' and '.join(version.short for version in one.versions)}"
+def _versions_phrase(review: Review) -> str:
+    return f"judged offline for nats-server {' and '.join(version.short for version in review.versions)}"
 
 
-def _closing(one: Review, paths: Sequence[Path], values: Values, *, asked_ledger: bool) -> str:
+def _unjudged_note(review: Review, paths: Sequence[Path], values: Values, *, asked_ledger: bool) -> str:
     """Say what was not judged here, and which command judges it."""
-    unknown = "" if asked_ledger or not _takes_away(one) else f"\n{READERS_UNKNOWN}"
-    if not one.unjudged:
+    unknown = "" if asked_ledger or not _changes_streams(review) else f"\n{READERS_UNKNOWN}"
+    if not review.unjudged:
         return unknown.strip()
-    codes = ", ".join(one.unjudged)
-    own = replace(values, environment=one.environment or None)
-    files = shlex.join(own.files([*map(Path, one.head.files)] if one.head else paths))
-    return f"Not judged offline: {len(one.unjudged)} ({codes}). With the account: reconciler plan {visible(files)}{unknown}"
+    codes = ", ".join(review.unjudged)
+    own_values = replace(values, environment=review.environment or None)
+    files = shlex.join(own_values.file_arguments([*map(Path, review.head.files)] if review.head else paths))
+    return f"Not judged offline: {len(review.unjudged)} ({codes}). With the account: reconciler plan {visible(files)}{unknown}"
 
 
-def _takes_away(one: Review) -> bool:
-    """Does it change or delete something that others may read?"""
-    changing = (change for change in one.plan.changes if change.action in (Action.UPDATE, Action.DELETE))
+def _changes_streams(review: Review) -> bool:
+    """Return whether it changes or deletes something that others may read."""
+    changing = (change for change in review.plan.changes if change.action in (Action.UPDATE, Action.DELETE))
     return any(change.address.split("/")[0] in READABLE for change in changing)
 
 
@@ -151,27 +148,19 @@ class _Ledgers:
         self._connection, self._values = connection, values
         self._read = dict[str, Mapping[str, Entry]]()
 
-    def of(self, topology: Topology) -> Mapping[str, Entry]:
+    def ledger_of(self, topology: Topology) -> Mapping[str, Entry]:
         """Return the ledger of the account that a topology is for. Raises CannotContinue where it cannot be read."""
         if topology.environment not in self._read:
-            own = replace(self._values, environment=topology.environment or None)
-            there = self._connection.in_environment(own, [*map(Path, topology.files)])
-            self._read[topology.environment] = asyncio.run(self._ask(there))
+            own_values = replace(self._values, environment=topology.environment or None)
+            own_connection = self._connection.in_environment(own_values, [*map(Path, topology.files)])
+            self._read[topology.environment] = own_connection.ask(_ledger)
         return self._read[topology.environment]
 
-    async def _ask(self, there: Connection) -> Mapping[str, Entry]:
-        from reconciler.server.read.observe import observe  # noqa: PLC0415 - only who connects pays for it
 
-        async with there.open() as js:
-            snapshot = await observe(js, buckets=(BUCKET,), consumers_of=frozenset())
-        if unread := remembered.unread(snapshot):
-            raise CannotContinue(replace(unread, severity=Severity.ERROR))
-        return snapshot.entries.get(BUCKET, {})
+async def _ledger(js: JetStream) -> Mapping[str, Entry]:
+    from reconciler.server.read.observe import observe  # noqa: PLC0415 - only who connects pays for it
 
-
-def _code(found: Reviewed, *, pending: bool) -> int:
-    codes = {one.plan.exit_code for one in found.reviews}
-    worst = next((code for code in (exits.FAILED, exits.REFUSED) if code in codes), exits.FINE)
-    if worst == exits.FINE and pending and any(not one.plan.is_empty for one in found.reviews):
-        return exits.PENDING
-    return worst
+    snapshot = await observe(js, buckets=(BUCKET,), consumers_of=frozenset())
+    if unread := remembered.unread(snapshot):
+        raise CannotContinue(replace(unread, severity=Severity.ERROR))
+    return snapshot.entries.get(BUCKET, {})

@@ -3,8 +3,6 @@ nothing."""
 
 from __future__ import annotations
 
-import asyncio
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -20,18 +18,12 @@ from reconciler.journeys.upgrade.text import head, upgrade_json, upgrade_text
 from reconciler.model.wire.version import Version
 from reconciler.report.words import diagnostics
 from reconciler.report.words.paper import Paper
-from reconciler.server.connect.connection import session
 
 app = common.app()
 NEWEST_PATCH = 999
 
 
-class UpgradeFormat(StrEnum):
-    TEXT = "text"
-    JSON = "json"
-
-
-@app.command(name="upgrade-check", epilog=exits.named(instead={exits.REFUSED: "something would be lost or refused"}))
+@app.command(name="upgrade-check", epilog=exits.epilog(instead={exits.REFUSED: "something would be lost or refused"}))
 @takes(connection)
 @takes(values)
 def upgrade_check(
@@ -47,31 +39,29 @@ def upgrade_check(
         list[Path] | None,
         typer.Argument(metavar="[PATHS...]", help="Files to check without a server. [the account]", show_default=False),
     ] = None,
-    format_: Annotated[UpgradeFormat, typer.Option("--format", help=common.PLAIN_FORMAT_HELP)] = UpgradeFormat.TEXT,
+    format_: common.ChosenPlainFormat = common.PlainFormat.TEXT,
     verbose: common.Verbose = False,
     no_color: common.NoColor = False,
 ) -> int:
     """Show what another server version would lose, refuse or rewrite: of everything live, or of files."""
-    after = _version(server_version)
-    values.need(paths)
-    with doing("reading files …" if paths else "reading the account …"):
-        found = check_files(paths, after, values.tree()) if paths else asyncio.run(_account(connection, after))
-    if found.diagnostics:
-        tell(diagnostics.report(found.diagnostics))
+    after = _target_version(server_version)
+    values.require_files(paths)
+    if paths:
+        with doing("reading files …"):
+            checked = check_files(paths, after, values.tree())
+    else:
+        checked = connection.ask(lambda js: check_account(js, after))
+    if checked.diagnostics:
+        tell(diagnostics.report(checked.diagnostics))
     say(
-        _json(found)
-        if format_ is UpgradeFormat.JSON
-        else _text(found, paths, paper(verbose=verbose, no_color=no_color))
+        _checked_json(checked)
+        if format_ is common.PlainFormat.JSON
+        else _checked_text(checked, paths, paper(verbose=verbose, no_color=no_color))
     )
-    return _code(found)
+    return _upgrade_exit_code(checked)
 
 
-async def _account(connection: Connection, after: Version) -> Checked:
-    async with session(connection.options()) as js:
-        return await check_account(js, after)
-
-
-def _version(text: str) -> Version:
+def _target_version(text: str) -> Version:
     """Take a minor version as the newest of its patches: nobody upgrades to the oldest."""
     try:
         parsed = Version.parse(text)
@@ -80,21 +70,26 @@ def _version(text: str) -> Version:
         raise common.Misused(f"--server-version: {error}.") from None
 
 
-def _text(found: Checked, paths: list[Path] | None, paper: Paper) -> str:
+def _checked_text(checked: Checked, paths: list[Path] | None, paper: Paper) -> str:
     place = " ".join(map(str, paths)) if paths else "account"
-    title = head(found.before, found.after, found.read, place)
+    title = head(checked.before, checked.after, checked.read, place)
     return upgrade_text(
-        title, found.findings, found.news, found.after, paper, of_files=bool(paths), unknown=found.unknown
+        title, checked.findings, checked.news, checked.after, paper, of_files=bool(paths), unknown=checked.unknown
     )
 
 
-def _json(found: Checked) -> str:
+def _checked_json(checked: Checked) -> str:
     return upgrade_json(
-        found.findings, found.news, found.before, found.after, read=dict(found.read), unknown=dict(found.unknown)
+        checked.findings,
+        checked.news,
+        checked.before,
+        checked.after,
+        read=dict(checked.read),
+        unknown=dict(checked.unknown),
     )
 
 
-def _code(found: Checked) -> int:
-    if found.unknown:
+def _upgrade_exit_code(checked: Checked) -> int:
+    if checked.unknown:
         return exits.FAILED
-    return exits.REFUSED if any(one.fate.hurts for one in found.findings) else exits.FINE
+    return exits.REFUSED if any(finding.fate.hurts for finding in checked.findings) else exits.FINE

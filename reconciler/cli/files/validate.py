@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
-
-import typer
 
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
@@ -30,41 +27,34 @@ def validate(
     paths: common.AnyPaths,
     reports: Reports,
     values: Values,
-    for_server: Annotated[
-        str | None,
-        typer.Option(
-            "--for-server",
-            metavar="VERSION",
-            help="Judge for this version of nats-server alone. [expect.min_server, and the newest]",
-        ),
-    ] = None,
+    for_server: common.ForServer = None,
     format_: ChosenFormat = ReportFormat.TEXT,
     no_color: common.NoColor = False,
 ) -> int:
     """Check files, without a server: every problem at once, each with its place and what to do about it."""
-    server = common.version(for_server)
+    server = common.parse_version(for_server)
     with doing("reading files …"):
-        found = checked_each(paths, server, replace(values, environment=None).tree(), values.environment)
-    look = paper(no_color=no_color)
-    reports.say(format_, *(_document(one, server, look) for one in found))
-    return exits.FINE if all(map(_is_fine, found)) else exits.FAILED
+        results = checked_each(paths, server, replace(values, environment=None).tree(), values.environment)
+    sheet = paper(no_color=no_color)
+    reports.publish(format_, *(_validation_document(loaded, server, sheet) for loaded in results))
+    return exits.FINE if all(map(_is_valid, results)) else exits.FAILED
 
 
-def _is_fine(found: Loaded) -> bool:
-    return found.topology is not None and not any(one.is_error for one in found.diagnostics)
+def _is_valid(loaded: Loaded) -> bool:
+    return loaded.topology is not None and not any(diagnostic.is_error for diagnostic in loaded.diagnostics)
 
 
-def _document(found: Loaded, server: Version | None, look: Paper) -> Document:
-    fine = found.topology if _is_fine(found) else None
+def _validation_document(loaded: Loaded, server: Version | None, sheet: Paper) -> Document:
+    topology = loaded.topology if _is_valid(loaded) else None
     return document(
-        command="validate", topology=found.name, declared=found.topology, diagnostics=found.diagnostics,
-        summary=_fine(fine, versions(fine, server)) if fine else "", paper=look, named=tuple(map(str, found.paths)),
+        command="validate", topology=loaded.name, declared=loaded.topology, diagnostics=loaded.diagnostics,
+        summary=_summary(topology, versions(topology, server)) if topology else "", paper=sheet, named=tuple(map(str, loaded.paths)),
     )  # fmt: skip
 
 
-def _fine(topology: Topology, judged: list[Version]) -> str:
-    servers = " and ".join(f"{version.major}.{version.minor}" for version in judged)
-    things = counted(len(topology.resources), "resource")
+def _summary(topology: Topology, versions_: list[Version]) -> str:
+    servers = " and ".join(f"{version.major}.{version.minor}" for version in versions_)
+    resources = counted(len(topology.resources), "resource")
     files = counted(len(topology.files), "file")
-    where = f" in {topology.environment}" if topology.environment else ""
-    return f"{topology.name}{where}: {things} in {files} can be planned (judged offline for nats-server {servers})\n"
+    place = f" in {topology.environment}" if topology.environment else ""
+    return f"{topology.name}{place}: {resources} in {files} can be planned (judged offline for nats-server {servers})\n"

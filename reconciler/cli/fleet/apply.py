@@ -16,7 +16,7 @@ from reconciler.cli.account.apply_run import Manner
 from reconciler.cli.account.planning import Made, Selection
 from reconciler.cli.account.staged_apply import Plans, Reached, Staged
 from reconciler.cli.fleet.options import Which, which
-from reconciler.cli.fleet.plan import arguments_of
+from reconciler.cli.fleet.plan import target_arguments
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.each_topology import AT_ONCE, Unit
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 app = common.app()
 
 
-@app.command(epilog=exits.named(exits.REFUSED))
+@app.command(epilog=exits.epilog(exits.REFUSED))
 @takes(which)
 @takes(reports)
 def apply(
@@ -43,10 +43,8 @@ def apply(
     only: common.Only = None,
     exclude: common.Exclude = None,
     allow: common.Allow = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    partial: Annotated[
-        bool, typer.Option("--partial", help="Apply what does not depend on anything refused or unknown.")
-    ] = False,
+    yes: common.Yes = False,
+    partial: common.Partial = False,
     stages: Annotated[
         str | None,
         typer.Option(
@@ -59,50 +57,49 @@ def apply(
     parallel: Annotated[
         int, typer.Option("--parallel", metavar="N", min=1, max=64, help="How many targets to work on at a time.")
     ] = AT_ONCE,
-    format_: Annotated[
-        common.PlainFormat, typer.Option("--format", help="Tell what was done: text for people, json for tools.")
-    ] = common.PlainFormat.TEXT,
+    format_: common.OutcomeFormat = common.PlainFormat.TEXT,
     no_color: common.NoColor = False,
 ) -> int:
     """Show the plans of all targets, ask once, and carry them out. Needs no Spark."""
-    chosen = which.fleet()
+    fleet = which.fleet()
     if not yes and not sys.stdin.isatty():
         raise common.Misused(
             f"There is no terminal to ask on. Look first with `reconciler fleet plan {which.arguments()}`, then add "
             "--yes to apply without being asked."
         )
-    look = paper(no_color=no_color)
-    manner = Manner(yes=yes, partial=partial, format=format_, paper=look, reports=reports)
+    sheet = paper(no_color=no_color)
+    manner = Manner(yes=yes, partial=partial, format=format_, paper=sheet, reports=reports)
     selection = Selection(only=tuple(only or ()), exclude=tuple(exclude or ()), allow=tuple(allow or ()), take_over=())
-    common.consents(allow)
+    common.parse_consents(allow)
     staged = Staged(
-        units=_units(chosen), reach=_Reach(chosen, selection), manner=manner, stages=stages, at_once=parallel,
-        word="target", overview=lambda plans: _overview(chosen, plans, look),
+        units=_units(fleet), reach=_Reach(fleet, selection), manner=manner, stages=stages, at_once=parallel,
+        word="target", overview=lambda plans: _overview(fleet, plans, sheet),
     )  # fmt: skip
-    return asyncio.run(staged.through())
+    return asyncio.run(staged.run())
 
 
 def _units(fleet: Fleet) -> list[Unit]:
-    """Targets without a topology have nothing to apply. Raises Misused where there is no other."""
-    found = [
-        Unit(name=one.name, paths=one.topology, values=_values(one), labels=one.labels, place=_place(one))
-        for one in fleet.targets
-        if one.topology
-    ]
-    if not found:
+    """Return the targets with a topology; others have nothing to apply. Raises Misused where there are none."""
+    units = [_unit(target) for target in fleet.targets if target.topology]
+    if not units:
         raise common.Misused(f"{fleet.file}: no target that was chosen has a `topology`, so there is nothing to apply.")
-    return found
+    return units
 
 
-def _values(target: FleetTarget) -> Values:
+def _unit(target: FleetTarget) -> Unit:
+    values, place = _target_values(target), _target_place(target)
+    return Unit(name=target.name, paths=target.topology, values=values, labels=target.labels, place=place)
+
+
+def _target_values(target: FleetTarget) -> Values:
     from reconciler.fleet.plan import ORIGIN  # noqa: PLC0415 - `--help` needs none of it
 
     given = tuple(target.values.items())
     return Values(given, environment=target.environment, needed=target.own, origin=ORIGIN)
 
 
-def _place(target: FleetTarget) -> object:
-    """What is wrong with it is said when it is worked on."""
+def _target_place(target: FleetTarget) -> object:
+    """Return its server, or its name where settings are wrong, which is reported when the target is worked on."""
     try:
         return target.options()
     except CannotContinue:
@@ -113,7 +110,7 @@ class _Reach:
     """How a target is reached: as the fleet file says, and not as any variable does."""
 
     def __init__(self, fleet: Fleet, selection: Selection) -> None:
-        self._targets, self._selection = {one.name: one for one in fleet.targets}, selection
+        self._targets, self._selection = {target.name: target for target in fleet.targets}, selection
 
     def __call__(self, unit: Unit, _files: Sequence[Path]) -> Reached:
         from reconciler.fleet.plan import late  # noqa: PLC0415 - `--help` needs none of it
@@ -121,29 +118,32 @@ class _Reach:
         target = self._targets[unit.name]
         return Reached(
             options=target.options(), chosen=replace(self._selection, values=unit.values),
-            arguments=lambda chosen: arguments_of(target, _asked(chosen)), deadline=target.deadline,
+            arguments=lambda used: target_arguments(target, _selected_options(used)), deadline=target.deadline,
             late=with_target(late, target),
         )  # fmt: skip
 
 
-def _asked(chosen: Selection) -> list[tuple[str, str]]:
-    said = (("--only", chosen.only), ("--exclude", chosen.exclude), ("--allow", chosen.allow))
-    return [(option, one) for option, each in said for one in each]
+def _selected_options(selection: Selection) -> list[tuple[str, str]]:
+    patterns = (("--only", selection.only), ("--exclude", selection.exclude), ("--allow", selection.allow))
+    return [(option, value) for option, values in patterns for value in values]
 
 
-def _overview(fleet: Fleet, plans: Plans, look: Paper) -> str:
+def _overview(fleet: Fleet, plans: Plans, sheet: Paper) -> str:
     """Return what `fleet plan` shows: equal changes once, with the targets that have them."""
-    found = [
+    plans_of_targets = [
         TargetPlan(target=part.unit.name, labels=part.unit.labels, plan=made.planned.plan, seconds=made.seconds)
         if isinstance(made, Made)
-        else TargetPlan(target=part.unit.name, labels=part.unit.labels, problems=tuple(_own(part.unit, made)))
+        else TargetPlan(
+            target=part.unit.name, labels=part.unit.labels, problems=tuple(_without_target_name(part.unit, made))
+        )
         for part in plans
         for made in part.results
     ]
-    return text.render(plans_report(fleet.name, found, max(one.seconds for one in found)), look)
+    seconds = max(target_plan.seconds for target_plan in plans_of_targets)
+    return text.render(plans_report(fleet.name, plans_of_targets, seconds), sheet)
 
 
-def _own(unit: Unit, problem: CannotContinue) -> Iterator[Diagnostic]:
-    """The table names the target in the first column."""
-    for one in problem.diagnostics:
-        yield replace(one, message=one.message.removeprefix(f"{unit.name}: "))
+def _without_target_name(unit: Unit, problem: CannotContinue) -> Iterator[Diagnostic]:
+    """Yield its diagnostics without the target, which the table names in the first column."""
+    for diagnostic in problem.diagnostics:
+        yield replace(diagnostic, message=diagnostic.message.removeprefix(f"{unit.name}: "))

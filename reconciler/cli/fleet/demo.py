@@ -38,11 +38,11 @@ SKEW = (
 def play(page: Path) -> int:
     """Play the story; `page` is where it writes the report."""
     page = page.absolute()
-    with _shops() as (nodes, fleet):
-        where = f"{counted(len(fleet.targets), 'account')} on {counted(len(nodes), 'nats-server')} of their own"
-        say(f"{where}; the files are examples/fleet.\n")
-        targets = {one.name: one for one in fleet.targets}
-        codes = [_told("What would be created on each of them? This needs no Spark.", "plan")]
+    with _servers_and_fleet() as (nodes, fleet):
+        scale = f"{counted(len(fleet.targets), 'account')} on {counted(len(nodes), 'nats-server')} of their own"
+        say(f"{scale}; the files are examples/fleet.\n")
+        targets = {target.name: target for target in fleet.targets}
+        successes = [_run_scene("What would be created on each of them? This needs no Spark.", "plan")]
         _heading("Apply it on all of them.")
         asyncio.run(story.apply_to_all(fleet.targets))
         say(f"{counted(len(targets), 'account')} applied, as `reconciler apply` does for one.\n")
@@ -51,22 +51,32 @@ def play(page: Path) -> int:
             asyncio.run(story.live(day, targets, number))
             if number == len(story.DAYS):
                 nodes[story.LOST.partition("-")[0]].kill()
-            codes.append(
-                _told(f"Night {number}: what drifted?", "drift", "--run", f"night-{number}", expected=_nightly(number))
+            successes.append(
+                _run_scene(
+                    f"Night {number}: what drifted?",
+                    "drift",
+                    "--run",
+                    f"night-{number}",
+                    expected=_expected_code(number),
+                )
             )
-        codes.append(_told("How would the customers spread over partitions and members?", *SKEW))
-        codes.append(_told("What did the servers report about acknowledgements, and about who changed what?", "events"))
-        codes.append(_told("All of it, on one page.", "report", "--report", f"html={page}", expected=exits.DRIFT))
+        successes.append(_run_scene("How would the customers spread over partitions and members?", *SKEW))
+        successes.append(
+            _run_scene("What did the servers report about acknowledgements, and about who changed what?", "events")
+        )
+        successes.append(
+            _run_scene("All of it, on one page.", "report", "--report", f"html={page}", expected=exits.DRIFT)
+        )
     say(f"\nThe servers and their data are deleted. The page is {page}\n")
-    return exits.FINE if all(codes) else exits.FAILED
+    return exits.FINE if all(successes) else exits.FAILED
 
 
-def _nightly(number: int) -> int:
+def _expected_code(number: int) -> int:
     return exits.FINE if number == 1 else exits.DRIFT
 
 
 @contextmanager
-def _shops() -> Iterator[tuple[Mapping[str, Node], Fleet]]:
+def _servers_and_fleet() -> Iterator[tuple[Mapping[str, Node], Fleet]]:
     """Start servers, and work in a folder that holds the topology and a fleet.yaml that names them."""
     home, program = Path.cwd(), programs.find(os.environ)
     with tempfile.TemporaryDirectory(prefix="reconciler-fleet-", ignore_cleanup_errors=True) as name:
@@ -83,16 +93,16 @@ def _shops() -> Iterator[tuple[Mapping[str, Node], Fleet]]:
                 node.close()
 
 
-def _told(heading: str, *command: str, expected: int = exits.FINE) -> bool:
+def _run_scene(heading: str, *command: str, expected: int = exits.FINE) -> bool:
     """Run a command, and say whether it ended as the story expects."""
     from reconciler.cli.run import run  # noqa: PLC0415 - it knows all commands, this one too
 
     _heading(heading)
     line: Sequence[str] = ("fleet", command[0], "fleet.yaml", *command[1:])
     say(paper().paint(f"$ reconciler {' '.join(line)}", "head") + "\n")
-    ended = run(line)
-    say(paper().paint(f"exit {ended}", "quiet") + "\n")
-    return ended == expected
+    code = run(line)
+    say(paper().paint(f"exit {code}", "quiet") + "\n")
+    return code == expected
 
 
 def _heading(text: str) -> None:

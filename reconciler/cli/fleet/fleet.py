@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from reconciler.cli.fleet import apply as fleet_apply
 from reconciler.cli.fleet import plan as fleet_plan
-from reconciler.cli.fleet import skew_and_events as fleet_questions
-from reconciler.cli.fleet.options import As, FleetFormat, On, Which, on, which
-from reconciler.cli.fleet.running import Work, run
+from reconciler.cli.fleet import skew_and_events
+from reconciler.cli.fleet.running import SparkCommand, spark
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
-from reconciler.cli.shared.reporting import Reports, reports
-from reconciler.cli.shared.screen import paper
 from reconciler.fleet.report.findings import FleetFindings
 
 if TYPE_CHECKING:
@@ -32,46 +28,48 @@ def fleet() -> None:
 
 
 @app.command()
-@takes(which)
-@takes(on)
-@takes(reports)
-def snapshot(
-    which: Which, on: On, reports: Reports, format_: As = FleetFormat.TEXT, no_color: common.NoColor = False
-) -> int:
+@takes(spark)
+def snapshot(spark: SparkCommand) -> int:
     """Read what every target holds, and keep it as this run."""
-    return run(which, on, reports, format_, paper(no_color=no_color), _work("looking.snapshot"))
+
+    def work(fleet_run: FleetRun) -> FleetFindings:
+        from reconciler.fleet.runs.snapshot_and_drift import snapshot  # noqa: PLC0415 - pyspark is for fleet commands alone
+
+        return snapshot(fleet_run)
+
+    return spark.run(work)
 
 
-@app.command(epilog=exits.named(exits.DRIFT))
-@takes(which)
-@takes(on)
-@takes(reports)
-def drift(
-    which: Which, on: On, reports: Reports, format_: As = FleetFormat.TEXT, no_color: common.NoColor = False
-) -> int:
+@app.command(epilog=exits.epilog(exits.DRIFT))
+@takes(spark)
+def drift(spark: SparkCommand) -> int:
     """Show what drifted on every target; end with 3 if anything did. Reads the targets, and keeps what it read as this run."""
-    return run(which, on, reports, format_, paper(no_color=no_color), _work("looking.compare"))
+
+    def work(fleet_run: FleetRun) -> FleetFindings:
+        from reconciler.fleet.runs.snapshot_and_drift import compare  # noqa: PLC0415 - pyspark is for fleet commands alone
+
+        return compare(fleet_run)
+
+    return spark.run(work)
 
 
 @app.command()
-@takes(which)
-@takes(on)
-@takes(reports)
-def history(
-    which: Which, on: On, reports: Reports, format_: As = FleetFormat.TEXT, no_color: common.NoColor = False
-) -> int:
+@takes(spark)
+def history(spark: SparkCommand) -> int:
     """Show how drift came and went over the runs that are kept, how long repairs took, and when streams will be full."""
-    return run(which, on, reports, format_, paper(no_color=no_color), _work("past.history"))
+
+    def work(fleet_run: FleetRun) -> FleetFindings:
+        from reconciler.fleet.runs.stored_runs import history  # noqa: PLC0415 - pyspark is for fleet commands alone
+
+        return history(fleet_run)
+
+    return spark.run(work)
 
 
 @app.command()
-@takes(which)
-@takes(on)
-@takes(reports)
+@takes(spark)
 def outliers(
-    which: Which,
-    on: On,
-    reports: Reports,
+    spark: SparkCommand,
     by: Annotated[
         list[str] | None,
         typer.Option(
@@ -80,33 +78,28 @@ def outliers(
             help="Targets with the same value of this label are peers. Repeatable. [all labels]",
         ),
     ] = None,
-    format_: As = FleetFormat.TEXT,
-    no_color: common.NoColor = False,
 ) -> int:
     """Show where a target differs from most targets with the same labels, declared or not."""
-    return run(which, on, reports, format_, paper(no_color=no_color), _work("past.unlike", by=tuple(by or ())))
+
+    def work(fleet_run: FleetRun) -> FleetFindings:
+        from reconciler.fleet.runs.stored_runs import unlike  # noqa: PLC0415 - pyspark is for fleet commands alone
+
+        return unlike(fleet_run, tuple(by or ()))
+
+    return spark.run(work)
 
 
-@app.command(epilog=exits.named(exits.DRIFT))
-@takes(which)
-@takes(on)
-@takes(reports)
-def report(
-    which: Which, on: On, reports: Reports, format_: As = FleetFormat.TEXT, no_color: common.NoColor = False
-) -> int:
+@app.command(epilog=exits.epilog(exits.DRIFT))
+@takes(spark)
+def report(spark: SparkCommand) -> int:
     """Show all that is kept on one page: try `--report html=fleet.html`. Reads no target."""
-    return run(which, on, reports, format_, paper(no_color=no_color), _work("past.report"))
+
+    def work(fleet_run: FleetRun) -> FleetFindings:
+        from reconciler.fleet.runs.stored_runs import report  # noqa: PLC0415 - pyspark is for fleet commands alone
+
+        return report(fleet_run)
+
+    return spark.run(work)
 
 
-def _work(name: str, **said: Any) -> Work:
-    """The work itself, imported when Spark runs: only these commands need pyspark."""
-    module, _, function = name.partition(".")
-
-    def work(look: FleetRun) -> FleetFindings:
-        found: FleetFindings = getattr(import_module(f"reconciler.fleet.runs.{module}"), function)(look, **said)
-        return found
-
-    return work
-
-
-app.add_typer(fleet_questions.app)
+app.add_typer(skew_and_events.app)

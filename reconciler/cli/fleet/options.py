@@ -16,7 +16,8 @@ from urllib.parse import quote
 import typer
 
 from reconciler.cli.shared import common
-from reconciler.cli.shared.screen import Progress, tell
+from reconciler.cli.shared.screen import tell
+from reconciler.cli.shared.status_line import LINE
 from reconciler.model.dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -60,25 +61,27 @@ class Which:
         chooses none."""
         from reconciler.fleet.accounts.fleet_file import load_fleet  # noqa: PLC0415 - `--help` needs none of it
 
-        whole = load_fleet(self.file)
-        fits = {one.name: self._fits(one.name, one.labels) for one in whole.targets}
-        chosen, others = (tuple(one for one in whole.targets if fits[one.name] is wanted) for wanted in (True, False))
+        fleet = load_fleet(self.file)
+        fits = {target.name: self._fits(target.name, target.labels) for target in fleet.targets}
+        chosen, others = (
+            tuple(target for target in fleet.targets if fits[target.name] is is_chosen) for is_chosen in (True, False)
+        )
         if not chosen:
             raise common.Misused(
                 f"--target {' '.join(self.patterns)}: no target of {self.file} has that name or label."
             )
-        return replace(whole, targets=chosen, others=others)
+        return replace(fleet, targets=chosen, others=others)
 
     def _fits(self, name: str, labels: dict[str, str] | object) -> bool:
         if not self.patterns:
             return True
-        known = labels if isinstance(labels, dict) else {}
-        said = [name, *(f"{key}={value}" for key, value in known.items())]
-        return any(fnmatchcase(one, pattern) for one in said for pattern in self.patterns)
+        pairs = labels if isinstance(labels, dict) else {}
+        words = [name, *(f"{key}={value}" for key, value in pairs.items())]
+        return any(fnmatchcase(word, pattern) for word in words for pattern in self.patterns)
 
     def arguments(self) -> str:
         """Return what a next command line repeats."""
-        return shlex.join([str(self.file), *(part for one in self.patterns for part in ("--target", one))])
+        return shlex.join([str(self.file), *(part for pattern in self.patterns for part in ("--target", pattern))])
 
 
 def which(
@@ -90,7 +93,7 @@ def which(
         ),
     ] = None,
 ) -> Which:
-    """Declares the argument FLEET.yaml and the option --target."""
+    """Declare the argument FLEET.yaml and the option --target."""
     return Which(file=file, patterns=tuple(target or ()))
 
 
@@ -107,7 +110,7 @@ class On:
         pairs = (("--store", self.store), ("--master", self.master))
         return [part for name, value in pairs if value for part in (name, value)]
 
-    def look(self, which: Which, fleet: Fleet | None = None) -> FleetRun:
+    def open_run(self, which: Which, fleet: Fleet | None = None) -> FleetRun:
         """Return everything that a command works with; this takes as long as a JVM needs to start."""
         fleet, say = fleet or which.fleet(), Saying()
         from reconciler.fleet.runs.fleet_run import FleetRun  # noqa: PLC0415
@@ -116,14 +119,14 @@ class On:
 
         began, today = time.monotonic(), datetime.now(UTC).date()
         spark = session(self.master, say=say)
-        where = self.store or str(which.file.parent / STORE / folder_of(fleet.name))
+        folder = self.store or str(which.file.parent / STORE / fleet_folder_name(fleet.name))
         return FleetRun(
-            spark=spark, fleet=fleet, store=store(spark, where), run=self.run or today.isoformat(), day=today, say=say,
+            spark=spark, fleet=fleet, store=store(spark, folder), run=self.run or today.isoformat(), day=today, say=say,
             is_named=self.run is not None, began=began,
         )  # fmt: skip
 
 
-def folder_of(fleet: str) -> str:
+def fleet_folder_name(fleet: str) -> str:
     """Make the name of a folder from that of a fleet, which may hold anything: it begins with a letter or a digit, and
     has no separators."""
     return re.sub("^[^A-Za-z0-9%]", lambda first: f"%{ord(first[0]):02X}", quote(fleet, safe=""))
@@ -149,26 +152,23 @@ def on(
         ),
     ] = None,
 ) -> On:
-    """Declares --master, --store and --run, for commands that read or write the fleet's tables."""
+    """Declare --master, --store and --run, for commands that read or write the fleet's tables."""
     return On(master=master, store=store, run=run)
 
 
 class Saying:
     """Shows what takes time as a line on stderr, which the next line replaces on a terminal."""
 
-    def __init__(self) -> None:
-        self._progress = Progress()
-
     def __call__(self, text: str) -> None:
-        if self._progress.is_watched:
-            self._progress.show(text)
+        if LINE.is_watched:
+            LINE.show(text)
         else:
             tell(f"{text}\n")
 
-    def often(self, text: str) -> None:
+    def show_transient(self, text: str) -> None:
         """Show a line that changes often, and is of no use in a log."""
-        self._progress.show(text)
+        LINE.show(text)
 
     def clear(self) -> None:
         """Remove the line from the terminal, if one is shown."""
-        self._progress.clear()
+        LINE.show("")

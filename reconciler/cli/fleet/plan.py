@@ -6,13 +6,13 @@ from __future__ import annotations
 import asyncio
 import shlex
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
 from reconciler.cli.fleet.options import As, FleetFormat, Saying, Which, which
-from reconciler.cli.fleet.running import check, document_of, say
+from reconciler.cli.fleet.running import check_formats, document_of, print_report
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.reporting import Reports, reports
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from reconciler.fleet.accounts.targets import Fleet, FleetTarget
 
 app = common.app()
-Asked: TypeAlias = Sequence[tuple[str, str]]
+OptionValues: TypeAlias = Sequence[tuple[str, str]]
 """Options and their values."""
 
 
-@app.command(epilog=exits.named(exits.PENDING, exits.REFUSED))
+@app.command(epilog=exits.epilog(exits.PENDING, exits.REFUSED))
 @takes(which)
 @takes(reports)
 def plan(
@@ -41,7 +41,7 @@ def plan(
     at_once: Annotated[
         int, typer.Option("--at-once", min=1, max=64, help="How many targets to read at the same time.")
     ] = 8,
-    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit 2 when changes are pending.")] = False,
+    exit_code: common.ExitCode = False,
     format_: As = FleetFormat.TEXT,
     no_color: common.NoColor = False,
 ) -> int:
@@ -49,68 +49,69 @@ def plan(
     from reconciler.fleet.plan import plans  # noqa: PLC0415 - `--help` needs none of it
     from reconciler.model.run_options import RunOptions  # noqa: PLC0415
 
-    check(reports)
-    options = RunOptions(only=tuple(only or ()), exclude=tuple(exclude or ()), allow=common.consents(allow))
-    chosen, saying, began = which.fleet(), Saying(), time.monotonic()
-    of = counted(sum(bool(one.topology) for one in chosen.targets), "target")
-    saying.often(f"Planning {of} …")
+    check_formats(reports)
+    options = RunOptions(only=tuple(only or ()), exclude=tuple(exclude or ()), allow=common.parse_consents(allow))
+    fleet, saying, began = which.fleet(), Saying(), time.monotonic()
+    targets = counted(sum(bool(target.topology) for target in fleet.targets), "target")
+    saying.show_transient(f"Planning {targets} …")
     try:
-        made = asyncio.run(
-            plans(chosen.targets, options, at_once, lambda done: saying.often(f"Planned {done} of {of} …"))
+        target_plans = asyncio.run(
+            plans(fleet.targets, options, at_once, lambda done: saying.show_transient(f"Planned {done} of {targets} …"))
         )
     finally:
         saying.clear()
-    name, seconds, look = chosen.name, time.monotonic() - began, paper(no_color=no_color)
-    asked = [("--only", only), ("--exclude", exclude), ("--allow", allow)]
-    following = tuple(
-        _following(which.arguments(), chosen, made, [(option, one) for option, said in asked for one in said or ()])
-    )
-    say(
+    name, seconds, sheet = fleet.name, time.monotonic() - began, paper(no_color=no_color)
+    given = (("--only", only), ("--exclude", exclude), ("--allow", allow))
+    repeated = [(option, value) for option, values in given for value in values or ()]
+    following = tuple(_next_commands(which.arguments(), fleet, target_plans, repeated))
+    print_report(
         reports, format_,
-        document_of("plan", name, lambda: plans_report(name, made, seconds, following), lambda: plans_json(name, made), look),
+        document_of(
+            "plan", name, lambda: plans_report(name, target_plans, seconds, following),
+            lambda: plans_json(name, target_plans), sheet,
+        ),
     )  # fmt: skip
-    return _code(made, pending=exit_code)
+    return exits.of_plans((planned.plan for planned in target_plans), pending=exit_code)
 
 
-def _following(which: str, fleet: Fleet, made: Sequence[TargetPlan], asked: Asked) -> Iterator[str]:
-    """Say how to apply them all, and one by itself. `asked` holds the selection and the consents."""
-    ready = {one.target for one in made if one.plan and one.plan.exit_code == exits.FINE and not one.plan.is_empty}
-    first = next((one for one in fleet.targets if one.name in ready), None)
+def _next_commands(
+    which: str, fleet: Fleet, target_plans: Sequence[TargetPlan], repeated: OptionValues
+) -> Iterator[str]:
+    """Say how to apply them all, and one by itself. `repeated` holds the selection and the consents."""
+    ready = {
+        planned.target
+        for planned in target_plans
+        if planned.plan and planned.plan.exit_code == exits.FINE and not planned.plan.is_empty
+    }
+    first = next((target for target in fleet.targets if target.name in ready), None)
     if first is None:
         return
-    alone = f"`reconciler apply {arguments_of(first, asked)}`{_secret(first)}"
+    alone = f"`reconciler apply {target_arguments(first, repeated)}`{_secrets_note(first)}"
     if len(ready) == 1:
         yield f"Next: {alone}"
     else:
-        options = shlex.join(part for pair in asked for part in pair)
+        options = shlex.join(part for pair in repeated for part in pair)
         yield f"Next: `reconciler fleet apply {' '.join(filter(None, [which, options]))}`; one by itself, for example {first.name}: {alone}"
 
 
-def arguments_of(target: FleetTarget, asked: Asked) -> str:
+def target_arguments(target: FleetTarget, repeated: OptionValues) -> str:
     """Return what a command about this target alone takes. Never a password or a token: they belong in NATS_PASSWORD and
-    NATS_TOKEN, which `_secret` mentions."""
-    said = target.settings
+    NATS_TOKEN, which `_secrets_note` mentions."""
+    settings = target.settings
     options: list[tuple[str, str | None]] = [("--environment", target.environment)]
     options += [("--value", f"{name}={value}") for name, value in target.values.items()]
-    options += [*asked]
-    options += [("--context", said.context), ("--server", said.url), ("--creds", said.creds), ("--nkey", said.nkey)]
-    options += [("--user", said.user), ("--js-domain", said.js_domain), ("--js-api-prefix", said.js_api_prefix)]
-    options += [("--tlscert", said.cert), ("--tlskey", said.key), ("--tlsca", said.ca)]
-    options += [("--inbox-prefix", said.inbox_prefix), ("--timeout", said.timeout)]
+    options += [*repeated]
+    options += [("--context", settings.context), ("--server", settings.url), ("--creds", settings.creds)]
+    options += [("--nkey", settings.nkey), ("--user", settings.user)]
+    options += [("--js-domain", settings.js_domain), ("--js-api-prefix", settings.js_api_prefix)]
+    options += [("--tlscert", settings.cert), ("--tlskey", settings.key), ("--tlsca", settings.ca)]
+    options += [("--inbox-prefix", settings.inbox_prefix), ("--timeout", settings.timeout)]
     parts = [*map(str, target.topology), *(part for name, value in options if value for part in (name, value))]
-    flags = [("--no-context", said.no_context), ("--tlsfirst", said.tls_first)]
-    return shlex.join([*parts, *(name for name, is_said in flags if is_said)])
+    flags = [("--no-context", settings.no_context), ("--tlsfirst", settings.tls_first)]
+    return shlex.join([*parts, *(name for name, is_set in flags if is_set)])
 
 
-def _secret(target: FleetTarget) -> str:
-    said = {"NATS_PASSWORD": target.settings.password, "NATS_TOKEN": target.settings.token}
-    wanted = " and ".join(name for name, value in said.items() if value)
-    return f" (with {wanted} set)" if wanted else ""
-
-
-def _code(made: Iterable[TargetPlan], *, pending: bool) -> int:
-    """A failure to plan outranks a refusal, as for one target."""
-    codes = {one.plan.exit_code if one.plan else exits.FAILED for one in made}
-    if worst := next((code for code in (exits.FAILED, exits.REFUSED) if code in codes), None):
-        return worst
-    return exits.PENDING if pending and any(one.plan and not one.plan.is_empty for one in made) else exits.FINE
+def _secrets_note(target: FleetTarget) -> str:
+    secrets = {"NATS_PASSWORD": target.settings.password, "NATS_TOKEN": target.settings.token}
+    names = " and ".join(name for name, value in secrets.items() if value)
+    return f" (with {names} set)" if names else ""

@@ -7,14 +7,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from reconciler.cli.fleet.options import FleetFormat, On, Which
+from reconciler.cli.fleet.options import As, FleetFormat, On, Which, on, which
 from reconciler.cli.shared import common, exits
-from reconciler.cli.shared.reporting import ReportFormat, Reports, document
+from reconciler.cli.shared.common import takes
+from reconciler.cli.shared.reporting import ReportFormat, Reports, document, reports
+from reconciler.cli.shared.screen import paper
 from reconciler.fleet.formats import html, markdown, text
 from reconciler.fleet.formats.elements import Report
 from reconciler.fleet.report.findings import FleetFindings
 from reconciler.fleet.report.json import render as as_json
 from reconciler.fleet.report.report import report_of
+from reconciler.model.dataclass import dataclass
 from reconciler.report.document.document import Document
 from reconciler.report.words.paper import Paper
 
@@ -24,67 +27,87 @@ if TYPE_CHECKING:
 Work = Callable[["FleetRun"], FleetFindings]
 
 
-def run(which: Which, on: On, reports: Reports, format_: FleetFormat, paper: Paper, work: Work) -> int:
-    """Run `work` with the store to itself, report what it found, and return the exit code."""
-    check(reports)
-    look = on.look(which)
-    from reconciler.fleet.session import reasons  # noqa: PLC0415 - pyspark is for fleet commands alone
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkCommand:
+    """A command on Spark: which fleet and which tables it is about, and how it reports."""
 
-    try:
-        with reasons(), look.store.alone():
-            found = work(look)
-    finally:
-        look.say.clear()
-    found = replace(found, following=(*found.following, *following(found, which, on)))
-    say(
-        reports,
-        format_,
-        document_of(found.command, found.fleet, lambda: report_of(found), lambda: as_json(found), paper),
-    )
-    return code(found)
+    which: Which
+    on: On
+    reports: Reports
+    format: FleetFormat
+    paper: Paper
+
+    def run(self, work: Work) -> int:
+        """Run `work` with the store to itself, report what it found, and return the exit code."""
+        check_formats(self.reports)
+        fleet_run = self.on.open_run(self.which)
+        from reconciler.fleet.session import reasons  # noqa: PLC0415 - pyspark is for fleet commands alone
+
+        try:
+            with reasons(), fleet_run.store.alone():
+                findings = work(fleet_run)
+        finally:
+            fleet_run.say.clear()
+        commands = next_steps(findings, self.which, self.on)
+        findings = replace(findings, following=(*findings.following, *commands))
+        document = document_of(
+            findings.command, findings.fleet, lambda: report_of(findings), lambda: as_json(findings), self.paper
+        )
+        print_report(self.reports, self.format, document)
+        return findings_exit_code(findings)
 
 
-def following(found: FleetFindings, which: Which, on: On) -> Iterator[str]:
-    """Say what to run next."""
-    if found.drifted_by_target:
+@takes(which)
+@takes(on)
+@takes(reports)
+def spark(
+    which: Which, on: On, reports: Reports, format_: As = FleetFormat.TEXT, no_color: common.NoColor = False
+) -> SparkCommand:
+    """Declare the argument and the options of every fleet command on Spark."""
+    return SparkCommand(which=which, on=on, reports=reports, format=format_, paper=paper(no_color=no_color))
+
+
+def next_steps(findings: FleetFindings, which: Which, on: On) -> Iterator[str]:
+    """Yield the commands to run next, each with its reason."""
+    if findings.drifted_by_target:
         yield f"To see what an apply would do about it: `reconciler fleet plan {which.arguments()}`"
-    if found.command in ("drift", "snapshot"):
+    if findings.command in ("drift", "snapshot"):
         line = shlex.join(
             ["reconciler", "fleet", "report", str(which.file), *on.arguments(), "--report", "html=fleet.html"]
         )
         yield f"All stored runs on one page: `{line}`"
 
 
-def code(found: FleetFindings) -> int:
+def findings_exit_code(findings: FleetFindings) -> int:
     """Return the exit code. Drift outranks targets that could not be read, which have rows of their own and are named
     in the report. A snapshot has succeeded when it reports what it could not read, unless that is everything."""
-    if found.drifted_by_target:
+    if findings.drifted_by_target:
         return exits.DRIFT
-    if found.targets and len(found.unread) == len(found.targets):
+    if findings.targets and len(findings.unread) == len(findings.targets):
         return exits.FAILED
-    asks_all = found.command in ("drift", "skew")
-    return exits.FAILED if asks_all and (found.unread or found.unknown) else exits.FINE
+    asks_all = findings.command in ("drift", "skew")
+    return exits.FAILED if asks_all and (findings.unread or findings.unknown) else exits.FINE
 
 
 def document_of(
     command: str, fleet: str, report: Callable[[], Report], data: Callable[[], str], paper: Paper
 ) -> Document:
     """Render the report lazily in the four formats."""
-    own = {
-        "text": lambda one: text.render(report(), one.paper),
+    formats = {
+        "text": lambda document_: text.render(report(), document_.paper),
         "json": lambda _: data(),
         "markdown": lambda _: markdown.render(report()),
         "html": lambda _: html.render(report()),
     }
-    return document(command=f"fleet {command}", topology=fleet, paper=paper, own=own)
+    return document(command=f"fleet {command}", topology=fleet, paper=paper, own=formats)
 
 
-def say(reports: Reports, format_: FleetFormat, told: Document) -> None:
+def print_report(reports: Reports, format_: FleetFormat, report: Document) -> None:
     """Print a fleet's report on stdout, and write every file that --report names."""
-    reports.say(ReportFormat(format_), told)
+    reports.publish(ReportFormat(format_), report)
 
 
-def check(reports: Reports) -> None:
+def check_formats(reports: Reports) -> None:
     """Refuse formats that exist for plans only."""
-    if wrong := [name for name, _ in reports.wanted if name not in [*FleetFormat]]:
-        raise common.Misused(f"--report {wrong[0]}: a report about a fleet can be {', '.join(FleetFormat)}.")
+    if unknown := [name for name, _ in reports.wanted if name not in [*FleetFormat]]:
+        raise common.Misused(f"--report {unknown[0]}: a report about a fleet can be {', '.join(FleetFormat)}.")

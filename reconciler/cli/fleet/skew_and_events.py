@@ -6,12 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reconciler.cli.fleet.options import As, FleetFormat, On, Which, on, which
-from reconciler.cli.fleet.running import run
+from reconciler.cli.fleet.running import SparkCommand, spark
 from reconciler.cli.shared import common
 from reconciler.cli.shared.common import takes
-from reconciler.cli.shared.reporting import Reports, reports
-from reconciler.cli.shared.screen import paper
 from reconciler.fleet.report.findings import FleetFindings
 
 if TYPE_CHECKING:
@@ -21,13 +18,9 @@ app = common.app()
 
 
 @app.command()
-@takes(which)
-@takes(on)
-@takes(reports)
+@takes(spark)
 def skew(
-    which: Which,
-    on: On,
-    reports: Reports,
+    spark: SparkCommand,
     stream: Annotated[str, typer.Option("--stream", metavar="NAME", help="The stream whose subjects are the keys.")],
     filters: Annotated[
         list[str] | None,
@@ -56,55 +49,47 @@ def skew(
             "--keys", metavar="FILE", help="Take the keys from this Parquet or CSV file, which has a column `subject`."
         ),
     ] = None,
-    format_: As = FleetFormat.TEXT,
-    no_color: common.NoColor = False,
 ) -> int:
     """Show how evenly keys would fall on partitions and members, for every candidate, and what moves when members change."""
     from reconciler.fleet.skew.candidate_patterns import Unclear, candidates  # noqa: PLC0415
 
     try:
-        asked = candidates(filters or [">"], _numbers("--partitions", partitions, least=1), members or ["3,4"])
+        tried = candidates(filters or [">"], _numbers("--partitions", partitions, least=1), members or ["3,4"])
     except Unclear as unclear:
         raise common.Misused(f"{unclear}.") from None
 
-    def work(look: FleetRun) -> FleetFindings:
+    def work(fleet_run: FleetRun) -> FleetFindings:
         from reconciler.fleet.runs.skew import Keys, skew  # noqa: PLC0415 - pyspark is for fleet commands alone
 
-        return skew(look, Keys(stream=stream, file=keys), asked)
+        return skew(fleet_run, Keys(stream=stream, file=keys), tried)
 
-    return run(which, on, reports, format_, paper(no_color=no_color), work)
+    return spark.run(work)
 
 
-def _numbers(option: str, said: str, *, least: int) -> tuple[int, ...]:
+def _numbers(option: str, text: str, *, least: int) -> tuple[int, ...]:
     try:
-        numbers = tuple(map(int, said.split(",")))
+        numbers = tuple(map(int, text.split(",")))
     except ValueError:
         numbers = (least - 1,)
     if min(numbers) < least:
-        raise common.Misused(f"{option} {said}: write numbers from {least} on, with commas between, for example 6,12.")
+        raise common.Misused(f"{option} {text}: write numbers from {least} on, with commas between, for example 6,12.")
     return numbers
 
 
 @app.command()
-@takes(which)
-@takes(on)
-@takes(reports)
+@takes(spark)
 def events(
-    which: Which,
-    on: On,
-    reports: Reports,
+    spark: SparkCommand,
     stream: Annotated[
         str | None,
         typer.Option("--stream", metavar="NAME", help="The stream that captures events. [every stream that does]"),
     ] = None,
-    format_: As = FleetFormat.TEXT,
-    no_color: common.NoColor = False,
 ) -> int:
     """Show pins that change hands, acknowledgements that take long, and who changed what, as servers told it."""
 
-    def work(look: FleetRun) -> FleetFindings:
+    def work(fleet_run: FleetRun) -> FleetFindings:
         from reconciler.fleet.runs.events import told  # noqa: PLC0415 - pyspark is for fleet commands alone
 
-        return told(look, stream)
+        return told(fleet_run, stream)
 
-    return run(which, on, reports, format_, paper(no_color=no_color), work)
+    return spark.run(work)

@@ -3,19 +3,17 @@ form."""
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from reconciler.cli.shared import common, exits
-from reconciler.cli.shared.common import takes
-from reconciler.cli.shared.connecting import Connection, connection
-from reconciler.cli.shared.screen import is_agreed, paper, say, tell
+from reconciler.cli.shared.common import ChosenPlainFormat, PlainFormat, takes
+from reconciler.cli.shared.connecting import Connection, connection, result_of
+from reconciler.cli.shared.screen import confirm, paper, say, tell
 from reconciler.cli.shared.value_option import Values, values
 from reconciler.documents.read.files import Tree
 from reconciler.journeys.files_and_account import both
@@ -36,18 +34,19 @@ from reconciler.server.wire.api import JetStream
 app = common.app()
 
 
-class MembersFormat(StrEnum):
-    TEXT = "text"
-    JSON = "json"
+Group = Annotated[str, typer.Argument(metavar="GROUP", help="STREAM/GROUP, for example ORDERS/billing.")]
+Groups = Annotated[
+    list[str] | None, typer.Argument(metavar="GROUP...", help="STREAM/GROUP, or a pattern. [all groups]")
+]
 
 
-@app.command(name="plan-members", epilog=exits.named(exits.REFUSED))
+@app.command(name="plan-members", epilog=exits.epilog(exits.REFUSED))
 @takes(connection)
 @takes(values)
 def plan_members(
     connection: Connection,
     values: Values,
-    group: Annotated[str, typer.Argument(metavar="GROUP", help="STREAM/GROUP, for example ORDERS/billing.")],
+    group: Group,
     paths: Annotated[
         list[Path] | None,
         typer.Argument(metavar="PATHS...", help="Files that declare the group. [the group as it is live]"),
@@ -72,29 +71,28 @@ def plan_members(
         bool, typer.Option("--offline", help="Ask no server: take the group as the files declare it.")
     ] = False,
     write_: Annotated[bool, typer.Option("--write", help="Edit the file. Comments and layout stay.")] = False,
-    format_: Annotated[MembersFormat, typer.Option("--format", help=common.PLAIN_FORMAT_HELP)] = MembersFormat.TEXT,
+    format_: ChosenPlainFormat = PlainFormat.TEXT,
 ) -> int:
     """Show what other members would change: which partitions move, what is queued on them, what is redelivered.
     Changes nothing in the account."""
     wish = Wish(add=_names(add), drop=_names(drop), exactly=_names(exactly), mapped=mapped)
-    _check(wish, write=write_, offline=offline, paths=paths, values=values)
-    made: list[Preview] = []
+    _check_usage(wish, write=write_, offline=offline, paths=paths, values=values)
     connection = connection.in_environment(values, paths or ())
-    asyncio.run(_look(made, group, wish, paths or (), values.tree(), None if offline else connection.options()))
-    _show(made[0], format_, offline=offline)
+    options = None if offline else connection.options()
+    preview = result_of(_preview_members(group, wish, paths or (), values.tree(), options))
+    _print_preview(preview, format_, offline=offline)
     if write_:
-        place = write(made[0])
-        tell(f"Wrote {place}. Next: reconciler plan {connection.arguments(*map(str, paths or ()))}\n")
-    change = made[0].change
-    return exits.REFUSED if change and change.is_blocked else exits.FINE
+        file = write(preview)
+        tell(f"Wrote {file}. Next: reconciler plan {connection.arguments(*map(str, paths or ()))}\n")
+    return exits.REFUSED if preview.change and preview.change.is_blocked else exits.FINE
 
 
-def _names(said: list[str] | None) -> Sequence[str]:
-    return [name.strip() for one in said or () for name in one.split(",") if name.strip()]
+def _names(lists: list[str] | None) -> Sequence[str]:
+    return [name.strip() for value in lists or () for name in value.split(",") if name.strip()]
 
 
-def _check(wish: Wish, *, write: bool, offline: bool, paths: list[Path] | None, values: Values) -> None:
-    values.need(paths)
+def _check_usage(wish: Wish, *, write: bool, offline: bool, paths: list[Path] | None, values: Values) -> None:
+    values.require_files(paths)
     if wish.exactly and (wish.add or wish.drop):
         raise common.Misused("--set names all members; leave out --add and --drop.")
     if not (wish.exactly or wish.add or wish.drop or wish.mapped is not None):
@@ -109,43 +107,40 @@ def _check(wish: Wish, *, write: bool, offline: bool, paths: list[Path] | None, 
         raise common.Misused("--offline reads the files that declare the group; name them.")
 
 
-async def _look(
-    into: list[Preview], group: str, wish: Wish, paths: Sequence[Path], tree: Tree, options: ConnectOptions | None
-) -> None:
+async def _preview_members(
+    group: str, wish: Wish, paths: Sequence[Path], tree: Tree, options: ConnectOptions | None
+) -> Preview:
     if options is None:
-        into.append(await preview_offline(read(paths, tree), group, wish))
-    elif paths:
-        async with both(paths, options, tree) as here:
-            into.append(await preview(here.js, here.snapshot, group, wish, here.topology))
-    else:
-        async with session(options) as js:
-            into.append(await preview(js, await observe(js), group, wish, None))
+        return await preview_offline(read(paths, tree), group, wish)
+    if paths:
+        async with both(paths, options, tree) as state:
+            return await preview(state.js, state.snapshot, group, wish, state.topology)
+    async with session(options) as js:
+        return await preview(js, await observe(js), group, wish, None)
 
 
-def _show(made: Preview, format_: MembersFormat, *, offline: bool) -> None:
-    if format_ is MembersFormat.JSON:
+def _print_preview(members: Preview, format_: PlainFormat, *, offline: bool) -> None:
+    if format_ is PlainFormat.JSON:
         preview = MembersPreview(
-            address=made.address, membership=made.membership, partitions_moved=made.moved,
-            partitions_moved_with_mappings=made.least, offline=offline, change=made.change,
+            address=members.address, membership=members.membership, partitions_moved=members.moved,
+            partitions_moved_with_mappings=members.least, offline=offline, change=members.change,
         )  # fmt: skip
         say(json_text(data_of(preview)))
     else:
         say(
             members_text(
-                made.change, paper(), address=str(made.address), membership=made.membership, moved=made.moved,
-                least=made.least, offline=offline,
+                members.change, paper(), address=str(members.address), membership=members.membership, moved=members.moved,
+                least=members.least, offline=offline,
             )
         )  # fmt: skip
 
 
-@app.command(name="migrate", epilog=exits.named(exits.REFUSED))
+@app.command(name="migrate", epilog=exits.epilog(exits.REFUSED))
 @takes(connection)
 def migrate_(
     connection: Connection,
-    wanted: Annotated[
-        list[str] | None, typer.Argument(metavar="GROUP...", help="STREAM/GROUP, or a pattern. [all groups]")
-    ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    wanted: Groups = None,
+    yes: common.Yes = False,
     while_running: Annotated[
         bool,
         typer.Option(
@@ -153,44 +148,39 @@ def migrate_(
             help="Migrate groups whose instances run, too. The instances end when the record changes.",
         ),
     ] = False,
-    format_: Annotated[MembersFormat, typer.Option("--format", help=common.PLAIN_FORMAT_HELP)] = MembersFormat.TEXT,
+    format_: ChosenPlainFormat = PlainFormat.TEXT,
 ) -> int:
     """Write records of earlier versions in today's form. Shows each before and after, and asks."""
-
-    async def through() -> int:
-        async with connection.open() as js:
-            return await _migrate(js, wanted or (), yes=yes, while_running=while_running, format_=format_)
-
-    return asyncio.run(through())
+    return connection.ask(lambda js: _migrate(js, wanted or (), yes=yes, while_running=while_running, format_=format_))
 
 
 async def _migrate(
-    js: JetStream, wanted: Sequence[str], *, yes: bool, while_running: bool, format_: MembersFormat
+    js: JetStream, wanted: Sequence[str], *, yes: bool, while_running: bool, format_: PlainFormat
 ) -> int:
-    found = await migrations(js, wanted, while_running=while_running)
-    shown = [described(one) for one in found]
+    records = await migrations(js, wanted, while_running=while_running)
+    descriptions = [described(migration) for migration in records]
     say(
-        json_text(data_of(GroupsMigrated(records=tuple(shown))))
-        if format_ is MembersFormat.JSON
-        else migrations_text(shown, paper())
+        json_text(data_of(GroupsMigrated(records=tuple(descriptions))))
+        if format_ is PlainFormat.JSON
+        else migrations_text(descriptions, paper())
     )
-    if any(one.obstacles for one in found):
+    if any(migration.obstacles for migration in records):
         tell("Nothing was changed. To migrate the records that are not refused, name their groups.\n")
         return exits.REFUSED
-    if not found:
+    if not records:
         return exits.FINE
-    if not yes and not _confirmed(len(found)):
+    if not yes and not _confirm_migration(len(records)):
         tell("Nothing was changed.\n")
         return exits.FAILED
-    failed = [(one, why) for one in found if (why := await migrate(js, one))]
-    for one, why in failed:
-        tell(f"{one.group.address} was not written: {why}. Somebody may have changed it; look again.\n")
-    tell(f"Migrated {counted(len(found) - len(failed), 'record')}.\n")
+    failed = [(migration, reason) for migration in records if (reason := await migrate(js, migration))]
+    for migration, reason in failed:
+        tell(f"{migration.group.address} was not written: {reason}. Somebody may have changed it; look again.\n")
+    tell(f"Migrated {counted(len(records) - len(failed), 'record')}.\n")
     return exits.FAILED if failed else exits.FINE
 
 
-def _confirmed(number: int) -> bool:
+def _confirm_migration(number: int) -> bool:
     if not sys.stdin.isatty():
         tell("There is no terminal to ask on; add --yes to migrate without being asked. ")
         return False
-    return is_agreed(f"\nMigrate {counted(number, 'record')}?")
+    return confirm(f"\nMigrate {counted(number, 'record')}?")

@@ -3,21 +3,19 @@ wrong."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from enum import StrEnum
-from typing import Annotated, Any, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Annotated, Any
 
 import typer
 
 from reconciler.cli.groups import group_changes
+from reconciler.cli.groups.group_changes import Group, Groups
 from reconciler.cli.shared import common, exits
-from reconciler.cli.shared.common import takes
+from reconciler.cli.shared.common import ChosenPlainFormat, PlainFormat, takes
 from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.screen import paper, say
-from reconciler.journeys.groups import groups as asking
+from reconciler.journeys.groups import groups, text
 from reconciler.journeys.groups import json as documents
-from reconciler.journeys.groups import text
 from reconciler.kinds.groups import data, doctor
 from reconciler.kinds.groups.places import Pattern
 from reconciler.model.diagnostic import Diagnostic
@@ -26,67 +24,53 @@ from reconciler.report.codec.shape import data_of
 from reconciler.report.words.diagnostics import report
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.values import counted
-from reconciler.server.wire.api import JetStream
 
 app = common.app(no_args_is_help=True)
 app.add_typer(group_changes.app)
 
-T = TypeVar("T")
 Draw = Callable[[Sequence[Mapping[str, Any]], Paper], str]
 
 
-class GroupsFormat(StrEnum):
-    TEXT = "text"
-    JSON = "json"
-
-
-As = Annotated[GroupsFormat, typer.Option("--format", help=common.PLAIN_FORMAT_HELP)]
-Group = Annotated[str, typer.Argument(metavar="GROUP", help="STREAM/GROUP, for example ORDERS/billing.")]
-Groups = Annotated[
-    list[str] | None, typer.Argument(metavar="GROUP...", help="STREAM/GROUP, or a pattern. [all groups]")
-]
-
-
 @app.callback()
-def groups() -> None:
+def groups_() -> None:
     """Look at partitioned consumer groups: who works, where a key goes, what waits, what is wrong. Only step-down and migrate
     change anything in the account."""
 
 
 @app.command(name="list")
 @takes(connection)
-def list_(connection: Connection, wanted: Groups = None, format_: As = GroupsFormat.TEXT) -> int:
+def list_(connection: Connection, wanted: Groups = None, format_: ChosenPlainFormat = PlainFormat.TEXT) -> int:
     """Show every group with its partitions, its members, and what is queued."""
-    seen = _ask(connection, lambda js: asking.look(js, wanted or (), consumers=False))
-    _print(
-        documents.GroupsListed, [data.summary(group) for group in seen.groups], format_, text.groups_text, seen.unread
+    read = connection.ask(lambda js: groups.look(js, wanted or (), consumers=False))
+    _print_groups(
+        documents.GroupsListed, [data.summary(group) for group in read.groups], format_, text.groups_text, read.unread
     )
-    return exits.FAILED if seen.unread else exits.FINE
+    return exits.FAILED if read.unread else exits.FINE
 
 
 @app.command()
 @takes(connection)
-def show(connection: Connection, group: Group, format_: As = GroupsFormat.TEXT) -> int:
+def show(connection: Connection, group: Group, format_: ChosenPlainFormat = PlainFormat.TEXT) -> int:
     """Show one group from all sides: its record, its queue, its members and their clients, and what waits in each partition."""
-    found = _ask(connection, lambda js: asking.shown(js, [group]))
-    _print(
+    details = connection.ask(lambda js: groups.shown(js, [group]))
+    _print_groups(
         documents.GroupsShown,
-        found,
+        details,
         format_,
-        lambda groups, paper: "\n".join(text.group_text(one, paper) for one in groups),
+        lambda details, paper: "\n".join(text.group_text(detail, paper) for detail in details),
     )
     return exits.FINE
 
 
 @app.command()
 @takes(connection)
-def active(connection: Connection, wanted: Groups = None, format_: As = GroupsFormat.TEXT) -> int:
+def active(connection: Connection, wanted: Groups = None, format_: ChosenPlainFormat = PlainFormat.TEXT) -> int:
     """Show members with and without a client, and since when each client is pinned."""
-    seen = _ask(connection, lambda js: asking.look(js, wanted or ()))
-    _print(
-        documents.GroupsActive, [data.active(group) for group in seen.groups], format_, text.active_text, seen.unread
+    read = connection.ask(lambda js: groups.look(js, wanted or ()))
+    _print_groups(
+        documents.GroupsActive, [data.active(group) for group in read.groups], format_, text.active_text, read.unread
     )
-    return exits.FAILED if seen.unread else exits.FINE
+    return exits.FAILED if read.unread else exits.FINE
 
 
 @app.command(name="step-down")
@@ -97,9 +81,9 @@ def step_down(
     member: Annotated[str, typer.Argument(metavar="MEMBER", help="The member whose client gives way.")],
 ) -> int:
     """End the pin of a member's client, so that another instance of the member takes over at once."""
-    told = _ask(connection, lambda js: asking.step_down(js, group, member))
-    was = f"client {told['was']} is no longer pinned" if "was" in told else "no client was pinned"
-    say(f"{told['address']}: {was}; the next instance of {member} that pulls is served.\n")
+    pin = connection.ask(lambda js: groups.step_down(js, group, member))
+    was = f"client {pin['was']} is no longer pinned" if "was" in pin else "no client was pinned"
+    say(f"{pin['address']}: {was}; the next instance of {member} that pulls is served.\n")
     return exits.FINE
 
 
@@ -125,10 +109,10 @@ def where(
             help="With --partitions, the `*` of the filter that decides, from 1. Repeatable, in order.",
         ),
     ] = None,
-    format_: As = GroupsFormat.TEXT,
+    format_: ChosenPlainFormat = PlainFormat.TEXT,
 ) -> int:
     """Show the partition of a key, and who works there. With --partitions, no server is asked."""
-    common.never(
+    common.refuse_if_any(
         (partitions is None and (filter_ or wildcard),
          ("--filter and --wildcard compute a partition without any server; give the number of partitions "
           "with --partitions.")),
@@ -137,71 +121,63 @@ def where(
     )  # fmt: skip
     if partitions is not None:
         filter_ = filter_ or ">"
-        pattern = Pattern(filter=filter_, wildcards=_within(filter_, wildcard or []), partitions=partitions)
-        at = asking.offline(key, pattern)
-        found = [at] if at else []
+        pattern = Pattern(filter=filter_, wildcards=_wildcards(filter_, wildcard or []), partitions=partitions)
+        place = groups.offline(key, pattern)
+        places = [place] if place else []
     else:
-        found = _ask(connection, lambda js: asking.places(js, key, wanted or ()))
-    if not found:
+        places = connection.ask(lambda js: groups.places(js, key, wanted or ()))
+    if not places:
         raise common.Misused(f"No filter here matches {key}; write a whole subject, or name a group as well.")
-    _print(documents.GroupsWhere, found, format_, text.place_text)
+    _print_groups(documents.GroupsWhere, places, format_, text.place_text)
     return exits.FINE
 
 
-def _within(filter_: str, wildcards: Sequence[int]) -> tuple[int, ...]:
+def _wildcards(filter_: str, numbers: Sequence[int]) -> tuple[int, ...]:
     stars = filter_.split(".").count("*")
-    if beyond := [number for number in wildcards if number > stars]:
+    if beyond := [number for number in numbers if number > stars]:
         raise common.Misused(f"--wildcard {beyond[0]}: `{filter_}` has {stars or 'no'} `*`.")
-    return tuple(wildcards)
+    return tuple(numbers)
 
 
 @app.command()
 @takes(connection)
-def skew(connection: Connection, wanted: Groups = None, format_: As = GroupsFormat.TEXT) -> int:
+def skew(connection: Connection, wanted: Groups = None, format_: ChosenPlainFormat = PlainFormat.TEXT) -> int:
     """Show how evenly keys and messages spread over partitions, in the queue and in the stream."""
-    found = _ask(connection, lambda js: asking.spread(js, wanted or ()))
-    _print(documents.GroupsSpread, found, format_, text.spread_text)
+    spreads = connection.ask(lambda js: groups.spread(js, wanted or ()))
+    _print_groups(documents.GroupsSpread, spreads, format_, text.spread_text)
     return exits.FINE
 
 
-@app.command(name="doctor", epilog=exits.named(instead={exits.DRIFT: "something is wrong (with --exit-code)"}))
+@app.command(name="doctor", epilog=exits.epilog(instead={exits.DRIFT: "something is wrong (with --exit-code)"}))
 @takes(connection)
 def doctor_(
     connection: Connection,
     wanted: Groups = None,
-    format_: As = GroupsFormat.TEXT,
+    format_: ChosenPlainFormat = PlainFormat.TEXT,
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit 3 when something is wrong.")] = False,
 ) -> int:
     """Show what is wrong with groups, and what to do: in records, queues, transforms, replicas and consumers."""
-    seen, findings = _ask(connection, lambda js: asking.examined(js, wanted or ()))
-    if format_ is GroupsFormat.JSON:
-        examined = documents.GroupsExamined(examined=len(seen.groups), diagnostics=tuple(findings))
+    read, findings = connection.ask(lambda js: groups.examined(js, wanted or ()))
+    if format_ is PlainFormat.JSON:
+        examined = documents.GroupsExamined(examined=len(read.groups), diagnostics=tuple(findings))
         say(json_text(data_of(examined)))
     else:
-        said = report(findings, paper()) if findings else "nothing found\n"
-        say(f"{said}{counted(len(seen.groups), 'group')} examined\n")
-    if any(one.code == "GR190" for one in findings):
+        lines = report(findings, paper()) if findings else "nothing found\n"
+        say(f"{lines}{counted(len(read.groups), 'group')} examined\n")
+    if any(finding.code == "GR190" for finding in findings):
         return exits.FAILED
     return exits.DRIFT if exit_code and doctor.is_sick(findings) else exits.FINE
 
 
-def _ask(connection: Connection, work: Callable[[JetStream], Awaitable[T]]) -> T:
-    async def asked() -> T:
-        async with connection.open() as js:
-            return await work(js)
-
-    return asyncio.run(asked())
-
-
-def _print(
+def _print_groups(
     answer: type[documents.GroupsAnswer],
-    found: Iterable[object],
-    format_: GroupsFormat,
+    answers: Iterable[object],
+    format_: PlainFormat,
     draw: Draw,
     unread: Sequence[Diagnostic] = (),
 ) -> None:
-    document = data_of(answer(groups=tuple(found), diagnostics=tuple(unread)))
-    if format_ is GroupsFormat.JSON:
+    document = data_of(answer(groups=tuple(answers), diagnostics=tuple(unread)))
+    if format_ is PlainFormat.JSON:
         say(json_text(document))
     else:
         say(draw(document["groups"], paper()) + report(unread, paper()))

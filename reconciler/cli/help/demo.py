@@ -47,32 +47,32 @@ def demo(
         from reconciler.cli.fleet.demo import play  # noqa: PLC0415 - who watches the other story needs none of it
 
         return play(page)
-    with _theatre() as folder:
+    with _temporary_folder() as folder:
         running = embedded.attach(folder)
         say(f"A nats-server of its own runs at {running.url}; the files are examples/orders.\n")
         failed = [
-            scene for number, scene in enumerate(STORY, 1) if not _played(number, scene, folder, running, paper())
+            scene for number, scene in enumerate(STORY, 1) if not _play_scene(number, scene, folder, running, paper())
         ]
-    said = shlex.join((*_called(), "plan", _from_here(example("orders")), "--dev"))
-    say(f"\nThe server and its data are deleted. Your turn: {said}\n")
+    next_command = shlex.join((*_program_words(), "plan", _relative_path(example("orders")), "--dev"))
+    say(f"\nThe server and its data are deleted. Your turn: {next_command}\n")
     return exits.FAILED if failed else exits.FINE
 
 
-def _called() -> tuple[str, ...]:
+def _program_words() -> tuple[str, ...]:
     """Return the command as this program can be run here: without an activated environment it is not on the PATH."""
     if shutil.which("reconciler"):
         return ("reconciler",)
     python = Path(sys.executable)
-    beside = python.with_name("reconciler")
-    return (_from_here(beside),) if beside.is_file() else (_from_here(python), "-m", "reconciler")
+    program = python.with_name("reconciler")
+    return (_relative_path(program),) if program.is_file() else (_relative_path(python), "-m", "reconciler")
 
 
-def _from_here(path: Path) -> str:
+def _relative_path(path: Path) -> str:
     return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
 
 
 @contextlib.contextmanager
-def _theatre() -> Iterator[Path]:
+def _temporary_folder() -> Iterator[Path]:
     """Work in a temporary folder, and leave neither its server nor its data behind."""
     home = Path.cwd()
     os.environ["RECONCILER_PAGER"] = ""  # the story goes on by itself
@@ -87,27 +87,27 @@ def _theatre() -> Iterator[Path]:
             embedded.stop(folder)
 
 
-def _played(number: int, scene: DemoStep, folder: Path, running: embedded.Dev, paper: Paper) -> bool:
+def _play_scene(number: int, scene: DemoStep, folder: Path, running: embedded.Dev, paper: Paper) -> bool:
     if sys.stdout.isatty() and number > 1:
         time.sleep(PAUSE)
     say("\n" + paper.paint(f"── {number}. {scene.heading}", "head") + "\n\n")
     if scene.orders:
         asyncio.run(publish(ConnectOptions.to(running.url), scene.orders))
     for line in edited(folder, scene):
-        say(f"  {_painted(line, paper)}\n")
+        say(f"  {_painted_change(line, paper)}\n")
     say("\n" if scene.edit else "")
     say(paper.paint(f"$ reconciler {' '.join(scene.command)}", "head") + "\n")
-    code = _run(scene)
+    code = _run_command(scene)
     say(paper.paint(f"exit {code}", "quiet") + "\n")
     return code == scene.expected
 
 
-def _run(scene: DemoStep) -> int:
+def _run_command(scene: DemoStep) -> int:
     from reconciler.cli.run import run  # noqa: PLC0415 - it knows all commands, this one too
 
     return run(scene.command)
 
 
-def _painted(line: str, paper: Paper) -> str:
+def _painted_change(line: str, paper: Paper) -> str:
     roles: dict[str, Role] = {"+": "create", "-": "delete"}
     return paper.paint(line, roles.get(line[:1], "quiet"))

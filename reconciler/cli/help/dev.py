@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from reconciler.cli.shared import common, exits
-from reconciler.cli.shared.screen import is_agreed, say
+from reconciler.cli.shared.screen import confirm, say
 from reconciler.testbed import embedded
 
 app = common.app(invoke_without_command=True)
@@ -23,7 +22,7 @@ def dev(ctx: typer.Context) -> int:
     """
     if ctx.invoked_subcommand is None:
         running = embedded.attach(Path.cwd())
-        say(f"{_described(running, 'started' if running.started else 'running')}Stop it: reconciler dev stop\n")
+        say(f"{_description(running, 'started' if running.started else 'running')}Stop it: reconciler dev stop\n")
     return exits.FINE
 
 
@@ -31,18 +30,18 @@ def dev(ctx: typer.Context) -> int:
 def start() -> int:
     """Start the server, unless it runs already."""
     running = embedded.attach(Path.cwd())
-    say(_described(running, "started" if running.started else "running"))
+    say(_description(running, "started" if running.started else "running"))
     return exits.FINE
 
 
-@app.command(epilog=exits.named(instead={exits.FAILED: "the server does not run"}))
+@app.command(epilog=exits.epilog(instead={exits.FAILED: "the server does not run"}))
 def status() -> int:
     """Show whether the server runs; end with 1 if it does not."""
     running = embedded.status(Path.cwd())
     if running is None:
         say("No embedded server runs for this folder. Start it: reconciler dev\n")
         return exits.FAILED
-    say(_described(running, "running"))
+    say(_description(running, "running"))
     return exits.FINE
 
 
@@ -54,15 +53,15 @@ def stop() -> int:
 
 
 @app.command()
-def wipe(yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False) -> int:
+def wipe(yes: common.Yes = False) -> int:
     """Stop the server, and remove everything it stored."""
     if not yes and not sys.stdin.isatty():
         raise common.Misused("There is no terminal to ask on; add --yes to remove the data without being asked.")
-    if not yes and not is_agreed(f"Remove all data of the embedded server of {Path.cwd()}?"):
+    if not yes and not confirm(f"Remove all data of the embedded server of {Path.cwd()}?"):
         return exits.FAILED
     say("Removed.\n" if embedded.wipe(Path.cwd()) else "There was nothing to remove.\n")
     return exits.FINE
 
 
-def _described(running: embedded.Dev, state: str) -> str:
+def _description(running: embedded.Dev, state: str) -> str:
     return f"{state}: {running.url} (pid {running.pid}, log {running.log})\nWith the nats CLI: nats -s {running.url} stream ls\n"

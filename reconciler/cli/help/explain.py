@@ -34,36 +34,36 @@ def explain(
     if everything and code is not None:
         raise common.Misused(f"--all explains everything; leave out {code}, or --all.")
     if everything:
-        others = [other_page_text(code, one, paper()) for code, one in PAGES.items()]
+        others = [other_page_text(code, other, paper()) for code, other in PAGES.items()]
         say("\n".join([*(page_text(rule, paper()) for rule in rules), *others]))
     elif code is None:
-        say("".join(f"{code}  {name}\n" for code, name in _all(rules)))
+        say("".join(f"{code}  {name}\n" for code, name in _codes_and_names(rules)))
     else:
-        say(_pages(code, rules))
+        say(_pages_text(code, rules))
     return exits.FINE
 
 
-def _pages(code: str, rules: list[Rule]) -> str:
-    found = [page_text(rule, paper()) for rule in rules if code.upper() == rule.code or code.lower() == rule.name]
-    found += [other_page_text(number, one, paper()) for number, one in PAGES.items() if code.lower() == one.name]
-    if not found and (other := page(code.upper())):
+def _pages_text(code: str, rules: list[Rule]) -> str:
+    pages = [page_text(rule, paper()) for rule in rules if code.upper() == rule.code or code.lower() == rule.name]
+    pages += [other_page_text(number, page_, paper()) for number, page_ in PAGES.items() if code.lower() == page_.name]
+    if not pages and (other := page(code.upper())):
         return other_page_text(code.upper(), other, paper())
-    if not found:
-        raise common.Misused(_unknown(code, rules))
-    return "\n".join(found)
+    if not pages:
+        raise common.Misused(_unknown_code_message(code, rules))
+    return "\n".join(pages)
 
 
-def _all(rules: list[Rule]) -> list[tuple[str, str]]:
-    return [*((rule.code, rule.name) for rule in rules), *((code, one.name) for code, one in PAGES.items())]
+def _codes_and_names(rules: list[Rule]) -> list[tuple[str, str]]:
+    return [*((rule.code, rule.name) for rule in rules), *((code, page_.name) for code, page_ in PAGES.items())]
 
 
-def _unknown(code: str, rules: list[Rule]) -> str:
+def _unknown_code_message(code: str, rules: list[Rule]) -> str:
     if re.fullmatch(CODE, code.upper()):
         return (
             f"{code} is no code of reconciler's own; it may be a policy's. What that forbids, and what helps, stands where the "
             "files declare it under `policies`."
         )
-    known = {word for one in _all(rules) for word in one}
-    close = get_close_matches(code.upper(), known, n=3) or get_close_matches(code.lower(), known, n=3)
+    words = {word for entry in _codes_and_names(rules) for word in entry}
+    close = get_close_matches(code.upper(), words, n=3) or get_close_matches(code.lower(), words, n=3)
     meant = f" Did you mean {' or '.join(close)}?" if close else ""
     return f"There is no code or name {code}.{meant} `reconciler explain` lists all of them."

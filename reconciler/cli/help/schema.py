@@ -52,41 +52,44 @@ def schema(
     ] = None,
 ) -> int:
     """Print the JSON Schema of topology files, for editors, or of what a command prints, for tools."""
-    said = {
+    flags = {
         "plan": plan, "apply": apply, "drift": drift, "findings": findings, "groups": groups, "rehearse": rehearse,
         "fleet": fleet_file,
     }  # fmt: skip
-    asked = [*(name for name, wanted in said.items() if wanted), *([_of_fleet(fleet)] if fleet is not None else [])]
-    common.never(
-        (len(asked) > 1, f"{ALONE} are schemas of their own; ask for one of them."),
-        (asked and write, f"--write writes all schemas; leave out {ALONE}, or --write."),
+    names = [
+        *(name for name, wanted in flags.items() if wanted),
+        *([_fleet_schema_name(fleet)] if fleet is not None else []),
+    ]
+    common.refuse_if_any(
+        (len(names) > 1, f"{ALONE} are schemas of their own; ask for one of them."),
+        (names and write, f"--write writes all schemas; leave out {ALONE}, or --write."),
     )
     if write is None:
-        emit(SCHEMAS[asked[0] if asked else "topology"]())
+        emit(SCHEMAS[names[0] if names else "topology"]())
         return exits.FINE
     try:
-        _write(write)
+        _write_schemas(write)
     except OSError as error:
         raise common.cannot_write(write, error) from None
     return exits.FINE
 
 
-def _of_fleet(command: str) -> str:
+def _fleet_schema_name(command: str) -> str:
     name = f"fleet-{command}"
     if name not in SCHEMAS:
         raise common.Misused(f"--fleet {command}: write one of plan, {', '.join(COMMANDS)}.")
     return name
 
 
-def _write(folder: Path) -> None:
+def _write_schemas(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     files = {folder / f"{name}.schema.json": text().encode() for name, text in SCHEMAS.items()}
     write_whole(files)
     tell("".join(f"Wrote {path}\n" for path in files))
 
 
-def fleet_text() -> str:
-    """The JSON Schema of fleet.yaml."""
+def fleet_file_text() -> str:
+    """Return the JSON Schema of fleet.yaml."""
     return json.dumps(fleet_file_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
@@ -99,7 +102,7 @@ SCHEMAS: dict[str, Callable[[], str]] = {
     "reports": reports_schema,
     "groups": groups_schema,
     "rehearse": rehearsal_schema,
-    "fleet": fleet_text,
+    "fleet": fleet_file_text,
     "fleet-plan": fleet_plan_schema,
     **{f"fleet-{command}": partial(fleet_schema, command) for command in COMMANDS},
 }

@@ -24,14 +24,16 @@ def takes(declaration: Callable[..., Any]) -> Callable[[Command], Command]:
     name, options = declaration.__name__, _parameters(declaration)
 
     def decorate(command: Command) -> Command:
-        own = [parameter for parameter in _parameters(command) if parameter.name != name]
+        own_parameters = [parameter for parameter in _parameters(command) if parameter.name != name]
 
         @wraps(command)
-        def with_options(**given: Any) -> Any:
-            said = {option.name: given.pop(option.name) for option in options}
-            return command(**given, **{name: declaration(**said)})
+        def with_options(**arguments: Any) -> Any:
+            declared = {option.name: arguments.pop(option.name) for option in options}
+            return command(**arguments, **{name: declaration(**declared)})
 
-        parameters = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in (*own, *options)]
+        parameters = [
+            parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in (*own_parameters, *options)
+        ]
         with_options.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return with_options  # type: ignore[return-value]
@@ -40,7 +42,7 @@ def takes(declaration: Callable[..., Any]) -> Callable[[Command], Command]:
 
 
 def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """The parameters, with annotations as objects, because their names mean nothing in another module."""
+    """Return the parameters, with annotations as objects, because their names mean nothing in another module."""
     hints = get_type_hints(function, include_extras=True)
     return [p.replace(annotation=hints[p.name]) for p in inspect.signature(function).parameters.values()]
 
@@ -75,6 +77,17 @@ Allow = Annotated[
     ),
 ]
 
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Partial = Annotated[bool, typer.Option("--partial", help="Apply what does not depend on anything refused or unknown.")]
+ExitCode = Annotated[bool, typer.Option("--exit-code", help="Exit 2 when changes are pending.")]
+ForServer = Annotated[
+    str | None,
+    typer.Option(
+        "--for-server",
+        metavar="VERSION",
+        help="Judge for this version of nats-server alone. [expect.min_server, and the newest]",
+    ),
+]
 TakeOver = Annotated[
     list[str] | None,
     typer.Option(
@@ -87,12 +100,15 @@ NOTHING_CHANGED = "Nothing was changed."
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
-PLAIN_FORMAT_HELP = "text for people, json for tools."
-
-
 class PlainFormat(StrEnum):
     TEXT = "text"
     JSON = "json"
+
+
+ChosenPlainFormat = Annotated[PlainFormat, typer.Option("--format", help="text for people, json for tools.")]
+OutcomeFormat = Annotated[
+    PlainFormat, typer.Option("--format", help="Tell what was done: text for people, json for tools.")
+]
 
 
 class Misused(typer.BadParameter):
@@ -107,15 +123,15 @@ class Interrupted(CannotContinue):
     """Somebody wanted to end the command at once."""
 
 
-def never(*wrong: tuple[object, str]) -> None:
+def refuse_if_any(*cases: tuple[object, str]) -> None:
     """Refuse combinations that make no sense, each with its sentence, so that no option is accepted and then
     ignored."""
-    for is_said, sentence in wrong:
-        if is_said:
+    for is_wrong, sentence in cases:
+        if is_wrong:
             raise Misused(sentence)
 
 
-def version(text: str | None) -> Version | None:
+def parse_version(text: str | None) -> Version | None:
     """Return the nats-server version of an option; None where it was left out. Raises Misused where it is no
     version."""
     try:
@@ -133,7 +149,7 @@ def cannot_write(path: Path, error: OSError, so: str = "") -> CannotContinue:
     return CannotContinue.because("XX902", "cannot-write", message, fix=fix)
 
 
-def consents(allow: list[str] | None) -> tuple[tuple[str, str], ...]:
+def parse_consents(allow: list[str] | None) -> tuple[tuple[str, str], ...]:
     """Parse `--allow ST101=stream/ORDERS` into (code, address pattern)."""
     pairs = [item.partition("=") for item in allow or ()]
     for (code, _, address), item in zip(pairs, allow or (), strict=True):
@@ -148,7 +164,7 @@ class App(typer.Typer):
     def command(self, name: str | None = None, *, epilog: str | None = None, **more: Any) -> Callable[..., Any]:
         """Register a command as typer does; `epilog` is for commands that may end with more codes than every command
         does."""
-        return super().command(name, epilog=epilog or exits.named(), **more)
+        return super().command(name, epilog=epilog or exits.epilog(), **more)
 
 
 def app(**more: Any) -> App:

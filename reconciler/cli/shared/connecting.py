@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from reconciler.server.wire.api import JetStream
 
 
+T = TypeVar("T")
 _ELSEWHERE = ("NATS_URL", "NATS_CONTEXT")
 """Variables that name another server: what the files say of an environment is not overruled by chance."""
 
@@ -39,7 +40,7 @@ class Connection:
 
     @property
     def is_chosen(self) -> bool:
-        """Is a server named by an option, a variable or the selected context? Otherwise it is the one on this
+        """Whether an option, a variable or the selected context names a server. Otherwise it is the one on this
         machine."""
         from reconciler.server.connect.options import is_chosen  # noqa: PLC0415 - only who asks pays for it
 
@@ -47,7 +48,7 @@ class Connection:
 
     @property
     def is_named(self) -> bool:
-        """Does the command line itself name a server?"""
+        """Whether the command line itself names a server."""
         return bool(self.dev or self.settings.context or self.settings.url)
 
     def in_environment(self, values: Values, paths: Sequence[Path]) -> Connection:
@@ -56,18 +57,18 @@ class Connection:
         from reconciler.documents.read.environments import environments_in  # noqa: PLC0415 - only where there are any
         from reconciler.server.connect.settings import Settings  # noqa: PLC0415
 
-        said = self.settings
-        if values.environment is None or self.dev or said.context or said.url or said.no_context:
+        settings = self.settings
+        if values.environment is None or self.dev or settings.context or settings.url or settings.no_context:
             return self
         tree = values.tree()
-        found = environments_in(paths, tree).get(values.environment)
-        if found is None:
+        environment = environments_in(paths, tree).get(values.environment)
+        if environment is None:
             from reconciler.journeys.plan.files import read  # noqa: PLC0415
 
             read(paths, tree)
             return self
-        known = found.context or found.server
-        return replace(self, place=Settings(context=found.context, url=found.server)) if known else self
+        is_placed = environment.context or environment.server
+        return replace(self, place=Settings(context=environment.context, url=environment.server)) if is_placed else self
 
     def options(self) -> ConnectOptions:
         """Return where and how to dial. With --dev, this starts the embedded server of this folder unless it already
@@ -77,8 +78,8 @@ class Connection:
         if not self.dev:
             if self.place is None:
                 return resolve(self.settings, os.environ)
-            said = replace(self.settings, context=self.place.context, url=self.place.url)
-            return resolve(said, {name: value for name, value in os.environ.items() if name not in _ELSEWHERE})
+            settings = replace(self.settings, context=self.place.context, url=self.place.url)
+            return resolve(settings, {name: value for name, value in os.environ.items() if name not in _ELSEWHERE})
         from reconciler.testbed import embedded  # noqa: PLC0415
 
         running = embedded.attach(Path.cwd())
@@ -96,27 +97,50 @@ class Connection:
             async with session(options) as js:
                 yield js
 
+    def ask(self, work: Callable[[JetStream], Awaitable[T]]) -> T:
+        """Connect, and return what `work` finds out about the account."""
+
+        async def connected() -> T:
+            async with self.open() as js:
+                return await work(js)
+
+        return result_of(connected())
+
     def arguments(
         self, *others: str, options: Iterable[tuple[str, Iterable[str]]] = (), without_files: bool = False
     ) -> str:
         """Return what to repeat in a next command line: paths, selection, target; never a login. `without_files`, the
         command does not read where an environment is."""
-        said = [*others, *(part for name, values in options for value in values for part in (name, value))]
-        place = self.place if without_files and self.place else self.settings
-        return " ".join(shlex.quote(part) for part in (*said, *self._target(place)))
+        parts = [*others, *(part for name, values in options for value in values for part in (name, value))]
+        settings = self.place if without_files and self.place else self.settings
+        return " ".join(shlex.quote(part) for part in (*parts, *self._target(settings)))
 
-    def _target(self, said: Settings) -> list[str]:
+    def _target(self, settings: Settings) -> list[str]:
         from reconciler.server.connect.settings import without_login  # noqa: PLC0415
 
         if self.dev:
             return ["--dev"]
-        url = ",".join(map(without_login, said.url.split(","))) if said.url else None
+        url = ",".join(map(without_login, settings.url.split(","))) if settings.url else None
         pairs = (
-            ("--context", said.context), ("--server", url),
-            ("--js-domain", said.js_domain), ("--js-api-prefix", said.js_api_prefix),
+            ("--context", settings.context), ("--server", url),
+            ("--js-domain", settings.js_domain), ("--js-api-prefix", settings.js_api_prefix),
         )  # fmt: skip
-        told = [part for name, value in pairs if value for part in (name, value)]
-        return [*told, "--no-context"] if said.no_context else told
+        options = [part for name, value in pairs if value for part in (name, value)]
+        return [*options, "--no-context"] if settings.no_context else options
+
+
+def result_of(work: Coroutine[Any, Any, T]) -> T:
+    """Run `work` in an event loop of its own, and return its result. The main task has none: asyncio writes out the whole
+    of it when it restores the signal handlers."""
+    import asyncio  # noqa: PLC0415 - only who connects pays for it
+
+    results = list[T]()
+
+    async def run() -> None:
+        results.append(await work)
+
+    asyncio.run(run())
+    return results[0]
 
 
 def connection(
@@ -175,7 +199,7 @@ def connection(
     ] = None,
     dev: Annotated[bool, typer.Option("--dev", help="Use this folder's own embedded server.")] = False,
 ) -> Connection:
-    """Declares these options once for all commands; square brackets hold the default, and the variable with the same
+    """Declare these options once for all commands; square brackets hold the default, and the variable with the same
     meaning."""
     from reconciler.server.connect.settings import Settings  # noqa: PLC0415 - `--help` needs none of it
 
@@ -186,14 +210,14 @@ def connection(
     )  # fmt: skip
     if dev and settings != Settings():
         raise common.Misused("--dev chooses the server by itself; leave out the other connection options.")
-    common.never((no_context and context, "--no-context asks for no context at all; leave out --context."))
+    common.refuse_if_any((no_context and context, "--no-context asks for no context at all; leave out --context."))
     if timeout is not None:
-        _check(timeout)
+        _check_timeout(timeout)
     return Connection(settings=settings, dev=dev)
 
 
-def _check(timeout: str) -> None:
-    """A bad flag is wrong usage; the same value in a variable or a context is an unusable setting."""
+def _check_timeout(timeout: str) -> None:
+    """Raise Misused where the option is no time. In a variable or a context, it would be an unusable setting."""
     from reconciler.server.connect.options import seconds  # noqa: PLC0415
 
     try:

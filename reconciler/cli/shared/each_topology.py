@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from reconciler.cli.shared.connecting import Connection
 
 T = TypeVar("T")
-Only: TypeAlias = tuple[object, str]
+SingleOption: TypeAlias = tuple[object, str]
 """The value of an option, and the option, which is about one topology alone."""
 
 Parallel = Annotated[
@@ -61,9 +61,9 @@ class UnitResults(Generic[T]):
     results: list[T | CannotContinue] = field(default_factory=list)
 
 
-def units(paths: Sequence[Path], values: Values, connection: Connection, *of_one: Only) -> list[Unit]:
-    """Return the environments that are meant, each with its place. An option `of_one` works on one."""
-    each = [values] if any(is_said for is_said, _ in of_one) else [*values.each(paths)]
+def units(paths: Sequence[Path], values: Values, connection: Connection, *single_options: SingleOption) -> list[Unit]:
+    """Return the environments that are meant, each with its place. An option `single_options` works on one."""
+    each = [values] if any(is_given for is_given, _ in single_options) else [*values.each(paths)]
     if len(each) == 1:
         return [Unit(name="", paths=paths, values=each[0])]
     return environments(paths, values, connection)
@@ -72,13 +72,18 @@ def units(paths: Sequence[Path], values: Values, connection: Connection, *of_one
 def environments(paths: Sequence[Path], values: Values, connection: Connection) -> list[Unit]:
     """Return each environment under its name, also where there is only one."""
     return [
-        Unit(name=one.environment or "", paths=paths, values=one, place=_place(connection, one, paths))
-        for one in values.each(paths)
+        Unit(
+            name=unit_values.environment or "",
+            paths=paths,
+            values=unit_values,
+            place=_place(connection, unit_values, paths),
+        )
+        for unit_values in values.each(paths)
     ]
 
 
 def _place(connection: Connection, values: Values, paths: Sequence[Path]) -> Hashable:
-    """What is wrong with it is said when it is worked on."""
+    """Return its server, or its name where settings are wrong, which is reported when it is worked on."""
     try:
         return connection.in_environment(values, paths).options()
     except CannotContinue:
@@ -87,7 +92,7 @@ def _place(connection: Connection, values: Values, paths: Sequence[Path]) -> Has
 
 class UnitRun(Generic[T]):
     """Works on units. `begin` makes the work of one place, which may remember what it did there before. Once a result
-    `ends` the run, no other topology is begun. `hears` learns at once of what could not be worked on."""
+    `ends` the run, no other topology is begun. `on_problem` is called at once for what could not be worked on."""
 
     def __init__(
         self,
@@ -95,17 +100,17 @@ class UnitRun(Generic[T]):
         *,
         at_once: int = 1,
         ends: Callable[[T | CannotContinue], bool] = lambda _: False,
-        hears: Callable[[Unit, CannotContinue], None] = lambda _unit, _problem: None,
+        on_problem: Callable[[Unit, CannotContinue], None] = lambda _unit, _problem: None,
     ) -> None:
-        self._begin, self._at_once, self._ends, self._hears = begin, at_once, ends, hears
+        self._begin, self._at_once, self._ends, self._on_problem = begin, at_once, ends, on_problem
         self.is_over = False
 
-    async def over(self, each: Sequence[Unit], *of_one: Only) -> list[UnitResults[T]]:
+    async def run(self, units_: Sequence[Unit], *single_options: SingleOption) -> list[UnitResults[T]]:
         """Return the results of each topology of each unit, in their order. What goes wrong in one unit is no matter of
         the others. Raises what goes wrong where there is only one."""
-        parts = [UnitResults[T](unit) for unit in each]
+        parts = [UnitResults[T](unit) for unit in units_]
         if len(parts) == 1 and not parts[0].unit.name:
-            await self._topologies(parts[0], self._begin(), of_one)
+            await self._run_topologies(parts[0], self._begin(), single_options)
             return parts
         works = {part.unit.place: self._begin() for part in parts}
         groups = dict[Hashable, list[tuple[int, UnitResults[T]]]]()
@@ -113,82 +118,85 @@ class UnitRun(Generic[T]):
             groups.setdefault(numbered[1].unit.place if self._at_once > 1 else None, []).append(numbered)
         turns, room = Turns(), asyncio.Semaphore(self._at_once)
 
-        async def through(group: Sequence[tuple[int, UnitResults[T]]]) -> None:
+        async def work_on(group: Sequence[tuple[int, UnitResults[T]]]) -> None:
             async with room:
                 for number, part in group:
-                    with turns.of(number):
-                        await self._alone(part, works[part.unit.place])
+                    with turns.turn(number):
+                        await self._run_unit(part, works[part.unit.place])
 
-        ended = await asyncio.gather(*(through(group) for group in groups.values()), return_exceptions=True)
-        if wrong := next((one for one in ended if one is not None), None):
-            raise wrong
+        ended = await asyncio.gather(*(work_on(group) for group in groups.values()), return_exceptions=True)
+        if error := next((failure for failure in ended if failure is not None), None):
+            raise error
         return parts
 
-    async def _alone(self, part: UnitResults[T], work: Work[T]) -> None:
+    async def _run_unit(self, part: UnitResults[T], work: Work[T]) -> None:
         if self.is_over:
             return
         try:
-            await self._topologies(part, work, ())
+            await self._run_topologies(part, work, ())
         except CannotContinue as problem:
-            self._keep(part, _of_unit(problem, part.unit))
+            self._record(part, _with_unit_name(problem, part.unit))
         except BaseException:
             self.is_over = True  # what others have begun is brought to its end
             raise
 
-    async def _topologies(self, part: UnitResults[T], work: Work[T], of_one: Sequence[Only]) -> None:
+    async def _run_topologies(
+        self, part: UnitResults[T], work: Work[T], single_options: Sequence[SingleOption]
+    ) -> None:
         """Keep the result of each topology, in order of their dependence; of several environments, each has its own. A
         failure of one is reported beside the results of the others, unless it stops them too: nobody is there to be
         asked."""
         unit, several = part.unit, None
         try:
-            self._keep(part, await work(unit, unit.paths))
-        except Several as found:
-            several = found
+            self._record(part, await work(unit, unit.paths))
+        except Several as error:
+            several = error
         if several is None:
             return
-        if said := next((option for is_said, option in of_one if is_said), None):
-            (told,) = several.diagnostics
-            raise CannotContinue(replace(told, message=told.message.replace("this works", f"{said} works")))
-        for one in several.readable(unit.name or None):
+        if option_given := next((option for is_given, option in single_options if is_given), None):
+            (diagnostic,) = several.diagnostics
+            message = diagnostic.message.replace("this works", f"{option_given} works")
+            raise CannotContinue(replace(diagnostic, message=message))
+        for topology in several.readable(unit.name or None):
             if self.is_over:
                 return
             try:
-                made: T | CannotContinue = await work(unit, [*one.paths])
+                result: T | CannotContinue = await work(unit, [*topology.paths])
             except CannotContinue as problem:
-                if any(said.code.startswith("NA") for said in problem.diagnostics):
+                if any(cause.code.startswith("NA") for cause in problem.diagnostics):
                     problem.topology = ""  # it is about all of them
                     raise
-                problem.topology = problem.topology or one.name
-                made = problem
-            self._keep(part, made)
+                problem.topology = problem.topology or topology.name
+                result = problem
+            self._record(part, result)
 
-    def _keep(self, part: UnitResults[T], made: T | CannotContinue) -> None:
-        part.results.append(made)
-        if isinstance(made, CannotContinue):
-            self._hears(part.unit, made)
-        self.is_over = self.is_over or self._ends(made)
+    def _record(self, part: UnitResults[T], result: T | CannotContinue) -> None:
+        part.results.append(result)
+        if isinstance(result, CannotContinue):
+            self._on_problem(part.unit, result)
+        self.is_over = self.is_over or self._ends(result)
 
 
-def _of_unit(problem: CannotContinue, unit: Unit) -> CannotContinue:
-    told = (replace(found, message=f"{unit.name}: {found.message}") for found in problem.diagnostics)
-    return type(problem)(*told, topology=problem.topology)
+def _with_unit_name(problem: CannotContinue, unit: Unit) -> CannotContinue:
+    diagnostics = (replace(cause, message=f"{unit.name}: {cause.message}") for cause in problem.diagnostics)
+    return type(problem)(*diagnostics, topology=problem.topology)
 
 
 def results(parts: Iterable[UnitResults[T]]) -> Iterator[T | CannotContinue]:
     """Yield the results of all topologies, in their order."""
-    return (made for part in parts for made in part.results)
+    return (result for part in parts for result in part.results)
 
 
-def summed_up(parts: Sequence[UnitResults[T]], outcome: Callable[[UnitResults[T]], str]) -> str:
+def summary_line(parts: Sequence[UnitResults[T]], outcome: Callable[[UnitResults[T]], str]) -> str:
     """Return the last line about several environments, or several topologies of one; nothing about one alone."""
     if len(parts) > 1:
         return summary({part.unit.name: outcome(part) for part in parts}, "environment") + "\n"
-    each = [UnitResults(part.unit, [made]) for part in parts for made in part.results]
+    each = [UnitResults(part.unit, [result]) for part in parts for result in part.results]
     if len(each) < 2:
         return ""
-    return summary({str(number): outcome(one) for number, one in enumerate(each)}, "topology") + "\n"
+    return summary({str(number): outcome(part) for number, part in enumerate(each)}, "topology") + "\n"
 
 
-def stopped(command: str, problem: CannotContinue, paper: Paper) -> Document:
+def failure_document(command: str, problem: CannotContinue, paper: Paper) -> Document:
     """Return the report of a topology that has only a failure to show."""
     return document(command=command, topology=problem.topology, diagnostics=problem.diagnostics, paper=paper)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from reconciler.model.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from reconciler.changes.plan import Plan
 
 FINE = 0
 FAILED = 1
@@ -23,6 +27,18 @@ WORST_FIRST = (INTERRUPTED, USAGE, FAILED, REFUSED, DRIFT, PENDING, FINE)
 def worst(codes: Iterable[int]) -> int:
     """Return the exit code of a command that did several things."""
     return min(codes, key=WORST_FIRST.index, default=FINE)
+
+
+def of_plans(plans: Iterable[Plan | None], *, pending: bool) -> int:
+    """Return the exit code of several plans, where None is one that could not be made; with `pending`, 2 in place of 0
+    where there is something to apply."""
+    return worst(_of_plan(plan, pending=pending) for plan in plans)
+
+
+def _of_plan(plan: Plan | None, *, pending: bool) -> int:
+    if plan is None:
+        return FAILED
+    return PENDING if plan.exit_code == FINE and pending and not plan.is_empty else plan.exit_code
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +97,7 @@ ALWAYS = (FINE, FAILED, USAGE, INTERRUPTED)
 """Codes with which every command may end."""
 
 
-def named(*others: int, instead: Mapping[int, str] | None = None) -> str:
+def epilog(*others: int, instead: Mapping[int, str] | None = None) -> str:
     """Return the last line of a command's help: the codes with which it may end. `instead` names some in other
     words."""
     names = {code: MEANINGS[code].name for code in (*ALWAYS, *others)} | dict(instead or {})

@@ -21,7 +21,7 @@ import typer
 
 from reconciler import __version__
 from reconciler.cli.shared import common
-from reconciler.cli.shared.screen import begun, emit
+from reconciler.cli.shared.screen import emit, mark_printed
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.formats import FORMATS
@@ -40,36 +40,36 @@ NO_SUCH_PROGRAM = (126, 127)
 """What a shell ends with where it cannot run what it was told to."""
 
 
-def pager(environ: Mapping[str, str], *, has_less: bool) -> str | None:
-    """The command line that somebody chose, else `less`; None where nobody is to be given one."""
+def pager_command(environ: Mapping[str, str], *, has_less: bool) -> str | None:
+    """Return the chosen pager's command line, else `less`; None where there is to be no pager."""
     if environ.get("TERM", "") in ("", "dumb") or environ.get("CI"):
         return None
-    default = LESS if has_less else ""
-    chosen = environ.get("RECONCILER_PAGER", environ.get("PAGER", default)).strip()
+    fallback = LESS if has_less else ""
+    chosen = environ.get("RECONCILER_PAGER", environ.get("PAGER", fallback)).strip()
     return None if chosen in ("", "cat") else chosen
 
 
 def read_in_pager(text: str, paper: Paper) -> bool:
-    """Reads it to its end in a pager, where there is somebody to read and more than the screen holds; False: it is yet to
-    be printed."""
+    """Show a text in a pager until its end, if it is longer than the screen of a terminal; return whether it was
+    shown."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()) or paper.rows([text]) < (paper.height or 0):
         return False
-    chosen = pager(os.environ, has_less=shutil.which("less") is not None)
-    return chosen is not None and _paged(text, chosen)
+    chosen = pager_command(os.environ, has_less=shutil.which("less") is not None)
+    return chosen is not None and _show_in_pager(text, chosen)
 
 
-def _paged(text: str, command: str) -> bool:
-    begun(sys.stdout)
+def _show_in_pager(text: str, command: str) -> bool:
+    mark_printed(sys.stdout)
     sys.stdout.flush()
     environ = {"LESS": "FRX", "LV": "-c", **os.environ}
-    with subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, env=environ) as reading, _undisturbed():
+    with subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, env=environ) as reading, _ignoring_interrupts():
         reading.communicate(text.encode(errors="backslashreplace"))
     return reading.returncode not in NO_SUCH_PROGRAM
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Ctrl-C is for the pager, which has the terminal as long as it runs."""
+def _ignoring_interrupts() -> Iterator[None]:
+    """Leave Ctrl-C to the pager, which has the terminal as long as it runs."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
@@ -105,18 +105,18 @@ class Reports:
 
     def write(self, *documents: Document, so: str = "") -> None:
         """Write every file that can be written, then report those that could not, and the consequence."""
-        failed = [problem for name, path in self.wanted if (problem := _written(name, path, documents, so))]
+        failed = [problem for name, path in self.wanted if (problem := _write_report(name, path, documents, so))]
         if failed:
-            raise CannotContinue(*(one for problem in failed for one in problem.diagnostics))
+            raise CannotContinue(*(diagnostic for problem in failed for diagnostic in problem.diagnostics))
 
-    def say(self, format_: ReportFormat, *documents: Document, ending: str = "") -> None:
+    def publish(self, format_: ReportFormat, *documents: Document, ending: str = "") -> None:
         """Print to stdout and write the files. A file that cannot be written does not suppress the rest. `ending` is for
         people alone."""
         problem: CannotContinue | None = None
         try:
             self.write(*documents)
-        except CannotContinue as found:
-            problem = found
+        except CannotContinue as error:
+            problem = error
         text = FORMATS[format_].several(documents)
         if ending and format_ is ReportFormat.TEXT:
             text += f"\n{inert(ending)}"
@@ -136,15 +136,15 @@ class Gathered(Reports):
 
     def write(self, *documents: Document, so: str = "") -> None:
         """Keep the documents by environment and topology, and rewrite each file with all documents so far."""
-        self.told.update({(self.number, one.topology): one for one in documents})
+        self.told.update({(self.number, report.topology): report for report in documents})
         Reports.write(self, *(self.told[key] for key in sorted(self.told, key=lambda key: key[0])), so=so)
 
 
-def _written(name: str, path: Path, documents: Sequence[Document], so: str) -> CannotContinue | None:
+def _write_report(name: str, path: Path, documents: Sequence[Document], so: str) -> CannotContinue | None:
     from reconciler.documents.write.atomic import write_whole  # noqa: PLC0415 - only for who wants a report
     from reconciler.report.words.paper import Paper  # noqa: PLC0415
 
-    plain = [replace(one, paper=Paper(verbose=one.paper.verbose)) for one in documents]
+    plain = [replace(report, paper=Paper(verbose=report.paper.verbose)) for report in documents]
     try:
         write_whole({path: FORMATS[name].several(plain).encode(errors="backslashreplace")})
     except OSError as error:
@@ -163,49 +163,49 @@ def reports(
         bool, typer.Option("--no-pager", help="Open no pager for what is longer than the screen.")
     ] = False,
 ) -> Reports:
-    """Declares --report, which may be given several times, and --no-pager."""
-    return Reports(wanted=tuple(map(wanted, report or ())), is_paged=not no_pager)
+    """Declare --report, which may be given several times, and --no-pager."""
+    return Reports(wanted=tuple(map(parse_report, report or ())), is_paged=not no_pager)
 
 
-def wanted(said: str) -> tuple[str, Path]:
+def parse_report(text: str) -> tuple[str, Path]:
     """Parse `html=plan.html` into format and file. Raises Misused on an unknown format, or without a file."""
-    name, equals, file = said.partition("=")
+    name, equals, file = text.partition("=")
     if name not in FORMATS or not (equals and file):
-        raise common.Misused(f"--report {said}: write FORMAT=FILE, with one of {', '.join(FORMATS)}.")
+        raise common.Misused(f"--report {text}: write FORMAT=FILE, with one of {', '.join(FORMATS)}.")
     return name, Path(file)
 
 
-def document(**said: Any) -> Document:
+def document(**parts: Any) -> Document:
     """Return a document that knows the repository of its files, and the meaning of codes."""
     from reconciler.documents.find.revision import from_root  # noqa: PLC0415 - text needs none of it
     from reconciler.kinds import REGISTRY  # noqa: PLC0415
     from reconciler.report.document.document import Document  # noqa: PLC0415
 
-    own: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "from_root": from_root,
-        "explain": _page_of,
+        "explain": _explanation,
         "version": __version__,
         "kinds": REGISTRY.by_name,
     }
-    return Document(**own | said)
+    return Document(**defaults | parts)
 
 
-def carried_out(
-    before: Document, finished: Finished, text: str, data: str, beside: Iterable[Diagnostic] = ()
+def outcome_document(
+    planned: Document, finished: Finished, text: str, data: str, more: Iterable[Diagnostic] = ()
 ) -> Document:
     """Return the report of a plan with its outcome: the `text` for people, the `data` for tools."""
-    reasons = (replace(one.reason, address=one.step.address) for one in finished.went_wrong)
-    found = (*before.diagnostics, *beside, *finished.left_alone, *reasons, *finished.warnings)
-    return replace(before, diagnostics=found, outcome=text, own={"json": lambda _: data})
+    reasons = (replace(step.reason, address=step.step.address) for step in finished.went_wrong)
+    diagnostics = (*planned.diagnostics, *more, *finished.left_alone, *reasons, *finished.warnings)
+    return replace(planned, diagnostics=diagnostics, outcome=text, own={"json": lambda _: data})
 
 
 @cache
-def _page_of(code: str) -> str:
+def _explanation(code: str) -> str:
     from reconciler.kinds import REGISTRY  # noqa: PLC0415
     from reconciler.model.code_pages import page  # noqa: PLC0415
 
     rule = next((rule for rule in REGISTRY.rules() if rule.code == code), None)
-    other = page(code)
-    if rule is None and other is None:
+    code_page = page(code)
+    if rule is None and code_page is None:
         return ""
-    return rule.doc if rule else f"{other.means}\n\nInstead: {other.instead}." if other else ""
+    return rule.doc if rule else f"{code_page.means}\n\nInstead: {code_page.instead}." if code_page else ""

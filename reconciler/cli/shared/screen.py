@@ -34,12 +34,12 @@ class _Held:
 _HELD: ContextVar[_Held | None] = ContextVar("held", default=None)
 
 
-def is_held(print_it: Callable[[], None]) -> bool:
-    """Keep it for later where the turn of this part has not come, and say so."""
-    held = _HELD.get()
-    if held is None or held.is_its_turn:
+def postponed(print_later: Callable[[], None]) -> bool:
+    """Keep the print for later where the turn of this part has not come, and return whether it was kept."""
+    part = _HELD.get()
+    if part is None or part.is_its_turn:
         return False
-    held.waiting.append(print_it)
+    part.waiting.append(print_later)
     return True
 
 
@@ -52,28 +52,28 @@ class Turns:
         self._part(0).is_its_turn = True
 
     @contextmanager
-    def of(self, number: int) -> Iterator[None]:
-        """Inside the block, this part prints. Numbers begin with 0, and each comes once."""
-        held = self._part(number)
-        token = _HELD.set(held)
+    def turn(self, number: int) -> Iterator[None]:
+        """Let this part print inside the block. Numbers begin with 0, and each comes once."""
+        part = self._part(number)
+        token = _HELD.set(part)
         try:
             yield
         finally:
             _HELD.reset(token)
-            held.is_done = True
-            self._go_on()
+            part.is_done = True
+            self._print_following()
 
     def _part(self, number: int) -> _Held:
         return self._parts.setdefault(number, _Held())
 
-    def _go_on(self) -> None:
+    def _print_following(self) -> None:
         while self._part(self._now).is_done:
             self._now += 1
             following = self._part(self._now)
             following.is_its_turn = True
             waiting, following.waiting = following.waiting, []
-            for print_it in waiting:
-                print_it()
+            for print_later in waiting:
+                print_later()
 
 
 def paper(stream: TextIO | None = None, *, verbose: bool = False, no_color: bool = False) -> Paper:
@@ -87,26 +87,26 @@ def paper(stream: TextIO | None = None, *, verbose: bool = False, no_color: bool
 def width(stream: TextIO) -> int:
     """Return the columns to write in: those of the terminal or of COLUMNS, otherwise WIDTH; never fewer than 40."""
     fallback = (WIDTH, 24)
-    chosen = shutil.get_terminal_size(fallback).columns if stream.isatty() or "COLUMNS" in os.environ else WIDTH
-    return max(40, chosen)
+    columns = shutil.get_terminal_size(fallback).columns if stream.isatty() or "COLUMNS" in os.environ else WIDTH
+    return max(40, columns)
 
 
 def wants_colours(stream: TextIO) -> bool:
-    """By https://no-color.org: set to anything but nothing, it wins."""
+    """Return whether to write colours, as https://no-color.org has it: NO_COLOR wins unless it is empty."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-_BEGUN: set[TextIO] = set()
+_PRINTED: set[TextIO] = set()
 
 
-def has_begun() -> bool:
-    """Has the command printed something? Another document after it would spoil it."""
-    return sys.stdout in _BEGUN
+def has_printed() -> bool:
+    """Return whether the command has printed something, which another document would spoil."""
+    return sys.stdout in _PRINTED
 
 
-def begun(stream: TextIO) -> None:
+def mark_printed(stream: TextIO) -> None:
     """Note that the command's output is about to be shown by other means."""
-    _BEGUN.add(stream)
+    _PRINTED.add(stream)
 
 
 class NobodyReads(Exception):
@@ -120,33 +120,33 @@ def say(text: str) -> None:
 
 def emit(text: str) -> None:
     """Print what others read or run, as it is: files, scripts, annotations. A formatted report is already safe."""
-    if is_held(lambda: _emit_late(text)):
+    if postponed(lambda: _emit_late(text)):
         return
-    _BEGUN.add(sys.stdout)
+    _PRINTED.add(sys.stdout)
     try:
-        with LINE.apart():
+        with LINE.cleared():
             sys.stdout.write(text)
             sys.stdout.flush()
     except BrokenPipeError:
-        _write_nowhere(sys.stdout)
+        _discard_output(sys.stdout)
         raise NobodyReads from None
     except OSError as error:
-        _write_nowhere(sys.stdout)
-        raise CannotContinue(_unwritable(error)) from None
+        _discard_output(sys.stdout)
+        raise CannotContinue(_output_not_written(error)) from None
 
 
 def _emit_late(text: str) -> None:
-    """The part of the run that printed it continues, and cannot be told that nobody reads."""
+    """Print in its turn what a part of the run printed before; that part cannot learn any more that nobody reads."""
     with suppress(NobodyReads):
         emit(text)
 
 
-def _write_nowhere(stream: TextIO) -> None:
+def _discard_output(stream: TextIO) -> None:
     """Point stdout nowhere: the interpreter flushes once more at its end, and would complain."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def _unwritable(error: OSError) -> Diagnostic:
+def _output_not_written(error: OSError) -> Diagnostic:
     message = f"The output could not be written: {(error.strerror or str(error)).lower()}."
     fix = "Make room there, and look at the live state with `reconciler plan`."
     return Diagnostic(severity=Severity.ERROR, code="XX906", name="output-not-written", message=message, fix=fix)
@@ -155,43 +155,27 @@ def _unwritable(error: OSError) -> Diagnostic:
 def tell(text: str) -> None:
     """Print about the run itself on stderr. The run continues where nobody reads that, or where it cannot be
     written."""
-    if is_held(lambda: tell(text)):
+    if postponed(lambda: tell(text)):
         return
     try:
-        with LINE.apart():
+        with LINE.cleared():
             sys.stderr.write(inert(text))
             sys.stderr.flush()
     except OSError:
-        _write_nowhere(sys.stderr)
+        _discard_output(sys.stderr)
 
 
-def is_agreed(question: str) -> bool:
+def confirm(question: str) -> bool:
     """Ask on the terminal; only an explicit yes makes it True."""
-    with LINE.apart():
+    with LINE.cleared():
         return typer.confirm(question, default=False, err=True)
 
 
-class Progress:
-    """Shows what is being done on the status line of a terminal; nothing at all where nobody watches."""
-
-    def __init__(self) -> None:
-        self.is_watched = LINE.is_watched
-        self.width = width(sys.stderr)
-
-    def show(self, line: str) -> None:
-        """Write the line over the one before; do nothing where nobody watches."""
-        LINE.say(line)
-
-    def clear(self) -> None:
-        """Remove the line, if one is shown."""
-        LINE.say("")
-
-
 @contextmanager
-def doing(what: str) -> Iterator[None]:
-    """Show this on the status line inside the block."""
-    LINE.say(what)
+def doing(activity: str) -> Iterator[None]:
+    """Show an activity on the status line while the block runs."""
+    LINE.show(activity)
     try:
         yield
     finally:
-        LINE.say("")
+        LINE.show("")

@@ -29,17 +29,17 @@ class StatusLine:
 
     @property
     def is_watched(self) -> bool:
-        """Somebody may look at it."""
+        """Whether somebody may look at it."""
         return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
-    def say(self, doing: str) -> None:
-        """What is being done from now on; nothing any more, where it is empty."""
+    def show(self, activity: str) -> None:
+        """Show this activity from now on; none where it is empty."""
         with self._lock:
-            self._doing = doing
+            self._doing = activity
             self.draw()
 
     def draw(self) -> None:
-        """As it is in this moment."""
+        """Draw the line as it is in this moment."""
         with self._lock:
             now = time.monotonic()
             width = max(40, shutil.get_terminal_size().columns)
@@ -49,8 +49,8 @@ class StatusLine:
                 self._shown = line
 
     @contextmanager
-    def apart(self) -> Iterator[None]:
-        """Out of the way of what is written inside the block."""
+    def cleared(self) -> Iterator[None]:
+        """Remove the line for what is written inside the block."""
         with self._lock:
             if self._shown:
                 self._write("\r\x1b[K")
@@ -58,8 +58,8 @@ class StatusLine:
             yield
 
     @contextmanager
-    def kept(self) -> Iterator[None]:
-        """Looked at again and again inside the block, and gone after it."""
+    def refreshed(self) -> Iterator[None]:
+        """Redraw the line again and again inside the block, and remove it after."""
         if self._is_kept or not self.is_watched:
             yield
             return
@@ -73,7 +73,7 @@ class StatusLine:
             self._is_kept = False
             over.set()
             keeper.join()
-            self.say("")
+            self.show("")
 
     def _keep(self, over: threading.Event) -> None:
         while not over.wait(OFTEN):

@@ -40,7 +40,7 @@ class Values:
 
     @property
     def is_pattern(self) -> bool:
-        """May several environments be meant?"""
+        """Whether several environments may be meant."""
         from reconciler.documents.read.environments import is_pattern  # noqa: PLC0415 - only for who reads files
 
         return self.environment is not None and is_pattern(self.environment)
@@ -70,14 +70,14 @@ class Values:
             reports_unused=are_all_needed,
         )  # fmt: skip
 
-    def files(self, paths: Sequence[Path]) -> list[str]:
+    def file_arguments(self, paths: Sequence[Path]) -> list[str]:
         """Return the files as a command names them."""
         environment = ("--environment", self.environment) if self.environment else ()
         files = (part for path in self.files_of_values for part in ("--values", str(path)))
         values = (part for name, value in self.given for part in ("--value", f"{name}={value}"))
         return [*environment, *files, *values, *map(str, paths)]
 
-    def need(self, paths: Sequence[Path] | None) -> None:
+    def require_files(self, paths: Sequence[Path] | None) -> None:
         """Raise Misused where values were given without any file to fill in."""
         if self and not paths:
             option = "--value" if self.given else "--values" if self.files_of_values else "--environment"
@@ -103,18 +103,18 @@ def values(
         typer.Option("--environment", metavar="NAME", help="The environment, where the files declare any, such as prod-eu."),
     ] = None,
 ) -> Values:  # fmt: skip
-    """Declares --value, --values and --environment; where a name is given twice, the last value counts."""
-    given = tuple(dict(map(_pair, value or ())).items())
+    """Declare --value, --values and --environment; where a name is given twice, the last value counts."""
+    given = tuple(dict(map(_name_and_value, value or ())).items())
     if environment == "":
         raise Misused("--environment is empty; write the name of an environment, or leave the option out.")
     return Values(given, tuple(files_of_values or ()), environment=environment)
 
 
-def _pair(said: str) -> tuple[str, str]:
-    """`region=eu`"""
+def _name_and_value(text: str) -> tuple[str, str]:
+    """Parse `region=eu`."""
     from reconciler.documents.read.values import NAME  # noqa: PLC0415 - only for who has any
 
-    name, equals, value = said.partition("=")
+    name, equals, value = text.partition("=")
     if not (equals and re.fullmatch(NAME, name)):
-        raise Misused(f"--value {said}: write a name and its value, for example region=eu.")
+        raise Misused(f"--value {text}: write a name and its value, for example region=eu.")
     return name, value

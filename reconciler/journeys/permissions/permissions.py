@@ -8,7 +8,6 @@ allow them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from enum import StrEnum
 from fnmatch import fnmatchcase
 from itertools import takewhile
 
@@ -16,7 +15,7 @@ from reconciler.changes.kind import Kind, Raw, Registry
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.consumer_position.position import placeholder
 from reconciler.model.dataclass import dataclass
-from reconciler.model.permissions import Needs, least
+from reconciler.model.permissions import Needs, Purpose, least
 from reconciler.model.records import BUCKET
 from reconciler.model.resource import Address, Config, Declared, Json
 from reconciler.model.selection import WILDCARDS, is_label
@@ -24,12 +23,6 @@ from reconciler.model.topology import Topology
 from reconciler.model.wire.steps import Call, Step
 from reconciler.server.read.audit_trail import captures
 from reconciler.server.read.permission_subjects import Api
-
-
-class Purpose(StrEnum):
-    PLAN = "plan"
-    APPLY = "apply"
-    DRIFT = "drift"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
