@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
-from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.verdict import Finding, Outcome, Reaction, refusal
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.streams import Copy, afterwards, config_of, copies
 from reconciler.kinds.effects import dependants
@@ -44,12 +44,13 @@ def copy_cycle(change: Change, view: View) -> Found:
     name = view.stream_of(change.address) or ""
     if (ring := met_again(name, afterwards(view).streams)) is None:
         return None
-    return Finding(
-        outcome=Outcome.REFUSED,
-        path=next((copy.path for copy in copies(name, config_of(change, view)) if copy.origin == ring.stream), "")
-        or next((copy.path for copy in copies(name, config_of(change, view))), ""),
-        message=f"{way(name, ring)}: the server takes that for a cycle",
-        fix="remove one of these mirrors or sources; if there are two ways to one origin, name the longer one first",
+    return refusal(
+        (
+            next((copy.path for copy in copies(name, config_of(change, view)) if copy.origin == ring.stream), "")
+            or next((copy.path for copy in copies(name, config_of(change, view))), "")
+        ),
+        f"{way(name, ring)}: the server takes that for a cycle",
+        "remove one of these mirrors or sources; if there are two ways to one origin, name the longer one first",
     )
 
 
@@ -106,12 +107,13 @@ def copy_too_small(change: Change, view: View) -> Iterator[Finding]:
     name, streams = view.stream_of(change.address) or "", afterwards(view).streams
     for copy in too_small(name, streams):
         own, wanted = (size(streams[one]) for one in (name, copy.origin))
-        yield Finding(
-            outcome=Outcome.REFUSED,
-            path="max_value_size" if change.address.kind == "kv_bucket" else "max_msg_size",
-            message=f"messages may have {written_size(own)} here and {written_size(wanted)} in its origin {copy.origin}: this stream "
-            "would never copy larger ones",
-            fix=f"write {in_words(wanted, 'bytes')} or more, or no limit at all",
+        yield refusal(
+            "max_value_size" if change.address.kind == "kv_bucket" else "max_msg_size",
+            (
+                f"messages may have {written_size(own)} here and {written_size(wanted)} in its origin {copy.origin}: this stream "
+                "would never copy larger ones"
+            ),
+            f"write {in_words(wanted, 'bytes')} or more, or no limit at all",
         )
 
 
@@ -193,11 +195,10 @@ def deliver_prefix_overlap(change: Change, view: View) -> Iterator[Finding]:
     for path, prefix in _deliver_prefixes(config) if theirs else ():
         for origin, subject in theirs:
             if collide(subject, f"{prefix}.{subject}"):
-                yield Finding(
-                    outcome=Outcome.REFUSED,
-                    path=f"{path}.external.deliver",
-                    message=f"{origin}, which has `{subject}`, would capture `{prefix}.{subject}`",
-                    fix="choose a prefix that no origin's subjects cover",
+                yield refusal(
+                    f"{path}.external.deliver",
+                    f"{origin}, which has `{subject}`, would capture `{prefix}.{subject}`",
+                    "choose a prefix that no origin's subjects cover",
                 )
                 break
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from reconciler.changes.change import Change
 from reconciler.changes.rule import rule
-from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.verdict import Finding, Outcome, Reaction, refusal
 from reconciler.changes.view import View
 from reconciler.kinds.across.copies import STANDING, WRITTEN, is_new, met_again, size, too_small, way
 from reconciler.kinds.afterwards.readers import downstream
@@ -40,12 +40,11 @@ def doomed_copy(change: Change, view: View) -> Iterator[Finding]:
         return  # what is refused harms nobody
     for other in downstream(name, view):
         if wrong := _is_made_wrong(other, view):
-            yield Finding(
-                outcome=Outcome.REFUSED,
-                path=_blamed(change),
+            yield refusal(
+                _blamed(change),
+                f"the server would lose stream {other} at a restart: {wrong}",
+                f"change {other} first, or leave this stream as it is",
                 affects=streams([other], view),
-                message=f"the server would lose stream {other} at a restart: {wrong}",
-                fix=f"change {other} first, or leave this stream as it is",
             )
 
 

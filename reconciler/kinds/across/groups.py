@@ -11,7 +11,7 @@ from itertools import takewhile
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
-from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.verdict import Finding, Outcome, Reaction, refusal
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.readers import consuming, static_groups, stored_afterwards
 from reconciler.kinds.afterwards.streams import GONE, afterwards
@@ -24,10 +24,6 @@ from reconciler.kinds.subjects.transforms import partition_call
 from reconciler.model.resource import Address, Config
 
 OTHER_NAME = "choose another group or member name"
-
-
-def _refused(message: str, path: str = "", fix: str = OTHER_NAME, affects: Sequence[Address] = ()) -> Finding:
-    return Finding(outcome=Outcome.REFUSED, path=path, message=message, fix=fix, affects=affects)
 
 
 @rule("XX551", "shared-queue-name", on=(Action.CREATE,), needs=("neighbours",), err_code=10058)
@@ -46,7 +42,7 @@ def shared_queue_name(change: Change, view: View) -> Found:
     others = [a for a in _queues(view).get(name, ()) if a != change.address]
     if not others:
         return None
-    return _refused(f"its stream {name} would also be the stream of {others[0]}")
+    return refusal("", f"its stream {name} would also be the stream of {others[0]}", OTHER_NAME)
 
 
 @lru_cache(maxsize=4)
@@ -90,22 +86,23 @@ def member_consumer_taken(change: Change, view: View) -> Iterator[Finding]:
     if address.kind == "consumer" and not change.only_renews:
         for group in _durables(view).get(address.stream, {}).get(address.name, ())[:1]:
             said = f"consumer {address.name} is the durable of a member of {group}"
-            yield _refused(said, fix="choose another consumer name", affects=[group])
+            yield refusal("", said, "choose another consumer name", affects=[group])
     elif address.kind == "static_group" and change.action is Action.CREATE:
         plain = _plain_consumers(address.stream, view)
         for member in _members(change.desired.config if change.desired else {}):
             name = f"{address.name}-{member}"
             others = [a for a in _durables(view)[address.stream][name] if a != address]
             if others:
-                yield _refused(
-                    f"{name}, the durable of member {member}, is also a durable of {others[0]}",
+                yield refusal(
                     "members",
+                    f"{name}, the durable of member {member}, is also a durable of {others[0]}",
+                    OTHER_NAME,
                     affects=others,
                 )
             elif name in plain:
                 theirs = consumers(address.stream, [name], view)
                 said = f"{name}, the durable of member {member}, already exists as a plain consumer"
-                yield _refused(said, "members", affects=theirs)
+                yield refusal("members", said, OTHER_NAME, affects=theirs)
 
 
 def _plain_consumers(stream: str, view: View) -> Set[str]:
@@ -207,7 +204,7 @@ def _mismatch(path: str, who: str, made: int, group: Config) -> Finding:
     wanted = group.get("max_members") or 0
     what = f"nobody would read {made - wanted} of them" if made > wanted else _missing(group, made)
     said = f"{who} {made} partitions, and max_members is {wanted}: {what}"
-    return _refused(said, path, "write the same number in both")
+    return refusal(path, said, "write the same number in both")
 
 
 def _missing(group: Config, made: int) -> str:
@@ -280,16 +277,19 @@ def partitions_renumbered(change: Change, view: View) -> Found:
     if not groups or not change.was("subject_transform"):
         return None
     dest = (change.becomes("subject_transform") or {}).get("dest")
-    return Finding(
-        outcome=Outcome.REFUSED,
+    return refusal(
+        "subject_transform.dest" if dest else "subject_transform",
+        (
+            f"static groups ({', '.join(one.name for one in groups[:5])}) divide this stream by its transform, and stored "
+            "messages keep their old partition number"
+        ),
+        (
+            "make a new stream and group, or consent here once the groups have read everything: "
+            + consent_to("XX556", dest)
+        ),
         consentable=True,
-        path="subject_transform.dest" if dest else "subject_transform",
         to=dest,
         affects=groups,
-        message=f"static groups ({', '.join(one.name for one in groups[:5])}) divide this stream by its transform, and stored "
-        "messages keep their old partition number",
-        fix="make a new stream and group, or consent here once the groups have read everything: "
-        + consent_to("XX556", dest),
     )
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
-from reconciler.changes.verdict import Finding, Outcome
+from reconciler.changes.verdict import Finding, Outcome, refusal
 from reconciler.changes.view import View
 from reconciler.engine.guards import READ_FIRST, UNREADABLE
 from reconciler.model.intents import Intent
@@ -43,11 +43,13 @@ def foreign_owner(change: Change, view: View) -> Found:
     called = f", as {name}" if name != change.address else ""
     is_another = name not in (own, change.address)
     declare, gone = (f"declare it as {name} and ", "") if is_another else ("", _gone(change, name))
-    return Finding(
-        outcome=Outcome.REFUSED,
-        message=f"topology `{owner}` owns this{called}{gone}; this topology is `{view.topology}`",
-        fix=f"remove it here, or let `{owner}` give it up with forget: [{name}], "
-        f"or {declare}take it over: --take-over {shlex.quote(owner)}",
+    return refusal(
+        "",
+        f"topology `{owner}` owns this{called}{gone}; this topology is `{view.topology}`",
+        (
+            f"remove it here, or let `{owner}` give it up with forget: [{name}], "
+            f"or {declare}take it over: --take-over {shlex.quote(owner)}"
+        ),
     )
 
 
@@ -128,10 +130,10 @@ def protected(change: Change, _view: View) -> Found:
         return None
     if change.live is None:
         return None  # nothing exists to protect: an interrupted replacement is finished
-    return Finding(
-        outcome=Outcome.REFUSED,
-        message="it is protected, and no consent allows to delete or replace it",
-        fix="apply it once with protect: false, in a change of its own",
+    return refusal(
+        "",
+        "it is protected, and no consent allows to delete or replace it",
+        "apply it once with protect: false, in a change of its own",
     )
 
 
@@ -154,9 +156,7 @@ def removal_of_unowned(change: Change, view: View) -> Found:
     why, fix = "this topology does not own it", f"declare it{as_it_is} and apply once to adopt it; then {verb} it"
     if not view.ledger_known:
         why, fix = UNREADABLE, READ_FIRST
-    return Finding(
-        outcome=Outcome.REFUSED, message=f"{why}, and reconciler never destroys what a topology does not own", fix=fix
-    )
+    return refusal("", f"{why}, and reconciler never destroys what a topology does not own", fix)
 
 
 def _is_begun_here(change: Change, view: View) -> bool:
@@ -173,10 +173,10 @@ def _there_again(change: Change, view: View) -> Finding | None:
     if entry is None or not view.ledger_known:
         return None
     if giver := view.given_up.get(address):
-        return Finding(
-            outcome=Outcome.REFUSED,
-            message=f"topology `{giver}` gives it up in this run, and this topology does not own it yet",
-            fix=f"declare {address} as it is and apply once, which takes it; then {'move' if change.origin else 'change'} it",
+        return refusal(
+            "",
+            f"topology `{giver}` gives it up in this run, and this topology does not own it yet",
+            f"declare {address} as it is and apply once, which takes it; then {'move' if change.origin else 'change'} it",
         )
     what = (
         "a topology gave it up; or it was removed and exists again, since"
@@ -187,11 +187,13 @@ def _there_again(change: Change, view: View) -> Finding | None:
     by_hand = f"nats {kind} rm {names}" if kind in ("stream", "consumer") else "by hand"
     adopt = f"declare {address} as it is and apply once to adopt it"
     gone = f"if it is the one that was to be deleted, delete it ({by_hand}); or {adopt}; then remove it"
-    return Finding(
-        outcome=Outcome.REFUSED,
-        message=f"{what} somebody recreated it, or its server or that of bucket {BUCKET} lost its last writes, as after a power "
-        "cut. Reconciler never destroys an object that it does not know to be this topology's own",
-        fix=gone if change.action is Action.DELETE else f"{adopt}; then {'move' if change.origin else 'change'} it",
+    return refusal(
+        "",
+        (
+            f"{what} somebody recreated it, or its server or that of bucket {BUCKET} lost its last writes, as after a power "
+            "cut. Reconciler never destroys an object that it does not know to be this topology's own"
+        ),
+        gone if change.action is Action.DELETE else f"{adopt}; then {'move' if change.origin else 'change'} it",
     )
 
 
@@ -206,10 +208,10 @@ def unfinished_replacement(change: Change, _view: View) -> Found:
     """
     if change.intent is None:
         return None
-    return Finding(
-        outcome=Outcome.REFUSED,
-        message="its replacement was interrupted, and if it were forgotten now, it would stay half replaced",
-        fix="declare it once more and apply; then forget it",
+    return refusal(
+        "",
+        "its replacement was interrupted, and if it were forgotten now, it would stay half replaced",
+        "declare it once more and apply; then forget it",
     )
 
 

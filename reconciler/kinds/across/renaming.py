@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from reconciler.changes.change import Action, Change
 from reconciler.changes.renaming import Renaming
 from reconciler.changes.rule import Found, rule
-from reconciler.changes.verdict import Finding, Outcome
+from reconciler.changes.verdict import refusal
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.readers import elastic_groups, owner_of_stream, static_groups
 from reconciler.kinds.afterwards.streams import afterwards, copies, live_streams
@@ -30,10 +30,10 @@ def name_is_fixed(change: Change, view: View) -> Found:
         return None
     old, new = change.origin, change.address
     if old not in view.live:
-        return Finding(
-            outcome=Outcome.REFUSED,
-            message=f"{old} is gone only in part, and the rest of it cannot become {new}",
-            fix=f"declare it as {old} again, without the entry in `moved`, and apply: it continues at its position",
+        return refusal(
+            "",
+            f"{old} is gone only in part, and the rest of it cannot become {new}",
+            f"declare it as {old} again, without the entry in `moved`, and apply: it continues at its position",
         )
     asked = _asked(old, new, view)
     recipe = view.kinds[new.kind].recipe(asked)
@@ -43,10 +43,10 @@ def name_is_fixed(change: Change, view: View) -> Found:
     )
     numbered = "\n".join(f"  {number}. {text}" for number, text in enumerate(steps, 1))
     noun = new.kind.replace("_", " ")
-    return Finding(
-        outcome=Outcome.REFUSED,
-        message=f"no server renames {'an' if noun[0] in 'eo' else 'a'} {noun}, so {old} cannot become {new}",
-        fix=f"copy it, and move its clients:\n{numbered}",
+    return refusal(
+        "",
+        f"no server renames {'an' if noun[0] in 'eo' else 'a'} {noun}, so {old} cannot become {new}",
+        f"copy it, and move its clients:\n{numbered}",
     )
 
 

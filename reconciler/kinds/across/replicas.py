@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.stages import Opening, Tie
-from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.verdict import Finding, Outcome, Reaction, refusal
 from reconciler.changes.view import View
 from reconciler.kinds.fields import peers
 from reconciler.model.wire.questions import Unanswered
@@ -83,12 +83,11 @@ def too_few_servers(change: Change, view: View) -> Found:
             cluster, tags = question.placement
             tagged = f" with tags {', '.join(tags)}" if tags else ""
             where = f"cluster {cluster or view.target.cluster}{tagged}"
-            return Finding(
-                outcome=Outcome.REFUSED,
-                path="num_replicas",
+            return refusal(
+                "num_replicas",
+                f"{wanted} replicas need {wanted} servers, and {where} has {there} that answer",
+                f"write num_replicas: {1 if there < 3 else 3} or less" if there else "write another placement",
                 quantities={"servers": there},
-                message=f"{wanted} replicas need {wanted} servers, and {where} has {there} that answer",
-                fix=f"write num_replicas: {1 if there < 3 else 3} or less" if there else "write another placement",
             )
     return None
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
-from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.verdict import Finding, Outcome, Reaction, refusal
 from reconciler.changes.view import View
 from reconciler.kinds.across.subjects import captured
 from reconciler.kinds.afterwards.readers import stored_afterwards
@@ -40,14 +40,13 @@ def republish_loop(change: Change, view: View) -> Found:
     if way is None:
         return None
     begin, republish = way.index(name), change.becomes("republish")
-    return Finding(
-        outcome=Outcome.REFUSED,
+    return refusal(
+        "republish.dest" if republish else next((path for path in SHAPES_FLOW if change.becomes(path)), ""),
+        f"messages would go round forever: {' → '.join((*way[begin:], *way[:begin], name))}",
+        "republish to subjects that no stream on the way captures",
         consentable=True,
-        path="republish.dest" if republish else next((path for path in SHAPES_FLOW if change.becomes(path)), ""),
         to=republish["dest"] if republish else None,
         affects=streams(way, view),
-        message=f"messages would go round forever: {' → '.join((*way[begin:], *way[:begin], name))}",
-        fix="republish to subjects that no stream on the way captures",
     )
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from reconciler.changes.change import Action, Change
 from reconciler.changes.renaming import moved_entry
 from reconciler.changes.rule import rule
-from reconciler.changes.verdict import Finding, Outcome
+from reconciler.changes.verdict import Finding, refusal
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.streams import afterwards, config_of
 from reconciler.kinds.subjects.subject_index import SubjectIndex
@@ -34,12 +34,13 @@ def subject_overlap(change: Change, view: View) -> Iterator[Finding]:
     for index, subject in storable(config_of(change, view)).items():
         for other, theirs in captured(view).near(subject):
             if other not in own and collide(subject, theirs):
-                yield Finding(
-                    outcome=Outcome.REFUSED,
-                    path=f"subjects[{index}]" if change.address.kind == "stream" else "",
-                    fix=f"narrow one of them, or let one stream source the other{_given_up_first(other, view)}"
-                    f"{_declared_no_more(change, other, view)}",
-                    message=f"`{subject}` overlaps with `{theirs}` of stream {other}",
+                yield refusal(
+                    f"subjects[{index}]" if change.address.kind == "stream" else "",
+                    f"`{subject}` overlaps with `{theirs}` of stream {other}",
+                    (
+                        f"narrow one of them, or let one stream source the other{_given_up_first(other, view)}"
+                        f"{_declared_no_more(change, other, view)}"
+                    ),
                 )
                 break
 

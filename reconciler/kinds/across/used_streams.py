@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
-from reconciler.changes.verdict import Finding, Outcome
+from reconciler.changes.verdict import Finding, Outcome, refusal
 from reconciler.changes.view import View
 from reconciler.engine.guards import READ_FIRST, UNREADABLE
 from reconciler.kinds.afterwards.readers import consuming, copying, elastic_groups, grouped, recorded, stored_now
@@ -57,7 +57,7 @@ def used_from_another(change: Change, view: View) -> Found:
 
 
 def _refused(message: str, fix: str) -> Finding:
-    return Finding(outcome=Outcome.REFUSED, path="external.from", message=message, fix=fix)
+    return refusal("external.from", message, fix)
 
 
 def _not_yet(said: str, why: str) -> Finding:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Rule, rule
-from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.verdict import Finding, Outcome, Reaction, refusal
 from reconciler.changes.view import View
 from reconciler.kinds.effects import dependants
 from reconciler.kinds.effects.over_limit import state_of, stream_of
@@ -86,12 +86,11 @@ def _without_its_origin(change: Change, view: View) -> Iterator[Finding]:
     """A removed origin gives its subjects up before the mirror takes them, so it would be gone while the mirror still copies."""
     origin = (change.was("mirror") or {}).get("name", "")
     if origin in removed(view) and change.live and copies(change.live.state):
-        yield Finding(
-            outcome=Outcome.REFUSED,
-            path="mirror",
+        yield refusal(
+            "mirror",
+            f"{origin} is removed in the same plan, and would be gone before this mirror has copied all of it",
+            f"promote the mirror with this plan, and remove {origin} with the next one",
             reaction=Reaction.HARMS,
-            message=f"{origin} is removed in the same plan, and would be gone before this mirror has copied all of it",
-            fix=f"promote the mirror with this plan, and remove {origin} with the next one",
         )
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from reconciler.changes.amount import Amount, exactly, total
 from reconciler.changes.change import Action
-from reconciler.changes.verdict import Finding, Outcome
+from reconciler.changes.verdict import Finding, refusal
 from reconciler.changes.view import View
 from reconciler.kinds.effects import dependants
 from reconciler.kinds.effects.lagging import behind_in, lagging
@@ -229,11 +229,11 @@ def going_unread(stream: str, state: Info, view: View) -> Finding | None:
     who, why = min(unread.items())
     called = "its consumers" if who == SOME else f"its consumer {who}"
     more = f", nor could {some(len(unread) - 1, 'other')}" if len(unread) > 1 else ""
-    return Finding(
-        outcome=Outcome.REFUSED,
+    return refusal(
+        "",
+        f"{called} could not be read ({why}){more}: this deletes consumers that may belong to others",
+        "plan again when all of its consumers can be read, as a user who may list them",
         quantities={"unread": len(unread)},
-        message=f"{called} could not be read ({why}){more}: this deletes consumers that may belong to others",
-        fix="plan again when all of its consumers can be read, as a user who may list them",
     )
 
 
