@@ -11,7 +11,6 @@ from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.streams import config_of
-from reconciler.kinds.consumer_checks.neighbours import changes_of
 from reconciler.kinds.effects import dependants
 from reconciler.kinds.effects.sources_begun import Begun, drained, retention_afterwards
 from reconciler.kinds.effects.unprocessed import behind, gave_up
@@ -83,7 +82,7 @@ def _stays(stream: str, name: str, view: View) -> bool:
 
 def _coming(stream: str, view: View) -> Iterator[Sequence[str]]:
     """The filters of consumers that the plan creates there. They come before the copy."""
-    for change in changes_of(view).get(stream, ()):
+    for change in view.children(stream, "consumer"):
         if change.action is Action.CREATE and change.desired:
             yield filters_of(change.desired.config)
 

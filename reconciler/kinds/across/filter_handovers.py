@@ -8,7 +8,6 @@ delivered, and starts over. A work queue deletes acknowledged messages, so nothi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 
 from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.rule import Found, rule
@@ -27,7 +26,8 @@ GIVES = "filter_subject"
 def ties(view: View) -> Iterator[Tie]:
     """On a work queue, a consumer gives up subjects before another takes them. An update that takes some needs two
     stages."""
-    for consumers in _changing(view).values():
+    for stream, changes in view.by_parent("consumer").items():
+        consumers = [change for change in changes if change.action.writes] if is_work_queue(stream, view) else []
         givers = [(change.address, given) for change in consumers if (given := lost(change))]
         for change in consumers:
             taken = gained(change)
@@ -36,16 +36,6 @@ def ties(view: View) -> Iterator[Tie]:
             for giver, given in givers if taken else ():
                 if giver != change.address and any(collide(one, other) for one in taken for other in given):
                     yield Tie(giver, change.address, gives=GIVES)
-
-
-@lru_cache(maxsize=4)
-def _changing(view: View) -> dict[str, list[Change]]:
-    """By work queue, the changes of its consumers; computed once per view."""
-    found: dict[str, list[Change]] = {}
-    for address, change in view.changes.items():
-        if address.kind == "consumer" and change.action.writes and is_work_queue(address.stream, view):
-            found.setdefault(address.stream, []).append(change)
-    return found
 
 
 def _park(change: Change, view: View) -> Opening | None:
@@ -75,8 +65,8 @@ def _taken(stream: str, view: View) -> set[str]:
     taken: set[str] = set()
     for info in view.snapshot.consumers.get(stream, {}).values():
         taken.update(filters_of(info["config"]))
-    for change in _changing(view).get(stream, ()):
-        if change.desired:
+    for change in view.children(stream, "consumer"):
+        if change.action.writes and change.desired:
             taken.update(filters_of(change.desired.config))
     config = view.snapshot.streams.get(stream, {}).get("config", {})
     taken.update(config.get("subjects") or ())

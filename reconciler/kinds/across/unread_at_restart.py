@@ -12,7 +12,6 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.readers import static_groups
 from reconciler.kinds.afterwards.streams import GONE, Copy, afterwards, copies
-from reconciler.kinds.consumer_checks.neighbours import changes_of
 from reconciler.kinds.effects import dependants
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import few
@@ -148,7 +147,7 @@ def _standing(view: View) -> frozenset[AtRisk]:
 def _afterwards(stream: str, view: View) -> dict[str, Sequence[str]]:
     """The same once this plan is applied, with those that the members of static groups create."""
     consumers = _live(stream, view.snapshot)
-    for change in changes_of(view).get(stream, ()):
+    for change in view.children(stream, "consumer"):
         if change.action in GONE:
             consumers.pop(change.address.name, None)
         elif change.desired:

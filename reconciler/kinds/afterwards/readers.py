@@ -128,7 +128,7 @@ def grouped(stream: str, view: View) -> Iterator[Reader]:
 def consuming(stream: str, view: View) -> Iterator[Reader]:
     """Consumers as they will be."""
     live = view.snapshot.consumers.get(stream, {})
-    changes = _consumer_changes(view).get(stream, {})
+    changes = {change.address.name: change for change in view.children(stream, "consumer")}
     for name, info in live.items():
         if name not in changes:
             fleeting = not info["config"].get("durable_name")
@@ -145,15 +145,6 @@ def consuming(stream: str, view: View) -> Iterator[Reader]:
                 label=f"consumer {name}", address=change.address, filters=filters_of(resource.config), change=change,
                 is_protected=view.protects("consumer", stream, name),
             )  # fmt: skip
-
-
-@lru_cache(maxsize=4)
-def _consumer_changes(view: View) -> dict[str, dict[str, Change]]:
-    found: dict[str, dict[str, Change]] = {}
-    for address, change in view.changes.items():
-        if address.kind == "consumer":
-            found.setdefault(address.stream, {})[address.name] = change
-    return found
 
 
 def recorded(stream: str, view: View) -> Iterator[Reader]:

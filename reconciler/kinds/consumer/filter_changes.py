@@ -11,7 +11,6 @@ from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.consumer import taking_over
-from reconciler.kinds.consumer_checks.neighbours import changes_of
 from reconciler.kinds.consumer_position import position
 from reconciler.kinds.consumer_position.counts import counting, number_of
 from reconciler.kinds.consumer_position.retention import retention_of
@@ -360,7 +359,7 @@ def others_of(change: Change, view: View) -> Iterator[Config]:
     for where in (view.snapshot.consumers, view.snapshot.copiers):
         yield from (other["config"] for key, other in where.get(stream, {}).items() if key not in own)
     yield from (
-        one.desired.config for one in changes_of(view).get(stream, ()) if one.desired and one.address.name not in own
+        one.desired.config for one in view.children(stream, "consumer") if one.desired and one.address.name not in own
     )
 
 

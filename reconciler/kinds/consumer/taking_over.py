@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
-from reconciler.kinds.consumer_checks.neighbours import afterwards, changes_of
+from reconciler.kinds.consumer_checks.neighbours import afterwards
 from reconciler.kinds.consumer_position.counts import counting, naming, takes_all
 from reconciler.kinds.consumer_position.predecessors import left_from
 from reconciler.kinds.consumer_position.retention import retention_of
@@ -77,7 +77,7 @@ def _heirs(change: Change, before: Sequence[str], view: View) -> dict[str, Seque
     if retention_of(stream, view) == "workqueue":
         found = [*_takers(change, view)]
     else:
-        created = (one for one in changes_of(view).get(stream, ()) if one.action is Action.CREATE and one.desired)
+        created = (one for one in view.children(stream, "consumer") if one.action is Action.CREATE and one.desired)
         found = [(one.address.name, wanted(one)) for one in created if _starts_in_time(one, change, view)]
         narrows = change.action is Action.UPDATE and retention_of(stream, view) == "interest"
         for name, theirs in _behind(change, view) if narrows else ():
@@ -92,7 +92,7 @@ def _behind(change: Change, view: View) -> Iterator[tuple[str, Sequence[str]]]:
     process."""
     stream, name = change.address.names
     there = view.snapshot.consumers.get(stream, {})
-    changing = {one.address.name for one in changes_of(view).get(stream, ())}
+    changing = {one.address.name for one in view.children(stream, "consumer")}
     for other, config in afterwards(stream, view):
         info = there.get(other)
         if other == name or info is None or (other in changing and filters(config) != filters(info["config"])):

@@ -10,7 +10,6 @@ from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_checks.neighbours import (
-    changes_of,
     consumers_of,
     filters_of,
     first_but,
@@ -123,7 +122,7 @@ def _is_refused(change: Change, view: View, filters: list[str]) -> bool:
 
 def _refused_updates(change: Change, view: View) -> Iterator[str]:
     """Consumers of the same stream with other filters, which a single server refuses if they collide."""
-    for one in changes_of(view).get(change.address.stream, ()):
+    for one in view.children(change.address.stream, "consumer"):
         is_moved = one.action in (Action.UPDATE, Action.REPLACE) and one.touches(*FILTERS)
         if is_moved and not view.target.is_clustered:
             yield one.address.name

@@ -107,13 +107,13 @@ def _consumers(stream: str, view: View) -> Consumers:
             unfiltered.append(name)
         for one in filters:
             index.add(name, one)
-    new = frozenset(c.address.name for c in changes_of(view).get(stream, ()) if c.action is Action.CREATE)
+    new = frozenset(c.address.name for c in view.children(stream, "consumer") if c.action is Action.CREATE)
     return Consumers(names=names, unfiltered=unfiltered, index=index, new=new, unknown=unread_consumers(stream, view))
 
 
 def afterwards(stream: str, view: View) -> Iterator[tuple[str, Config]]:
     """Its consumers as they will be, by name."""
-    changes = {c.address.name: c for c in changes_of(view).get(stream, ())}
+    changes = {c.address.name: c for c in view.children(stream, "consumer")}
     raw: Mapping[str, Mapping[str, Json]] = view.snapshot.consumers.get(stream, {})
     for name, info in raw.items():
         if name not in changes:
@@ -125,13 +125,3 @@ def afterwards(stream: str, view: View) -> Iterator[tuple[str, Config]]:
             yield name, change.desired.config
         elif change.live:
             yield name, change.live.config
-
-
-@lru_cache(maxsize=2)
-def changes_of(view: View) -> dict[str, list[Change]]:
-    """Changes of consumers, by stream."""
-    found: dict[str, list[Change]] = {}
-    for address, change in view.changes.items():
-        if address.kind == "consumer":
-            found.setdefault(address.stream, []).append(change)
-    return found

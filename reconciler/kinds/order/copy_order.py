@@ -18,7 +18,6 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.stages import BETTER, NEEDED, Opening, Tie
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.streams import config_of, copies, live_streams
-from reconciler.kinds.consumer_checks.neighbours import changes_of
 from reconciler.kinds.effects.sources_begun import deletes_copied
 from reconciler.kinds.elastic_group import refilling
 from reconciler.kinds.fields.known import V2_14
@@ -108,13 +107,12 @@ def _let_go(change: Change, view: View) -> Opening | None:
 
 def _after_their_consumers(view: View) -> Iterator[Tie]:
     """(consumer, copy) where both want the same messages of such a stream."""
-    consumers = changes_of(view)
     weak = NEEDED if view.target.version < V2_14 else BETTER
     for change in view.changes.values():
         if not change.action.writes or change.action is Action.DELETE or view.stream_of(change.address) is None:
             continue
         for read in fresh(change, view):
-            for consumer in consumers.get(read.stream, ()) if deletes_copied(read.stream, view) else ():
+            for consumer in view.children(read.stream, "consumer") if deletes_copied(read.stream, view) else ():
                 is_written = consumer.action.writes and consumer.desired is not None
                 if is_written and consumer.desired and meets(filters_of(consumer.desired.config), read.subjects):
                     yield Tie(consumer.address, change.address, weak=weak)

@@ -15,7 +15,6 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.stages import BETTER, EXISTENCE, INTEREST, NEEDED, Opening, Tie
 from reconciler.changes.view import View
 from reconciler.kinds.consumer.handovers import handovers
-from reconciler.kinds.consumer_checks.neighbours import changes_of
 from reconciler.kinds.consumer_position.retention import is_interest
 from reconciler.kinds.fields.known import OVERLAPPING_FILTERS
 from reconciler.kinds.order import subject_handovers
@@ -40,7 +39,7 @@ def ties(view: View) -> Iterator[Tie]:
     givers: dict[Address, list[Address]] = {}
     for tie in subject_handovers.ties(view):
         givers.setdefault(tie.then, []).append(tie.first)
-    for stream, consumers in changes_of(view).items():
+    for stream, consumers in view.by_parent("consumer").items():
         above = view.changes.get(Address.of("stream", stream))
         if above and above.action in (Action.CREATE, Action.UPDATE):
             yield from _under(above, consumers, givers.get(above.address, ()), view)

@@ -11,7 +11,6 @@ since it drops what no consumer wants.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from reconciler.changes.change import Action, Change
@@ -98,7 +97,9 @@ def _shrink(change: Change, _view: View) -> Opening:
 
 def _on_streams(view: View) -> Iterator[Tie]:
     """The order of a stream and its consumers under its limits, and of consumers that are deleted and created."""
-    for stream, consumers in _by_stream(view).items():
+    for stream, changes in view.by_parent("consumer").items():
+        if not (consumers := [change for change in changes if change.action.writes]):
+            continue
         above = view.changes.get(Address.of("stream", stream))
         if above is not None and above.action is Action.UPDATE:
             for change in consumers:
@@ -106,16 +107,6 @@ def _on_streams(view: View) -> Iterator[Tie]:
                 if above.touches("max_consumers") and change.action is Action.CREATE:
                     yield Tie(above.address, change.address, gives="max_consumers")
         yield from _places(stream, above, consumers, view)
-
-
-@lru_cache(maxsize=4)
-def _by_stream(view: View) -> dict[str, list[Change]]:
-    """Changes of consumers that write; computed once per view."""
-    found: dict[str, list[Change]] = {}
-    for address, change in view.changes.items():
-        if address.kind == "consumer" and change.action.writes:
-            found.setdefault(address.stream, []).append(change)
-    return found
 
 
 def _limits(above: Change, change: Change) -> Iterator[Tie]:

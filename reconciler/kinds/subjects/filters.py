@@ -128,8 +128,8 @@ def handed_over(change: Change, view: View) -> list[str]:
     stream, given = change.address.stream, lost(change)
     taken = (
         one
-        for address, taker in (view.changes.items() if given else ())
-        if taker.action.writes and address != change.address and address.kind == "consumer" and address.stream == stream
+        for taker in (view.children(stream, "consumer") if given else ())
+        if taker.action.writes and taker.address != change.address
         for one in gained(taker)
     )
     return meets(given, taken)
