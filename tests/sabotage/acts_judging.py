@@ -1533,8 +1533,8 @@ QUANTITIES = (
     Act(
         name="what goes from an origin in the same plan is said to be copied",
         file="reconciler/kinds/effects/shrinking.py",
-        before="change = _changes(view).get(stream)",
-        after="change = None if stream else _changes(view).get(stream)",
+        before="change = stream_changes(view).get(stream)",
+        after="change = None if stream else stream_changes(view).get(stream)",
         seen_by=(says("ST304"),),
     ),
     Act(

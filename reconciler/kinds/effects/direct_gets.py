@@ -9,6 +9,7 @@ from reconciler.changes.verdict import Finding, Outcome
 from reconciler.kinds.effects import over_limit
 from reconciler.kinds.effects.effect_rules import MovedField, foretold, note, notes_of
 from reconciler.kinds.effects.over_limit import REFUSING, is_lowered, state_of, stream_of
+from reconciler.kinds.effects.shrinking import stream_changes
 from reconciler.kinds.fields.field_effects import value_after
 from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.fields.words import listed, some
@@ -82,7 +83,7 @@ def _none(origin: str) -> str:
 
 def _answers(moved: MovedField, stream: str) -> bool:
     """Does this stream answer direct gets itself, once the plan is applied?"""
-    change = next((one for one in moved.view.changes.values() if one.live and stream_of(one) == stream), None)
+    change = stream_changes(moved.view).get(stream)
     if change is not None and change.touches("allow_direct"):
         return bool(change.becomes("allow_direct"))
     return bool(moved.view.snapshot.streams.get(stream, {}).get("config", {}).get("allow_direct"))
@@ -144,7 +145,7 @@ def kept_by_mirrors(moved: MovedField) -> Iterable[Finding]:
 
 def _keeps_more(mirror: str, moved: MovedField, most: int) -> bool:
     """Is its own limit higher, or none, once this plan is applied?"""
-    change = next((one for one in moved.view.changes.values() if one.live and stream_of(one) == mirror), None)
+    change = stream_changes(moved.view).get(mirror)
     live = moved.view.snapshot.streams.get(mirror, {}).get("config", {})
     said = (path for path in (moved.path, moved.field) if change and change.touches(path))
     limit = next((change.becomes(path) for path in said if change), live.get(moved.field)) or 0

@@ -57,7 +57,7 @@ UNCOUNTED = Loss(words="")
 
 def going(stream: str, view: View) -> Loss | None:
     """What a stream loses, if anything."""
-    change = _changes(view).get(stream)
+    change = stream_changes(view).get(stream)
     losses = list(_losses(change, view)) if change else []
     return altogether(losses, state_of(change)) if change and losses else None
 
@@ -97,8 +97,8 @@ def _losses(change: Change, view: View) -> Iterator[Loss]:
 
 
 @lru_cache(maxsize=4)
-def _changes(view: View) -> Mapping[str, Change]:
-    """Changes of existing streams, by stream. Computed once per view, which is compared by identity."""
+def stream_changes(view: View) -> Mapping[str, Change]:
+    """Changes of live streams under any kind's name, by stream; computed once per view, which is compared by identity."""
     writing = (Action.UPDATE, Action.REPLACE, Action.DELETE)
     streams = (one for one in view.changes.values() if one.action in writing and view.is_stream(one.address))
     return {stream_of(one): one for one in streams}
