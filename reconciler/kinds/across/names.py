@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from reconciler.changes.change import Action, Change
 from reconciler.changes.kind import Context
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, refusal
 from reconciler.changes.view import View
+from reconciler.kinds.afterwards.readers import elastic_groups
 from reconciler.kinds.buckets import kv_bucket, object_store
 from reconciler.kinds.buckets.bucket import RESERVED, BucketShape, is_ordinary, own
 from reconciler.kinds.subjects.subjects import name_problem
-from reconciler.model.resource import Address
 
 SECTIONS = {"kv_buckets": kv_bucket.SHAPE, "object_stores": object_store.SHAPE}
 
@@ -107,7 +105,7 @@ def queue_as_stream(change: Change, view: View) -> Found:
     """
     if change.address.kind != "stream" or change.only_renews:
         return None
-    group = _queues(view).get(change.address.name)
+    group = elastic_groups(view).get(change.address.name)
     if group is None:
         return None
     return refusal(
@@ -115,12 +113,6 @@ def queue_as_stream(change: Change, view: View) -> Found:
         f"stream {change.address.name} is the work-queue stream of {group}",
         "choose another name; the group manages that stream",
     )
-
-
-@lru_cache(maxsize=4)
-def _queues(view: View) -> dict[str, Address]:
-    """The groups' own streams, by name; computed once per view."""
-    return {"-".join(a.names): a for a in (*view.live, *view.desired) if a.kind == "elastic_group"}
 
 
 RULES = (bucket_as_stream, impossible_name, queue_as_stream)

@@ -14,7 +14,7 @@ from reconciler.kinds.afterwards.readers import static_groups
 from reconciler.kinds.afterwards.streams import GONE, Copy, afterwards, copies
 from reconciler.kinds.effects import dependants
 from reconciler.kinds.fields.known import V2_14
-from reconciler.kinds.fields.words import few
+from reconciler.kinds.fields.words import few, verb
 from reconciler.kinds.group_records.group_rules import durables
 from reconciler.kinds.stream_config.origins import fed_stream
 from reconciler.kinds.subjects.filters import filters_of
@@ -78,13 +78,9 @@ def words(origin: str, losses: Sequence[AtRisk]) -> str:
     """What goes at a restart, as a message says it."""
     copying, readers = (sorted(set(names)) for names in zip(*((one.copy, one.consumer) for one in losses), strict=True))
     return (
-        f"when it restarts, the server deletes from interest stream {origin} what {few(copying, 3)} {_have(copying)} copied and "
-        f"{few(readers, 3)} {_have(readers)} not processed yet"
+        f"when it restarts, the server deletes from interest stream {origin} what {few(copying, 3)} {verb(len(copying), 'have')} copied "
+        f"and {few(readers, 3)} {verb(len(readers), 'have')} not processed yet"
     )
-
-
-def _have(names: Sequence[str]) -> str:
-    return "has" if len(names) == 1 else "have"
 
 
 def at_restart(snapshot: Snapshot) -> Iterator[AtRisk]:

@@ -3,7 +3,7 @@ manages them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from reconciler.changes.change import Change
@@ -11,9 +11,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.stream_config import origins
 from reconciler.kinds.subjects.filters import filters_of
 from reconciler.kinds.subjects.subjects import meets
-from reconciler.model.resource import Address, Json
-
-Consumers = Mapping[str, Mapping[str, Json]]
+from reconciler.model.resource import Address
 
 
 def streams(names: Iterable[str], view: View) -> list[Address]:

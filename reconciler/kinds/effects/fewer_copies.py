@@ -13,10 +13,10 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.effects import dependants
 from reconciler.kinds.effects.over_limit import OwnName, as_named, state_of, stream_of
-from reconciler.kinds.effects.unprocessed import SOME, Counts, Info, every, is_durable, unread_consumers
+from reconciler.kinds.effects.unprocessed import SOME, Counts, Info, every, is_durable, that_stay, unread_consumers
 from reconciler.kinds.fields.field_effects import value_after
 from reconciler.kinds.fields.words import amount, consent_to, few, listed
-from reconciler.model.resource import Address, Json
+from reconciler.model.resource import Json
 from reconciler.model.wire.version import Version
 
 FIELD = "num_replicas"
@@ -104,10 +104,12 @@ def _ways_out(lost: _Losing) -> list[str]:
 
 
 def _losing(change: Change, view: View, counts: Counts) -> _Losing:
+    stream = stream_of(change)
+    stays = that_stay(stream, view, counts)
     found = {
         name: info
-        for name, info in view.snapshot.consumers.get(stream_of(change), {}).items()
-        if counts(info) and _is_lost(info, change) and _stays(change, name, view)
+        for name, info in view.snapshot.consumers.get(stream, {}).items()
+        if stays(info) and _is_lost(info, change)
     }
     costs = {name: _costs(info, change) for name, info in found.items()}
     names = sorted(name for name, many in costs.items() if any(many))
@@ -138,11 +140,6 @@ def _leader(change: Change) -> str:
 
 def _live(change: Change) -> Mapping[str, Json]:
     return change.live.state if change.live else {"config": {}}
-
-
-def _stays(change: Change, name: str, view: View) -> bool:
-    theirs = view.changes.get(Address.of("consumer", stream_of(change), name))
-    return theirs is None or theirs.action is not Action.DELETE
 
 
 def _costs(info: Info, change: Change) -> tuple[int, int, int]:

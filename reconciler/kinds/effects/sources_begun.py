@@ -21,7 +21,7 @@ from reconciler.kinds.fields.known import V2_14, V2_15
 from reconciler.kinds.fields.times import ZERO, moment
 from reconciler.kinds.stream_config.mirrors_and_sources import identity, index_of, origin_of
 from reconciler.kinds.stream_config.origins import fed_stream, given_subjects, is_fed_durably, taken_subjects
-from reconciler.kinds.subjects.subjects import is_subset, meets
+from reconciler.kinds.subjects.subjects import meets, widest
 from reconciler.model.dataclass import dataclass
 from reconciler.model.records import BUCKET, encode_key
 from reconciler.model.resource import Address, Config, Json
@@ -311,10 +311,7 @@ class Begun:
         named = index_of(self.source)
         if not named or not state_of(self.change).get("messages"):
             return None
-        places = self.lands_on
-        kept = dict.fromkeys(
-            one for one in places if not any(one != other and is_subset(one, other) for other in places)
-        )
+        kept = tuple(widest(self.lands_on))
         is_rewritten = (
             (self.change.live.state.get("config") or {}).get("subject_transform") if self.change.live else None
         )
@@ -324,8 +321,8 @@ class Begun:
         return CopiedUpTo(
             stream=stream_of(self.change),
             source=named,
-            subjects=tuple(kept),
-            likely=() if likely == tuple(kept) or len(likely) > MANY else likely,
+            subjects=kept,
+            likely=() if likely == kept or len(likely) > MANY else likely,
         )
 
     @property

@@ -242,7 +242,7 @@ def _left_out(change: Change, view: View) -> Iterator[Finding]:
                 quantities={"left_out": lost},
                 affects=_getting(one.source, change, view),
                 message=f"the server continues with this source after message {one.goes_on_after} of {one.origin}, whatever it says now: "
-                f"{amount(lost, 'message')} that {one.origin} stores before {_is(lost)} not copied",
+                f"{amount(lost, 'message')} that {one.origin} stores before {verb(lost.most, 'are')} not copied",
                 fix="to copy them, remove the source and apply, then add it again: that also copies once more what is stored here",
             )
         elif lost.most:
@@ -253,7 +253,7 @@ def _left_out(change: Change, view: View) -> Iterator[Finding]:
                 quantities={"left_out": lost},
                 affects=_getting(one.source, change, view),
                 message=f"this stream no longer stores its first messages, so servers start a new source no earlier than its "
-                f"newest one ({one.start.at}): {amount(lost, 'message')} that {one.origin} stores {_is(lost)} not copied"
+                f"newest one ({one.start.at}): {amount(lost, 'message')} that {one.origin} stores {verb(lost.most, 'are')} not copied"
                 + (", unless the earlier source has copied them" if has_earlier else ""),
                 fix="write opt_start_seq: 1, which copies all of them"
                 + (", and those that the earlier source has copied once more" if has_earlier else ""),
@@ -340,10 +340,6 @@ def _getting(source: Source, change: Change, view: View) -> list[Address]:
     if change.address.kind != "stream" or change.becomes("subject_transform") or change.was("subject_transform"):
         return dependants.everybody(stream_of(change), view)
     return dependants.getting(given_subjects(source), stream_of(change), view)
-
-
-def _is(number: Amount) -> str:
-    return "is" if number.most == 1 else "are"
 
 
 def _left(change: Change, stream: str, view: View) -> Iterator[Finding]:

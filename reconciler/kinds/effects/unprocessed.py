@@ -67,8 +67,8 @@ def deleted(stream: str, view: View) -> list[Info]:
 
 def that_stay(stream: str, view: View, counts: Counts = every) -> Counts:
     """Of these consumers only those that the plan does not delete."""
-    going = deleted(stream, view)
-    return lambda info: counts(info) and all(info is not one for one in going)
+    going = set(map(id, deleted(stream, view)))
+    return lambda info: counts(info) and id(info) not in going
 
 
 def is_durable(info: Info) -> bool:

@@ -55,7 +55,7 @@ def verb(number: int, plural: str) -> str:
     return _OF_ONE.get(plural, f"{plural}s") if number == 1 else plural
 
 
-_OF_ONE = {"are": "is", "were": "was", "go": "goes"}
+_OF_ONE = {"are": "is", "were": "was", "go": "goes", "have": "has"}
 
 
 def few(names: Sequence[str], most: int = 5) -> str:

@@ -22,7 +22,7 @@ from reconciler.kinds.order.subject_handovers import after, before, parked
 from reconciler.kinds.stream_config.new_copies import begun, taken_over
 from reconciler.kinds.subjects.filters import gained, held, is_work_queue, let_go, wanted, written
 from reconciler.kinds.subjects.subject_moves import passed_on
-from reconciler.kinds.subjects.subjects import collide, is_subset
+from reconciler.kinds.subjects.subjects import collide, widest
 from reconciler.model.resource import Address
 
 GIVES = "filter_subjects"
@@ -104,18 +104,12 @@ def _without_subjects(change: Change, view: View) -> Opening | None:
 
 
 def _widen(change: Change, view: View) -> Opening | None:
-    both = _widest([*wanted(change), *held(change)])
+    both = widest([*wanted(change), *held(change)])  # no server accepts one that lies inside another
     if view.target.version < OVERLAPPING_FILTERS and any(collide(*pair) for pair in combinations(both, 2)):
         return None
     stream, name = change.address.names
     effect = f"let consumer {name} of {stream} take over subjects before it gives up any"
     return Opening(fields=written(both), cost=(0, 1), effect=effect)
-
-
-def _widest(subjects: Sequence[str]) -> list[str]:
-    """The subjects without those that lie inside another, which no server accepts beside it."""
-    once = list(dict.fromkeys(subjects))
-    return [one for one in once if not any(one != other and is_subset(one, other) for other in once)]
 
 
 OPENS = {GIVES: _widen, EXISTENCE: _without_subjects}

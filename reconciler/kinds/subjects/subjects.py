@@ -64,8 +64,13 @@ def _token(tokens: list[str], index: int) -> str | None:
 def meets(some: Iterable[str], others: Iterable[str]) -> list[str]:
     """What lies in both sets of subjects, nothing twice."""
     others = list(others)
-    found = dict.fromkeys(met for one in some for other in others if (met := meet(one, other)))
-    return [one for one in found if not any(one != wider and is_subset(one, wider) for wider in found)]
+    return widest(both for one in some for other in others if (both := meet(one, other)))
+
+
+def widest(subjects: Iterable[str]) -> list[str]:
+    """The subjects without those that lie inside another, nothing twice."""
+    once = list(dict.fromkeys(subjects))
+    return [one for one in once if not any(one != wider and is_subset(one, wider) for wider in once)]
 
 
 def collide(one: str, other: str) -> bool:

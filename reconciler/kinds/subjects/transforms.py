@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from reconciler.kinds.fields.known import V2_12, V2_15
-from reconciler.kinds.subjects.subjects import WHITE, collide, is_subset, is_valid
+from reconciler.kinds.subjects.subjects import WHITE, collide, is_literal, is_subset, is_valid
 from reconciler.model.resource import Json
 from reconciler.model.wire.version import Version
 
@@ -94,10 +94,6 @@ class _Asked(NamedTuple):
     def wildcards(self) -> int:
         return self.src.split(".").count("*")
 
-    @property
-    def is_literal(self) -> bool:
-        return not {"*", ">"} & set(self.src.split("."))
-
 
 def problem(src: str, dest: str, version: Version) -> str | None:
     """Why this transform is refused; None if it is fine. An empty `src` is `>`, an empty `dest` changes nothing."""
@@ -149,14 +145,14 @@ def _call_problems(token: str, call: DestinationFunction, asked: _Asked) -> Iter
         yield Problem(f"`{token}` takes a size from 1 to {LARGEST}", refused=_size(call) > LARGEST and not wraps)
     if call.name == "partition":
         yield from _whole_subject(token, call, asked)
-        if not asked.is_literal:  # else servers hash the whole subject and ignore the numbers
+        if not is_literal(asked.src):  # else servers hash the whole subject and ignore the numbers
             yield from _out_of_range(token, call.numbers[1:], asked)
     elif call.name != "random":
         yield from _out_of_range(token, (int(call.args[0]),), asked)
 
 
 def _whole_subject(token: str, call: DestinationFunction, asked: _Asked) -> Iterator[Problem]:
-    if (len(call.args) == 1 or asked.is_literal) and asked.version < V2_12:
+    if (len(call.args) == 1 or is_literal(asked.src)) and asked.version < V2_12:
         yield Problem(f"`{token}` partitions by the whole subject, which needs nats-server 2.12")
 
 
@@ -179,7 +175,7 @@ def _out_of_range(token: str, numbers: tuple[int, ...], asked: _Asked) -> Iterat
     """Servers treat numbers below 1 as the first token, unless `src` has no wildcard that a number could name."""
     there = asked.wildcards
     if wrong := [number for number in numbers if not 1 <= number <= there]:
-        refused = asked.is_literal or max(wrong) > there
+        refused = is_literal(asked.src) or max(wrong) > there
         worst = max(wrong) if max(wrong) > there else wrong[0]
         yield Problem(f"`{token}` names wildcard {worst}, and `{asked.src}` has {there or 'none'}", refused=refused)
 
