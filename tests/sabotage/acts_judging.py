@@ -172,7 +172,7 @@ RULES = (
     Act(
         name="consumers are said to read what a new source brings, whatever their filters",
         file="reconciler/kinds/effects/listeners.py",
-        before='stay(info) and meets(unprocessed.filters(info["config"]), one.lands_on)',
+        before='stay(info) and meets(filters_of(info["config"]), one.lands_on)',
         after="stay(info)",
         seen_by=("tests/quantities/test_sources.py",),
     ),
@@ -678,7 +678,7 @@ RULES = (
     Act(
         name="messages that stay although they are acknowledged are foretold nowhere",
         file="reconciler/kinds/effects/uncaptured.py",
-        before="        and set(filters(config)) == taken",
+        before="        and set(filters_of(config)) == taken",
         after="        and not taken",
         seen_by=(says("ST303"), "tests/quantities/test_splits.py"),
     ),
@@ -2053,7 +2053,7 @@ QUANTITIES = (
     Act(
         name="a consumer starts at the last message although that was deleted",
         file="reconciler/kinds/consumer_position/start_position.py",
-        before='if policy == "last" and filters(config) == [">"] and has_gaps(state):',
+        before='if policy == "last" and filters_of(config) == EVERYTHING and has_gaps(state):',
         after="if False:",
         seen_by=(
             "tests/quantities/test_starting.py::"

@@ -14,7 +14,6 @@ from reconciler.kinds.afterwards.readers import (
     consuming,
     copying,
     downstream,
-    filters_of,
     grouped,
     recorded,
     stored_afterwards,
@@ -26,6 +25,7 @@ from reconciler.kinds.effects.over_limit import state_of
 from reconciler.kinds.effects.unprocessed import going_unread
 from reconciler.kinds.fields.words import few, outside, some, verb
 from reconciler.kinds.group_records.group_record import STATIC_BUCKET
+from reconciler.kinds.subjects.filters import named_filters
 from reconciler.kinds.subjects.subjects import collide, is_subset, is_valid
 from reconciler.model.resource import Address
 
@@ -312,7 +312,7 @@ def _new_filters(change: Change, view: View) -> Iterator[tuple[str, str, str]]:
     address, is_create = change.address, change.action is Action.CREATE
     if address.kind == "consumer" and (is_create or change.touches("filter_subject", "filter_subjects")):
         many = not change.becomes("filter_subject")
-        for index, one in enumerate(filters_of(change.desired.config if change.desired else {})):
+        for index, one in enumerate(named_filters(change.desired.config if change.desired else {})):
             yield f"filter_subjects[{index}]" if many else "filter_subject", one, address.stream
     elif address.kind == "elastic_group" and is_create:
         for index, item in enumerate(change.becomes("partitioning_filters") or ()):

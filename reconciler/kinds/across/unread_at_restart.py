@@ -11,8 +11,9 @@ from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.readers import static_groups
-from reconciler.kinds.afterwards.streams import GONE, Copy, afterwards, copies
+from reconciler.kinds.afterwards.streams import Copy, afterwards, copies
 from reconciler.kinds.effects import dependants
+from reconciler.kinds.effects.unprocessed import consumers_afterwards
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import few, verb
 from reconciler.kinds.group_records.group_rules import durables
@@ -142,12 +143,9 @@ def _standing(view: View) -> frozenset[AtRisk]:
 
 def _afterwards(stream: str, view: View) -> dict[str, Sequence[str]]:
     """The same once this plan is applied, with those that the members of static groups create."""
-    consumers = _live(stream, view.snapshot)
-    for change in view.children(stream, "consumer"):
-        if change.action in GONE:
-            consumers.pop(change.address.name, None)
-        elif change.desired:
-            consumers[change.address.name] = filters_of(change.desired.config)
+    consumers: dict[str, Sequence[str]] = {
+        name: filters_of(config) for name, config in consumers_afterwards(stream, view).items()
+    }
     for address, config in static_groups(stream, view):
         filters = [f"*.{one}" for one in config.get("filters") or (">",)]
         consumers |= dict.fromkeys(durables(address.name, config), filters)

@@ -11,7 +11,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.afterwards.stored import StoredSubjects
 from reconciler.kinds.afterwards.streams import GONE, Copy, afterwards, live_streams
 from reconciler.kinds.effects.dependants import consumers, streams
-from reconciler.kinds.subjects.filters import EVERYTHING
+from reconciler.kinds.subjects.filters import EVERYTHING, named_filters
 from reconciler.kinds.subjects.subjects import collide, is_subset, meets
 from reconciler.model.dataclass import dataclass
 from reconciler.model.records import Owned
@@ -136,13 +136,13 @@ def consuming(stream: str, view: View) -> Iterator[Reader]:
             owner = view.owner_of("consumer", stream, name)
             address = next(iter(consumers(stream, [name], view)), None)
             yield Reader(
-                label=label, address=address, filters=filters_of(info["config"]), is_ephemeral=fleeting, owner=owner
+                label=label, address=address, filters=named_filters(info["config"]), is_ephemeral=fleeting, owner=owner
             )
     for name, change in changes.items():
         resource = change.desired or change.live
         if change.action not in GONE and resource:
             yield Reader(
-                label=f"consumer {name}", address=change.address, filters=filters_of(resource.config), change=change,
+                label=f"consumer {name}", address=change.address, filters=named_filters(resource.config), change=change,
                 is_protected=view.protects("consumer", stream, name),
             )  # fmt: skip
 
@@ -158,7 +158,7 @@ def as_applied(stream: str, view: View) -> Iterator[Reader]:
     for name, info in view.snapshot.consumers.get(stream, {}).items():
         address = Address.of("consumer", stream, name)
         owned = view.ledger.get(address)
-        if owned and owned.topology != view.topology and filters_of(owned.applied) != filters_of(info["config"]):
+        if owned and owned.topology != view.topology and named_filters(owned.applied) != named_filters(info["config"]):
             for _, reader in _as_recorded(address, owned, view):
                 wants = ", ".join(reader.filters) or "everything"
                 yield replace(reader, label=f"{reader.label} as {owned.topology} applied it ({wants})")
@@ -191,12 +191,6 @@ def _is_live(address: Address, view: View) -> bool:
     if address in view.live or view.stream_of(address) in view.snapshot.streams:
         return True
     return address.kind == "consumer" and address.name in view.snapshot.consumers.get(address.stream, {})
-
-
-def filters_of(config: Config) -> tuple[str, ...]:
-    """Subjects that a consumer filters by; none: it takes everything."""
-    one = config.get("filter_subject")
-    return (one,) if one else tuple(config.get("filter_subjects") or ())
 
 
 @lru_cache(maxsize=4)

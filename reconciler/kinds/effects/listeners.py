@@ -23,6 +23,7 @@ from reconciler.kinds.fields.words import amount, few, listed, outside, some
 from reconciler.kinds.stream_config import origins
 from reconciler.kinds.stream_config.mirrors_and_sources import SOURCE_HEADER
 from reconciler.kinds.stream_config.origins import taken_subjects
+from reconciler.kinds.subjects.filters import filters_of
 from reconciler.kinds.subjects.subject_moves import is_parking_subject
 from reconciler.kinds.subjects.subjects import collide, is_subset, meets
 from reconciler.kinds.subjects.transforms import outcome, transformed
@@ -39,7 +40,7 @@ def taken_in_besides(moved: MovedField) -> Iterable[Finding]:
     getting: dict[tuple[str, ...], list[str]] = {}
     is_renamed = bool((stored_value(moved, "subject_transform") or {}).get("dest"))
     for name, wanted, _ in reading(stream_of(moved.change), moved.view):
-        if wanted == [">"] or not is_renamed:
+        if list(wanted) == [">"] or not is_renamed:
             getting.setdefault(tuple(_outside(meets(added, wanted), held)), []).append(name)
     for subjects, names in getting.items():
         if subjects:
@@ -300,7 +301,7 @@ def _read_by(one: Begun, number: Amount) -> str:
     stream = stream_of(one.change)
     there, stay = one.view.snapshot.consumers.get(stream, {}), unprocessed.that_stay(stream, one.view)
     names = sorted(
-        name for name, info in there.items() if stay(info) and meets(unprocessed.filters(info["config"]), one.lands_on)
+        name for name, info in there.items() if stay(info) and meets(filters_of(info["config"]), one.lands_on)
     )
     if not names:
         return ""

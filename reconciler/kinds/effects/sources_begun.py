@@ -16,11 +16,11 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.kinds.effects.over_limit import state_of, stream_of
 from reconciler.kinds.effects.shrinking import going, gone
-from reconciler.kinds.effects.unprocessed import filters
 from reconciler.kinds.fields.known import V2_14, V2_15
 from reconciler.kinds.fields.times import ZERO, moment
 from reconciler.kinds.stream_config.mirrors_and_sources import identity, index_of, origin_of
 from reconciler.kinds.stream_config.origins import fed_stream, given_subjects, is_fed_durably, taken_subjects
+from reconciler.kinds.subjects.filters import filters_of
 from reconciler.kinds.subjects.subjects import meets, widest
 from reconciler.model.dataclass import dataclass
 from reconciler.model.records import BUCKET, encode_key
@@ -85,7 +85,7 @@ class Begun:
             return ()
         subjects, there = taken_subjects(self.source), self.view.snapshot.consumers.get(self.origin, {})
         return sorted(
-            name for name, info in there.items() if subjects != [">"] and meets(filters(info["config"]), subjects)
+            name for name, info in there.items() if subjects != [">"] and meets(filters_of(info["config"]), subjects)
         )
 
     @property

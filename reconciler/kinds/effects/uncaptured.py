@@ -16,8 +16,8 @@ from reconciler.kinds.effects.over_limit import Loss
 from reconciler.kinds.effects.unprocessed import (
     Going,
     called,
+    consumers_afterwards,
     deleted,
-    filters,
     is_durable,
     that_stay,
     unread,
@@ -26,12 +26,12 @@ from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.fields.words import amount, few, in_words, listed, outside, some, verb
 from reconciler.kinds.stream_config.origins import arriving, copying_on
 from reconciler.kinds.stream_config.stream_settle import DUPLICATE_WINDOW
-from reconciler.kinds.subjects.filters import keeping
+from reconciler.kinds.subjects.filters import filters_of, keeping
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subject_moves import is_parking_subject, taken_at_deletions
 from reconciler.kinds.subjects.subjects import collide, is_subset, matches, meets
 from reconciler.kinds.subjects.transforms import outcome
-from reconciler.model.resource import Address, Config
+from reconciler.model.resource import Address
 from reconciler.model.wire.questions import MessagesFrom, SubjectCounts, Unanswered
 
 
@@ -137,7 +137,7 @@ def _unwanted(subject: str, taker: str, view: View) -> str:
     declared = view.desired[Address.of("stream", stream)].config
     if declared.get("retention") != "interest" or declared.get("subject_transform"):
         return ""
-    wanted = [one for config in _going_on(stream, view).values() for one in filters(config)]
+    wanted = [one for config in consumers_afterwards(stream, view).values() for one in filters_of(config)]
     wanted += [one for subjects in copying_on(stream, view).values() for one in subjects]
     if any(collide(one, subject) for one in wanted):
         return ""
@@ -192,7 +192,7 @@ def reading(stream: str, view: View) -> Iterator[tuple[str, Sequence[str], str]]
         if change is None or change.action is not Action.DELETE:
             yield (
                 called(name, info),
-                filters(change.desired.config if change and change.desired else info["config"]),
+                filters_of(change.desired.config if change and change.desired else info["config"]),
                 stream,
             )
     copies = sorted(copying_on(stream, view).items())
@@ -279,14 +279,14 @@ def _held(change: Change, staying: Iterable[str], view: View) -> str:
         return ""
     stream, taken = change.address.name, set(change.becomes("subjects") or ())
     last, there = over_limit.state_of(change).get("last_seq", 0), view.snapshot.consumers.get(stream, {})
-    wanted = [one for info in there.values() for one in filters(info["config"])]
+    wanted = [one for info in there.values() for one in filters_of(info["config"])]
     if not any(_want(wanted, subject) for subject in staying):
         return ""
     holding = sorted(
         name
-        for name, config in _going_on(stream, view).items()
+        for name, config in consumers_afterwards(stream, view).items()
         if name in there
-        and set(filters(config)) == taken
+        and set(filters_of(config)) == taken
         and ((there[name].get("delivered") or {}).get("stream_seq") or 0) < last
     )
     if not holding:
@@ -324,20 +324,11 @@ def _left(change: Change, staying: Mapping[str, int], view: View) -> Amount:
     if change.becomes("retention") != "interest":
         return exactly(number)
     taken = taken_at_deletions(stream, view)
-    kept = [one for config in _going_on(stream, view).values() for one in keeping(filters(config), taken)]
-    parted = [one for info in deleted(stream, view) for one in filters(info["config"])]
+    kept = [one for config in consumers_afterwards(stream, view).values() for one in keeping(filters_of(config), taken)]
+    parted = [one for info in deleted(stream, view) for one in filters_of(info["config"])]
     wanted = {subject: many for subject, many in staying.items() if _want(parted, subject)}
     at_stake, lost = sum(wanted.values()), sum(many for subject, many in wanted.items() if not _want(kept, subject))
     return Amount(number - at_stake, number - lost)
-
-
-def _going_on(stream: str, view: View) -> dict[str, Config]:
-    """Configurations of its consumers once this plan is applied, by their names."""
-    changed = {one.address.name: one for one in view.children(stream, "consumer")}
-    live = {name: info["config"] for name, info in view.snapshot.consumers.get(stream, {}).items()}
-    going_on = (one for one in changed.values() if one.action is not Action.DELETE)
-    declared = {one.address.name: found.config for one in going_on if (found := one.desired or one.live)}
-    return {name: config for name, config in live.items() if name not in changed} | declared
 
 
 def _want(filters: Iterable[str], subject: str) -> bool:

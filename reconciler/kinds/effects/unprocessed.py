@@ -19,6 +19,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.effects import dependants
 from reconciler.kinds.effects.lagging import behind_in, lagging
 from reconciler.kinds.fields.words import amount, listed, some
+from reconciler.kinds.subjects.filters import EVERYTHING, filters_of
 from reconciler.kinds.subjects.subjects import collide, matches
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Address, Config, Json
@@ -71,6 +72,15 @@ def that_stay(stream: str, view: View, counts: Counts = every) -> Counts:
     return lambda info: counts(info) and id(info) not in going
 
 
+def consumers_afterwards(stream: str, view: View) -> dict[str, Config]:
+    """Configurations of its consumers once this plan is applied, by their names."""
+    changes = {change.address.name: change for change in view.children(stream, "consumer")}
+    live = {name: info["config"] for name, info in view.snapshot.consumers.get(stream, {}).items()}
+    staying = (change for change in changes.values() if change.action is not Action.DELETE)
+    changed = {change.address.name: found.config for change in staying if (found := change.desired or change.live)}
+    return {name: config for name, config in live.items() if name not in changes} | changed
+
+
 def is_durable(info: Info) -> bool:
     """Watchers, which come and go, are not durable."""
     return bool(info["config"].get("durable_name"))
@@ -88,7 +98,7 @@ def questions(stream: str, going: Going, view: View) -> Iterator[MessagesFrom]:
         return
     wants = [(behind(stream, info, view).most, info) for info in view.snapshot.consumers.get(stream, {}).values()]
     late = sorted(((number, info) for number, info in wants if number), key=lambda one: -one[0])
-    wanted = dict.fromkeys(one for _, info in late if not _takes_all(info) for one in filters(info["config"]))
+    wanted = dict.fromkeys(one for _, info in late if not _takes_all(info) for one in filters_of(info["config"]))
     for one in list(wanted)[:ASKED]:
         asked = [MessagesFrom(stream=stream, start=kept, filter=one) for kept in dict.fromkeys(going.before[:2])]
         yield from asked
@@ -100,7 +110,7 @@ def questions(stream: str, going: Going, view: View) -> Iterator[MessagesFrom]:
 def taking_questions(stream: str, view: View) -> Iterator[MessagesFrom]:
     """How many of all stored messages each filter matches."""
     there = view.snapshot.consumers.get(stream, {})
-    wanted = dict.fromkeys(one for info in there.values() if not _takes_all(info) for one in filters(info["config"]))
+    wanted = dict.fromkeys(one for info in there.values() if not _takes_all(info) for one in filters_of(info["config"]))
     yield from (MessagesFrom(stream=stream, start=1, filter=one) for one in list(wanted)[:ASKED])
 
 
@@ -133,7 +143,9 @@ def unread(
     parts = {name: _part(info, going, by) for name, info in everybody.items()}
     consumers = {name: info for name, info in everybody.items() if parts[name].messages.most}
     taken = {
-        name: parts[name].messages.most if all(map(goes_whole, filters(info["config"]))) else state.get("messages", 0)
+        name: parts[name].messages.most
+        if all(map(goes_whole, filters_of(info["config"])))
+        else state.get("messages", 0)
         for name, info in consumers.items()
     }
     behind = {
@@ -237,19 +249,13 @@ def going_unread(stream: str, state: Info, view: View) -> Finding | None:
     )
 
 
-def filters(config: Info) -> list[str]:
-    """The subjects that a consumer wants; `>` if it names none."""
-    one = [config["filter_subject"]] if config.get("filter_subject") else []
-    return one + list(config.get("filter_subjects") or ()) or [">"]
-
-
 def _takes_all(info: Info) -> bool:
-    return filters(info["config"]) == [">"]
+    return filters_of(info["config"]) == EVERYTHING
 
 
 def _part(info: Info, going: Going, by: Mapping[str, int] | None) -> Going:
     """What is deleted of everything that a consumer wants."""
-    mine = filters(info["config"])
+    mine = filters_of(info["config"])
     if by is None or _takes_all(info):
         return going
     number = sum(many for subject, many in by.items() if any(matches(subject, one) for one in mine))
@@ -291,7 +297,7 @@ def _began_with_last(info: Info) -> bool:
 def later(stream: str, info: Info) -> list[MessagesFrom]:
     """How many messages come after its last one, if its server may not have counted them."""
     start = _sequence(info, "delivered") + 1
-    wanted = filters(info["config"]) if _began_with_last(info) else ()
+    wanted = filters_of(info["config"]) if _began_with_last(info) else ()
     return [MessagesFrom(stream=stream, start=start, filter=one) for one in wanted]
 
 
@@ -326,7 +332,7 @@ def gave_up(stream: str, info: Info, view: View) -> int:
     everybody = [
         one for where in (view.snapshot.consumers, view.snapshot.copiers) for one in where.get(stream, {}).values()
     ]
-    wanted = together((filters(one["config"]), behind(stream, one, view).least) for one in everybody)
+    wanted = together((filters_of(one["config"]), behind(stream, one, view).least) for one in everybody)
     return max(0, min(int(state.get("messages", 0)) - wanted, _sequence(info, "delivered")))
 
 
@@ -344,7 +350,7 @@ def together(wanted: Iterable[tuple[Sequence[str], int]]) -> int:
 
 def _from_on(stream: str, info: Info, kept: int, remain: Amount, view: View) -> Amount:
     """How many messages that a consumer wants stay: of each filter, counted or in bounds."""
-    stay = total(_counted(stream, one, kept, remain.most, view) for one in filters(info["config"]))
+    stay = total(_counted(stream, one, kept, remain.most, view) for one in filters_of(info["config"]))
     return Amount(min(stay.least, remain.most), min(stay.most, remain.most))
 
 

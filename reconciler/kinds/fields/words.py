@@ -45,7 +45,7 @@ def _between(least: str, most: str) -> str:
     return f"at least {least} and at most {most}" if least else f"at most {most}"
 
 
-def listed(parts: list[str]) -> str:
+def listed(parts: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 

@@ -60,10 +60,15 @@ FILTERS = ("filter_subject", "filter_subjects")
 """The fields that hold them."""
 
 
+def named_filters(config: Config) -> tuple[str, ...]:
+    """The filters that a consumer names; none: it takes everything."""
+    one = config.get("filter_subject")
+    return (one,) if one else tuple(config.get("filter_subjects") or ())
+
+
 def filters_of(config: Config) -> tuple[str, ...]:
     """What a consumer asks for; without a filter it is everything."""
-    one = config.get("filter_subject")
-    return tuple(config.get("filter_subjects") or ((one,) if one else EVERYTHING))
+    return named_filters(config) or EVERYTHING
 
 
 def keeping(filters: Sequence[str], taken: Collection[str]) -> Sequence[str]:
