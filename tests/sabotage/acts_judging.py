@@ -1379,8 +1379,8 @@ QUANTITIES = (
     Act(
         name="a quantity is doubled: the messages beyond a limit",
         file="reconciler/kinds/effects/over_limit.py",
-        before="    going = Going(messages=exactly(surplus), before=before)\n",
-        after="    going = Going(messages=exactly(2 * surplus), before=before)\n",
+        before="    going = Going(messages=exactly(surplus), before=first_kept(exactly(surplus), change, view))\n",
+        after="    going = Going(messages=exactly(2 * surplus), before=first_kept(exactly(surplus), change, view))\n",
         seen_by=(says("ST301"),),
     ),
     Act(

@@ -68,8 +68,7 @@ def _taken(stream: str, view: View) -> set[str]:
     for change in view.children(stream, "consumer"):
         if change.action.writes and change.desired:
             taken.update(filters_of(change.desired.config))
-    config = view.snapshot.streams.get(stream, {}).get("config", {})
-    taken.update(config.get("subjects") or ())
+    taken.update(view.snapshot.config_of(stream).get("subjects") or ())
     return {subject for subject in taken if subject != ">" and not is_parking_subject(subject)}
 
 

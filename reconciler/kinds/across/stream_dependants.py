@@ -298,8 +298,7 @@ def filter_matches_nothing(change: Change, view: View) -> Iterator[Finding]:
 
 
 def _holds_some(stream: str, view: View) -> bool:
-    info = view.snapshot.streams.get(stream)
-    return info is not None and bool((info.get("state") or {}).get("messages"))
+    return bool(view.snapshot.state_of(stream).get("messages"))
 
 
 def _held(stream: str, view: View) -> Sequence[str]:

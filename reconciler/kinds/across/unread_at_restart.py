@@ -91,11 +91,9 @@ def at_restart(snapshot: Snapshot) -> Iterator[AtRisk]:
         for one in copies(name, info["config"]):
             copying.setdefault(one.origin, []).append(one)
     for origin, theirs in copying.items():
-        config = snapshot.streams.get(origin, {}).get("config") or {}
-        yield from _of(origin, config, [*_feeds(theirs)], _live(origin, snapshot))
+        yield from _of(origin, snapshot.config_of(origin), [*_feeds(theirs)], _live(origin, snapshot))
     for origin in snapshot.copiers:
-        config = snapshot.streams.get(origin, {}).get("config") or {}
-        yield from _of(origin, config, [*_elsewhere(origin, snapshot)], _live(origin, snapshot))
+        yield from _of(origin, snapshot.config_of(origin), [*_elsewhere(origin, snapshot)], _live(origin, snapshot))
 
 
 def _live(stream: str, snapshot: Snapshot) -> dict[str, Sequence[str]]:

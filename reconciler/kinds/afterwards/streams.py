@@ -116,7 +116,7 @@ def _queue(group: Resource, view: View) -> Config:
     """An elastic group's work-queue stream, as far as rules across resources concern it."""
     source = Address.of("stream", group.address.stream)
     above = view.desired.get(source)
-    live = view.snapshot.streams.get(source.name, {}).get("config", {})
+    live = view.snapshot.config_of(source.name)
     followed = {**live, **(above.config if above and not above.external else {})}
     filters = group.config.get("partitioning_filters") or [{"filter": ">"}]
     return {

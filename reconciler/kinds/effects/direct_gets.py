@@ -53,9 +53,9 @@ def _in_its_origins_place(moved: MovedField) -> Iterator[Finding]:
     """What happens to direct gets of a mirror's origin."""
     mirror = (moved.change.becomes("mirror") or moved.change.was("mirror")) or {}
     origin = mirror.get("name", "")
-    own, streams = stream_of(moved.change), moved.view.snapshot.streams
+    own, snapshot = stream_of(moved.change), moved.view.snapshot
     if value_after(moved.change, moved.path):
-        held, all_of_it = (streams.get(name, {}).get("state", {}).get("messages", 0) for name in (own, origin))
+        held, all_of_it = (snapshot.state_of(name).get("messages", 0) for name in (own, origin))
         words = (
             f"this mirror answers direct gets of {origin} as well, and holds {some(held)} of its "
             f"{some(all_of_it, 'message')}: gets of the others sometimes find nothing (404)"
@@ -64,9 +64,9 @@ def _in_its_origins_place(moved: MovedField) -> Iterator[Finding]:
         yield from [_at_once(moved, words, fix)] if held < all_of_it else []
     elif _answers(moved, origin) or any(name != own for name in _answering(moved, origin)):
         yield note(f"{_then(moved)}this mirror no longer answers direct gets of its origin {origin}; others still do")
-    elif streams.get(origin, {}).get("config", {}).get("allow_direct"):
+    elif snapshot.config_of(origin).get("allow_direct"):
         return  # the verdict on the origin says that nobody answers any more
-    elif origin in streams:
+    elif origin in snapshot.streams:
         words = f"{_none(origin)}, since {origin} has no allow_direct"
         yield _at_once(
             moved, words, f"set allow_direct of {origin}, or let these clients read through the leader first"
@@ -86,7 +86,7 @@ def _answers(moved: MovedField, stream: str) -> bool:
     change = stream_changes(moved.view).get(stream)
     if change is not None and change.touches("allow_direct"):
         return bool(change.becomes("allow_direct"))
-    return bool(moved.view.snapshot.streams.get(stream, {}).get("config", {}).get("allow_direct"))
+    return bool(moved.view.snapshot.config_of(stream).get("allow_direct"))
 
 
 def _at_once(moved: MovedField, words: str, fix: str) -> Finding:
@@ -146,7 +146,7 @@ def kept_by_mirrors(moved: MovedField) -> Iterable[Finding]:
 def _keeps_more(mirror: str, moved: MovedField, most: int) -> bool:
     """Is its own limit higher, or none, once this plan is applied?"""
     change = stream_changes(moved.view).get(mirror)
-    live = moved.view.snapshot.streams.get(mirror, {}).get("config", {})
+    live = moved.view.snapshot.config_of(mirror)
     said = (path for path in (moved.path, moved.field) if change and change.touches(path))
     limit = next((change.becomes(path) for path in said if change), live.get(moved.field)) or 0
     return not 0 < limit <= most

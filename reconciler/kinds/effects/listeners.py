@@ -261,7 +261,7 @@ def copied_at_once(moved: MovedField) -> Iterable[Finding]:
 
 def _may_not_fit(moved: MovedField, one: Begun) -> bool:
     """At the first message that is too large the server stops (XX211)."""
-    origin = moved.view.snapshot.streams.get(one.origin, {}).get("config") or {}
+    origin = moved.view.snapshot.config_of(one.origin)
     own, theirs = limit_after(moved, "max_msg_size"), origin.get("max_msg_size") or -1
     return own is not None and (theirs < 0 or own < theirs + SOURCE_HEADER)
 
@@ -284,7 +284,7 @@ def _on_arrival(moved: MovedField, one: Begun) -> str:
     said = ""
     if limit_after(moved, "duplicate_window") and moved.view.target.version >= V2_12:
         said += "; of those with the same `Nats-Msg-Id` it stores the first"
-    origin = moved.view.snapshot.streams.get(one.origin, {}).get("config") or {}
+    origin = moved.view.snapshot.config_of(one.origin)
     if origin.get("allow_msg_ttl") and not stored_value(moved, "allow_msg_ttl"):
         said += "; times to live of their own (`Nats-TTL`) do not count here"
     if stored_value(moved, "retention") == "interest":

@@ -38,7 +38,7 @@ def questions(stream: str, intent: Intent) -> Iterator[MessagesFrom]:
 
 def where(point: int, stream: str, intent: Intent, view: View) -> int:
     """The sequence from which nothing stored since is missed, if `point` was noted as the next one to process."""
-    last = (((view.snapshot.streams.get(stream)) or {}).get("state") or {}).get("last_seq")
+    last = view.snapshot.state_of(stream).get("last_seq")
     return min(point, _first_since(stream, intent, view) or point, point if last is None else last + 1)
 
 

@@ -128,8 +128,8 @@ def _counts_as_before(change: Change, config: Config, reached: int, view: View, 
     mirror, before = config["mirror"], change.on_record.applied.get(own("mirror")) if change.on_record else None
     if not mirror or not before or mirror["name"] != before["name"]:
         return False
-    there = view.snapshot.streams.get(mirror["name"])
-    return "external" in mirror or bool(there and (there.get("state") or {}).get("last_seq", 0) >= reached)
+    is_live = mirror["name"] in view.snapshot.streams
+    return "external" in mirror or (is_live and view.snapshot.state_of(mirror["name"]).get("last_seq", 0) >= reached)
 
 
 def _copies(origin: str, view: View) -> tuple[dict[str, int], dict[str, int]]:
@@ -151,8 +151,7 @@ def _is(copied: Config, origin: str) -> bool:
 
 def _stored(name: str, view: View) -> int:
     """How many messages a live stream holds."""
-    state: Mapping[str, int] = (view.snapshot.streams.get(name) or {}).get("state") or {}
-    return state.get("messages", 0)
+    return int(view.snapshot.state_of(name).get("messages", 0))
 
 
 NAMED = 3
@@ -303,13 +302,12 @@ def is_filled_at_once(change: Change, view: View, own: OwnName = as_named) -> bo
     if change.action is not Action.CREATE:
         return False
     copied = [change.becomes(own("mirror")), *(change.becomes(own("sources")) or ())]
-    there = [view.snapshot.streams.get(one["name"]) for one in copied if one and "external" not in one]
-    return any((one.get("state") or {}).get("messages") for one in there if one)
+    return any(_stored(one["name"], view) for one in copied if one and "external" not in one)
 
 
 def _origin(copied: Json, view: View) -> str:
-    there = view.snapshot.streams.get(copied["name"]) if "external" not in copied else None
-    stored = f", which holds {some((there.get('state') or {}).get('messages', 0), 'message')}" if there else ""
+    is_live = "external" not in copied and copied["name"] in view.snapshot.streams
+    stored = f", which holds {some(_stored(copied['name'], view), 'message')}" if is_live else ""
     start = next((copied[key] for key in ("opt_start_seq", "opt_start_time") if copied.get(key)), None)
     return f"{copied['name']}{stored}{_part(copied)}{f', from {start} on' if start else ''}"
 

@@ -152,10 +152,10 @@ def _per_subject(change: Change) -> Iterator[SubjectCounts]:
         yield SubjectCounts(stream=stream_of(change), filter=">")
 
 
-def too_old(change: Change, path: str, state: State, view: View) -> Loss | None:
+def too_old(change: Change, path: str, view: View) -> Loss | None:
     """Messages older than the lowered `max_age`, by the server's clock; None if there are none."""
-    messages, asked = state.get("messages", 0), _since(change, path, view)
-    oldest = _oldest_age(change, state)
+    messages, asked = state_of(change).get("messages", 0), _since(change, path, view)
+    oldest = _oldest_age(change)
     if not messages or oldest is None or oldest <= becomes(change, path):
         return None
     limit = show_duration(becomes(change, path))
@@ -165,7 +165,7 @@ def too_old(change: Change, path: str, state: State, view: View) -> Loss | None:
             words=f"apply deletes messages older than {limit}; the oldest of {some(messages, 'message')} is {age(oldest)} "
             f"old, and how many are too old was not counted{_because(answer)}"
         )
-    counted = _older(answer, state, _deleted(change, view))
+    counted = _older(answer, change, view)
     if not counted.messages.most:
         return None
     why = "" if counted.messages.is_exact else " (only bounds: the gaps between them were not counted)"
@@ -187,8 +187,9 @@ def _but_lasting(going: Going, change: Change) -> tuple[Going, str]:
     return lasting, ", but none with `Nats-TTL: never`"
 
 
-def _older(answer: Mapping[str, Json], state: State, deleted: list[int] | None) -> Going:
+def _older(answer: Mapping[str, Json], change: Change, view: View) -> Going:
     """What lies before the first message that is young enough."""
+    state, deleted = state_of(change), _deleted(change, view)
     messages, gaps = state.get("messages", 0), state.get("num_deleted", 0)
     if (kept := answer["first"]) is None:
         return Going(messages=exactly(messages), before=exactly(state.get("last_seq", 0) + 1))
@@ -202,21 +203,16 @@ def _older(answer: Mapping[str, Json], state: State, deleted: list[int] | None) 
     return Going(messages=bounds, before=exactly(kept))
 
 
-def too_many(change: Change, path: str, state: State, view: View) -> Loss | None:
+def too_many(change: Change, path: str, view: View) -> Loss | None:
     """The oldest messages, as many as exceed the lowered `max_msgs`; None if there are none."""
     if not (surplus := _above(change, path, "messages")):
         return None
-    before = _first_kept(exactly(surplus), state, _deleted(change, view))
-    going = Going(messages=exactly(surplus), before=before)
+    going = Going(messages=exactly(surplus), before=first_kept(exactly(surplus), change, view))
+    messages = some(state_of(change)["messages"], "message")
     return Loss(
-        words=f"apply deletes the oldest {some(surplus)} of {some(state['messages'], 'message')}{_weighing(going, change)}",
+        words=f"apply deletes the oldest {some(surplus)} of {messages}{_weighing(going, change)}",
         going=going,
     )
-
-
-def first_kept(going: Amount, change: Change, view: View) -> Amount:
-    """The sequence of the first message that stays if this many of the oldest are deleted."""
-    return _first_kept(going, state_of(change), _deleted(change, view))
 
 
 def weighing(over: Amount, change: Change) -> Amount:
@@ -224,15 +220,16 @@ def weighing(over: Amount, change: Change) -> Amount:
     state = state_of(change)
     if not state.get("messages"):
         return exactly(0)
-    at_least, at_most = ((_by_average(min(one, state["bytes"]), change, state)[0]) for one in over[:2])
+    at_least, at_most = ((_by_average(min(one, state["bytes"]), change)[0]) for one in over[:2])
     guess = average_number(min(over.most if over.about is None else over.about, state["bytes"]), change)
     least, most = at_least.least if over.least else 0, at_most.most
     return Amount(min(least, guess), max(guess, most), guess)
 
 
-def _first_kept(going: Amount, state: State, deleted: list[int] | None) -> Amount:
+def first_kept(going: Amount, change: Change, view: View) -> Amount:
     """The sequence of the first message that stays if this many of the oldest are deleted; bounds if the holes between
     them are not known."""
+    state, deleted = state_of(change), _deleted(change, view)
     first, end = state.get("first_seq", 1), state.get("last_seq", 0) + 1
     if deleted is None:
         return Amount(
@@ -250,12 +247,12 @@ def _after(first: int, number: int, deleted: list[int]) -> int:
     return first + number
 
 
-def too_large(change: Change, path: str, state: State, view: View) -> Loss | None:
+def too_large(change: Change, path: str, view: View) -> Loss | None:
     """The oldest messages beyond the lowered `max_bytes`, in bounds if their sizes were not read; None if there are
     none."""
     if not (surplus := _above(change, path, "bytes")):
         return None
-    messages, stored = state.get("messages", 0), state["bytes"]
+    messages, stored = state_of(change).get("messages", 0), state_of(change)["bytes"]
     of, in_units = some(messages, "message"), partial(size, beside=becomes(change, path))
     of_all = f"of {in_units(stored)}, the oldest messages first"
     answer = view.facts.get(Oldest(stream=stream_of(change), bytes=surplus))
@@ -263,8 +260,8 @@ def too_large(change: Change, path: str, state: State, view: View) -> Loss | Non
         going = Going(messages=exactly(answer["messages"]), before=exactly(answer["first"]))
         words = f"apply deletes {in_units(answer['bytes'])} {of_all}: {some(answer['messages'])} of {of}"
         return Loss(words=words, going=going, more={"bytes": exactly(answer["bytes"])})
-    number, largest = _by_average(surplus, change, state)
-    going = Going(messages=number, before=_first_kept(number, state, _deleted(change, view)))
+    number, largest = _by_average(surplus, change)
+    going = Going(messages=number, before=first_kept(number, change, view))
     words = f"apply deletes at least {in_units(surplus)} {of_all}: about {some(number.about or 0)} of {of}"
     bounds = f"by their average size, {amount(number._replace(about=None))}, since the size of each was not read"
     more = {"bytes": Amount(surplus, min(stored, surplus + largest - 1))}
@@ -280,10 +277,10 @@ SMALLEST = {"memory": 17}
 """Bytes that a server counts for an empty message on a subject of one letter."""
 
 
-def _by_average(surplus: int, change: Change, state: State) -> tuple[Amount, int]:
+def _by_average(surplus: int, change: Change) -> tuple[Amount, int]:
     """How many of the oldest messages are that large together, and how large one may be. None is smaller than the
     smallest possible message."""
-    messages, stored = state.get("messages", 0), state["bytes"]
+    messages, stored = state_of(change).get("messages", 0), state_of(change)["bytes"]
     smallest = smallest_message(change)
     largest = max(smallest, min(LARGEST, stored - (messages - 1) * smallest))
     least, most = max(1, -(-surplus // largest), messages - (stored - surplus) // smallest), -(-surplus // smallest)
@@ -297,10 +294,11 @@ def smallest_message(change: Change) -> int:
     return SMALLEST.get(str(config.get("storage")), 31)
 
 
-def too_many_per_subject(change: Change, path: str, state: State, view: View) -> Loss | None:
+def too_many_per_subject(change: Change, path: str, view: View) -> Loss | None:
     """What each subject holds beyond the lowered limit, in bounds if that was not counted; None if nothing is
     deleted."""
-    limit, messages = becomes(change, path), state.get("messages", 0)
+    limit, state = becomes(change, path), state_of(change)
+    messages = state.get("messages", 0)
     if messages <= limit:
         return None
     counts = next((view.facts.get(asked) for asked in _per_subject(change)), None)
@@ -381,13 +379,13 @@ def _stops_refusing(change: Change) -> bool:
     return raw.get("discard") == "new" and not keeps_old(change)
 
 
-def _oldest_age(change: Change, state: State) -> int | None:
+def _oldest_age(change: Change) -> int | None:
     """Nanoseconds between the first stored message and the server's clock when it answered."""
-    asked, first = (change.live.state.get("ts") if change.live else None), state.get("first_ts")
+    asked, first = (change.live.state.get("ts") if change.live else None), state_of(change).get("first_ts")
     return times.between(first, asked) if asked and first else None
 
 
-LOSSES: Mapping[str, Callable[[Change, str, State, View], Loss | None]] = {
+LOSSES: Mapping[str, Callable[[Change, str, View], Loss | None]] = {
     "max_age": too_old,
     "max_msgs": too_many,
     "max_bytes": too_large,
@@ -399,5 +397,5 @@ LOSSES: Mapping[str, Callable[[Change, str, State, View], Loss | None]] = {
 def begun(change: Change, view: View, own: OwnName = as_named) -> dict[str, Loss]:
     """What each limit that begins to delete deletes by itself, by the kind's name of the limit."""
     each = ((own(limit), loss_of) for limit, loss_of in LOSSES.items() if begins(change, limit, own))
-    found = ((path, loss_of(change, path, state_of(change), view)) for path, loss_of in each)
+    found = ((path, loss_of(change, path, view)) for path, loss_of in each)
     return {path: loss for path, loss in found if loss}

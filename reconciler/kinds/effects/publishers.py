@@ -418,7 +418,7 @@ def limits_to_come(moved: MovedField) -> Iterable[Finding]:
     change, path = moved.change, moved.path
     if not any(state_of(change).get(name) for name in ("messages", "last_seq")):
         return  # nobody has used it yet
-    if not is_lowered(change, path) or over_limit.LOSSES[moved.field](change, path, state_of(change), moved.view):
+    if not is_lowered(change, path) or over_limit.LOSSES[moved.field](change, path, moved.view):
         return
     most = over_limit.becomes(change, path)
     if moved.field in REFUSING:

@@ -90,7 +90,7 @@ class Begun:
 
     @property
     def _feeder(self) -> Mapping[str, Json] | None:
-        origin = self.view.snapshot.streams.get(self.origin, {}).get("config") or {}
+        origin = self.view.snapshot.config_of(self.origin)
         if self.change.action is not Action.UPDATE or not is_fed_durably(origin, self.view.target.version):
             return None
         sides = (self.change.was("sources") or (), self.change.becomes("sources") or ())
@@ -342,8 +342,7 @@ class Begun:
     @property
     def _origin_subjects(self) -> Sequence[str]:
         """Empty if it declares too many to count."""
-        streams = self.view.snapshot.streams
-        subjects: Sequence[str] = streams.get(self.origin, {}).get("config", {}).get("subjects") or ()
+        subjects: Sequence[str] = self.view.snapshot.config_of(self.origin).get("subjects") or ()
         return subjects if len(subjects) <= MANY else ()
 
     @property
@@ -353,9 +352,7 @@ class Begun:
     @property
     def origin_state(self) -> Mapping[str, Json]:
         """What the server says of the messages that its origin stores."""
-        streams = self.view.snapshot.streams
-        state: Mapping[str, Json] = streams.get(self.origin, {}).get("state") or {}
-        return state
+        return self.view.snapshot.state_of(self.origin)
 
 
 def _from(origin: str, start: int | str, subjects: Sequence[str]) -> list[MessagesFrom]:
@@ -403,8 +400,7 @@ def _each(mirror: Source | None, sources: Sequence[Source] | None, change: Chang
 def retention_afterwards(stream: str, view: View) -> str:
     """As declared, or else as it is live."""
     declared = view.desired.get(Address.of("stream", stream))
-    info = view.snapshot.streams.get(stream, {})
-    config = declared.config if declared and not declared.external else info.get("config") or {}
+    config = declared.config if declared and not declared.external else view.snapshot.config_of(stream)
     return str(config.get("retention") or "limits")
 
 

@@ -190,7 +190,11 @@ def _why(
         return ""
     if arrived:
         return " (only bounds: clients published while this was counted)"
-    if going.before and not _config(stream, view).get("allow_direct") and not all(_takes_all(one) for one in in_bounds):
+    if (
+        going.before
+        and not view.snapshot.config_of(stream).get("allow_direct")
+        and not all(_takes_all(one) for one in in_bounds)
+    ):
         return (
             " (only bounds: without allow_direct, a server does not count a filter's messages from a given sequence on)"
         )
@@ -275,7 +279,7 @@ def undelivered(stream: str, info: Info, view: View) -> Amount:
     number = int(info.get("num_pending", 0))
     if not _began_with_last(info):
         return exactly(number)
-    state = view.snapshot.streams.get(stream, {}).get("state") or {}
+    state = view.snapshot.state_of(stream)
     span = int(state.get("last_seq", 0)) - _sequence(info, "delivered")
     answers = [view.facts.get(one) for one in later(stream, info)] if span > 0 else []
     counted = [one["messages"] for one in answers if isinstance(one, Mapping) and "messages" in one]
@@ -326,9 +330,9 @@ def gave_up(stream: str, info: Info, view: View) -> int:
     """How many stored messages a consumer gave up at `max_deliver` and nobody else wants, at most: a work queue or an interest
     stream keeps them, although the consumer is not given them any more."""
     limited = info["config"].get("max_deliver", -1) > 0
-    if not limited or _config(stream, view).get("retention") not in ("workqueue", "interest"):
+    if not limited or view.snapshot.config_of(stream).get("retention") not in ("workqueue", "interest"):
         return 0
-    state = view.snapshot.streams.get(stream, {}).get("state") or {}
+    state = view.snapshot.state_of(stream)
     everybody = [
         one for where in (view.snapshot.consumers, view.snapshot.copiers) for one in where.get(stream, {}).values()
     ]
@@ -394,12 +398,7 @@ def _is_queue(stream: str, info: Info, view: View) -> bool:
     """Everything that it received and that is still stored is unacknowledged. Messages that were tried too often stay
     as well."""
     tries: int = info["config"].get("max_deliver", -1)
-    return bool(tries <= 0 and _config(stream, view).get("retention") == "workqueue")
-
-
-def _config(stream: str, view: View) -> Config:
-    found: Config = view.snapshot.streams.get(stream, {}).get("config", {})
-    return found
+    return bool(tries <= 0 and view.snapshot.config_of(stream).get("retention") == "workqueue")
 
 
 def _sequence(info: Info, of: str) -> int:

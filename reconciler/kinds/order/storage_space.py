@@ -145,7 +145,7 @@ def _places(stream: str, above: Change | None, consumers: Sequence[Change], view
 
 def _most(stream: str, above: Change | None, view: View) -> int:
     """How many consumers the stream may have; -1 if nobody says."""
-    live = view.snapshot.streams.get(stream, {}).get("config", {})
+    live = view.snapshot.config_of(stream)
     own = (above.becomes("max_consumers") if above else live.get("max_consumers")) or -1
     limits = [limit for limit in (own, view.target.limits.get("max_consumers") or -1) if limit > 0]
     return min(limits, default=-1)

@@ -87,8 +87,7 @@ def written(filters: Sequence[str]) -> dict[str, Json]:
 def is_work_queue(stream: str, view: View) -> bool:
     """Is the live stream a work queue? That is fixed at creation, and a new stream has no consumers that could exchange
     anything."""
-    info = view.snapshot.streams.get(stream)
-    return info is not None and info["config"].get("retention") == "workqueue"
+    return view.snapshot.config_of(stream).get("retention") == "workqueue"
 
 
 def held(change: Change) -> tuple[str, ...]:

@@ -52,7 +52,7 @@ def taken_at_deletions(stream: str, view: View) -> set[str]:
     change = view.changes.get(Address.of("stream", stream))
     if change and passed_on(stream, view):
         return _subjects(change)
-    return set((view.snapshot.streams.get(stream, {}).get("config") or {}).get("subjects") or ())
+    return set(view.snapshot.config_of(stream).get("subjects") or ())
 
 
 def _is_taken(subject: str, giver: str, view: View) -> bool:
