@@ -165,7 +165,7 @@ RULES = (
     Act(
         name="copies weigh no more than their originals, so fewer messages are said to go",
         file="reconciler/kinds/effects/pushed_out.py",
-        before="    most = 2 * min(stored, number.most * over_limit.LARGEST) + number.most * (told + sum(map(len, _texts(source))))\n",
+        before="    most = 2 * min(stored, number.most * over_limit.LARGEST) + number.most * (told + sum(map(len, _texts_of(source))))\n",
         after="    most = least\n",
         seen_by=("tests/quantities/test_pushed_out.py",),
     ),
@@ -894,7 +894,7 @@ RULES = (
     Act(
         name="a limit per subject is said to trim at once where nobody counted",
         file="reconciler/kinds/effects/over_limit.py",
-        before='("apply", "") if is_prompt else ("the server", _later(change))',
+        before='("apply", "") if is_prompt else ("the server", _when_deleted(change))',
         after='("apply", "")',
         seen_by=(says("ST301"),),
     ),
@@ -1386,8 +1386,8 @@ QUANTITIES = (
     Act(
         name="bytes beyond a limit are counted against the number of messages",
         file="reconciler/kinds/effects/over_limit.py",
-        before='if not (surplus := _above(change, path, "bytes")):',
-        after='if not (surplus := _above(change, path, "messages")):',
+        before='if not (surplus := _surplus(change, path, "bytes")):',
+        after='if not (surplus := _surplus(change, path, "messages")):',
         seen_by=(says("ST301"),),
     ),
     Act(
@@ -1942,7 +1942,7 @@ QUANTITIES = (
     Act(
         name="what a stream held that somebody recreated is not said",
         file="reconciler/kinds/effects/made_again.py",
-        before="_by_hand(held, messages, copies) if messages or copies.words else None",
+        before="_recreated_by_hand(held, messages, copies) if messages or copies.words else None",
         after="None",
         seen_by=("tests/rules/test_rules.py",),
     ),
@@ -2003,7 +2003,7 @@ QUANTITIES = (
     Act(
         name="a mirror is promoted in the plan that removes its origin",
         file="reconciler/kinds/effects/one_way.py",
-        before="            yield from _without_its_origin(change, view)\n",
+        before="            yield from _refuse_removed_origin(change, view)\n",
         after="",
         seen_by=(says("ST206"),),
     ),
@@ -2126,7 +2126,7 @@ QUANTITIES = (
     Act(
         name="nobody is told that a mirror answers for a recreated bucket",
         file="reconciler/kinds/effects/made_again.py",
-        before="        *_read_in(answering),\n",
+        before="        *_stale_gets_text(answering),\n",
         after="",
         seen_by=("tests/quantities/test_made_again.py",),
     ),
@@ -2182,8 +2182,8 @@ QUANTITIES = (
     Act(
         name="a copy is said to delete what a consumer of the same plan processes",
         file="reconciler/kinds/across/copied_and_deleted.py",
-        before=", *_coming(one.origin, view)]",
-        after="]",
+        before="                *_filters_of_new_consumers(one.origin, view),\n",
+        after="",
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(

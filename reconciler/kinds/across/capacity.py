@@ -21,23 +21,23 @@ STORED = {"file": ("max_storage", "storage_max_stream_bytes"), "memory": ("max_m
 """The account's limit on all streams of a storage together, and on one stream."""
 
 
-def _written(change: Change, view: View) -> Iterator[tuple[str, Config, Config]]:
+def _written_streams(change: Change, view: View) -> Iterator[tuple[str, Config, Config]]:
     """(name, configuration, limits that apply to it) of every stream this change creates or updates."""
     after = afterwards(view)
-    for name in _names(change, after, view):
+    for name in _stream_names(change, after, view):
         if (limits := account_limits(view.target, StreamReservation.of(after.streams[name]).replicas)) is not None:
             yield name, after.streams[name], limits
 
 
-def _names(change: Change, after: Afterwards, view: View) -> list[str]:
+def _stream_names(change: Change, after: Afterwards, view: View) -> list[str]:
     own = view.stream_of(change.address) or ""
     records = view.kinds[change.address.kind].records(change.address)
     candidates = [own, f"KV_{records}"] if records else [own]
     ours = [name for name in candidates if name in after.streams and after.made_by.get(name) is change]
-    return [name for name in ours if not (records and _is_live(name, view))]
+    return [name for name in ours if not (records and _is_live_stream(name, view))]
 
 
-def _is_live(name: str, view: View) -> bool:
+def _is_live_stream(name: str, view: View) -> bool:
     return bool(name in view.snapshot.streams)
 
 
@@ -50,11 +50,11 @@ def too_many_streams(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: remove what nobody needs, or have the account's limit raised.
     """
-    for name, config, limits in _written(change, view):
-        if _is_live(name, view) or (most := limits.get("max_streams") or -1) <= 0:
+    for name, config, limits in _written_streams(change, view):
+        if _is_live_stream(name, view) or (most := limits.get("max_streams") or -1) <= 0:
             continue
         there = rooms(view)[name].streams
-        ours = not _is_live(LEDGER, view) and view.ledger_known
+        ours = not _is_live_stream(LEDGER, view) and view.ledger_known
         if there + ours >= most:
             ledger = f"reconciler's own {LEDGER}, which is created first, and " if ours else ""
             yield refusal(
@@ -78,7 +78,7 @@ def max_consumers_above_account(change: Change, view: View) -> Iterator[Finding]
 
     Instead: write the account's number or less, or leave it out.
     """
-    for _name, config, limits in _written(change, view):
+    for _name, config, limits in _written_streams(change, view):
         wanted, most = config.get("max_consumers") or -1, limits.get("max_consumers") or -1
         if 0 < most < wanted:
             yield refusal(
@@ -97,7 +97,7 @@ def unbounded_stream(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: write `max_bytes` (elastic groups: `max_buffered_bytes`).
     """
-    for name, config, limits in _written(change, view):
+    for name, config, limits in _written_streams(change, view):
         if limits.get("max_bytes_required") and not StreamReservation.of(config).reserves:
             is_records = name != view.stream_of(change.address)
             yield refusal(
@@ -119,7 +119,7 @@ def stream_above_account(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: write the account's number or less, or have it raised.
     """
-    for name, config, limits in _written(change, view):
+    for name, config, limits in _written_streams(change, view):
         need = StreamReservation.of(config)
         most = limits.get(STORED[need.storage][1]) or -1
         if 0 < most < need.reserves:
@@ -147,7 +147,7 @@ def no_room_left(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: reserve less, here or elsewhere, or have the account's limit raised.
     """
-    for name, config, limits in _written(change, view):
+    for name, config, limits in _written_streams(change, view):
         need = StreamReservation.of(config)
         if (most := limits.get(STORED[need.storage][0], -1)) < 0:
             continue
@@ -162,7 +162,12 @@ def no_room_left(change: Change, view: View) -> Iterator[Finding]:
                 "reserve less with a smaller max_bytes, here or elsewhere, or have the account's limit raised",
                 quantities={"bytes": room.total - most},
             )
-        elif view.target.version < V2_12 and not view.target.is_clustered and most < room.recovered and _grows(change):
+        elif (
+            view.target.version < V2_12
+            and not view.target.is_clustered
+            and most < room.recovered
+            and _may_reserve_more(change)
+        ):
             yield refusal(
                 view.kinds[change.address.kind].reserves,
                 (
@@ -174,7 +179,7 @@ def no_room_left(change: Change, view: View) -> Iterator[Finding]:
             )
 
 
-def _grows(change: Change) -> bool:
+def _may_reserve_more(change: Change) -> bool:
     return change.action is Action.CREATE or change.touches("max_bytes")
 
 
@@ -187,7 +192,7 @@ def no_tier(change: Change, view: View) -> Iterator[Finding]:
     Instead: use a number of replicas that the account has a tier for.
     """
     after = afterwards(view)
-    for name in _names(change, after, view):
+    for name in _stream_names(change, after, view):
         replicas = StreamReservation.of(after.streams[name]).replicas
         if account_limits(view.target, replicas) is None and not _keeps_its_tier(change, view):
             tiers = sorted(view.target.usage.get("tiers") or {})

@@ -42,19 +42,19 @@ def copy_cycle(change: Change, view: View) -> Found:
     if not view.is_stream(change.address):
         return None
     name = view.stream_of(change.address) or ""
-    if (ring := met_again(name, afterwards(view).streams)) is None:
+    if (ring := first_cycle(name, afterwards(view).streams)) is None:
         return None
     return refusal(
         (
             next((copy.path for copy in copies(name, config_of(change, view)) if copy.origin == ring.stream), "")
             or next((copy.path for copy in copies(name, config_of(change, view))), "")
         ),
-        f"{way(name, ring)}: the server takes that for a cycle",
+        f"{cycle_text(name, ring)}: the server takes that for a cycle",
         "remove one of these mirrors or sources; if there are two ways to one origin, name the longer one first",
     )
 
 
-def way(name: str, ring: Copy) -> str:
+def cycle_text(name: str, ring: Copy) -> str:
     """How `name` reaches an origin for the second time, in words; `ring` is the copy that leads there."""
     if ring.stream == name:
         return (
@@ -63,7 +63,7 @@ def way(name: str, ring: Copy) -> str:
     return f"stream {name} copies messages of {ring.stream}, and {ring.stream} copies {ring.origin}"
 
 
-def met_again(name: str, streams: Mapping[str, Config]) -> Copy | None:
+def first_cycle(name: str, streams: Mapping[str, Config]) -> Copy | None:
     """The copy at which the server says "detected cycle" when it checks this stream."""
     todo, visited = deque([name]), set()
     while todo:
@@ -73,25 +73,27 @@ def met_again(name: str, streams: Mapping[str, Config]) -> Copy | None:
         for copy in (*sourced, *(copy for copy in copies(stream, config) if copy.is_mirror)):
             if copy.origin not in visited:
                 todo.extend([copy.origin] if copy.origin in streams else [])
-            elif copy.is_mirror or _meets_own(config, copy.said.get("filter_subject")):
+            elif copy.is_mirror or _matches_own_subjects(config, copy.said.get("filter_subject")):
                 return copy
     return None
 
 
-def _meets_own(config: Config, filter_subject: str | None) -> bool:
+def _matches_own_subjects(config: Config, filter_subject: str | None) -> bool:
     return not filter_subject or any(collide(subject, filter_subject) for subject in config.get("subjects") or ())
 
 
-def size(config: Config) -> int:
+def largest_message_of(config: Config) -> int:
     """Bytes of the largest message that a stream accepts; 0 if nothing limits it."""
     return max(0, config.get("max_msg_size") or 0)
 
 
-def too_small(name: str, streams: Mapping[str, Config]) -> Iterator[Copy]:
+def copies_of_larger(name: str, streams: Mapping[str, Config]) -> Iterator[Copy]:
     """Copies of origins whose messages may be larger than this stream accepts. No limit counts as none, on either
     side."""
-    if own := size(streams.get(name, {})):
-        yield from (copy for copy in copies(name, streams[name]) if own < size(streams.get(copy.origin, {})))
+    if own := largest_message_of(streams.get(name, {})):
+        yield from (
+            copy for copy in copies(name, streams[name]) if own < largest_message_of(streams.get(copy.origin, {}))
+        )
 
 
 @rule("XX205", "copy-too-small", needs=("neighbours",), err_code=(10030, 10046), can_stand=True)
@@ -105,8 +107,8 @@ def copy_too_small(change: Change, view: View) -> Iterator[Finding]:
     if not view.is_stream(change.address):
         return
     name, streams = view.stream_of(change.address) or "", afterwards(view).streams
-    for copy in too_small(name, streams):
-        own, wanted = (size(streams[one]) for one in (name, copy.origin))
+    for copy in copies_of_larger(name, streams):
+        own, wanted = (largest_message_of(streams[one]) for one in (name, copy.origin))
         yield refusal(
             "max_value_size" if change.address.kind == "kv_bucket" else "max_msg_size",
             (
@@ -237,7 +239,7 @@ def mirror_answers_for_a_part(change: Change, view: View) -> Found:
     if (
         copy is None
         or not origin.get("allow_direct")
-        or not (part := _part(copy, streams[name], origin, view.kinds[change.address.kind].own_name))
+        or not (part := _partial_reasons(copy, streams[name], origin, view.kinds[change.address.kind].own_name))
     ):
         return None
     return Finding(
@@ -250,7 +252,7 @@ def mirror_answers_for_a_part(change: Change, view: View) -> Found:
     )
 
 
-def _part(copy: Copy, config: Config, origin: Config, own_name: Callable[[str], str]) -> str:
+def _partial_reasons(copy: Copy, config: Config, origin: Config, own_name: Callable[[str], str]) -> str:
     """What keeps it from holding all of its origin, in the words of its file; empty: nothing."""
     said = copy.filters or [name for name in ("opt_start_seq", "opt_start_time") if copy.said.get(name)]
     tighter = [

@@ -40,7 +40,7 @@ def ties(view: View) -> Iterator[Tie]:
 
 def _park(change: Change, view: View) -> Opening | None:
     stream, name = change.address.names
-    others = _taken(stream, view)
+    others = _taken_subjects(stream, view)
     subject = parking_subject(name, lambda free: not any(collide(free, one) for one in others))
     if subject is None:
         return None
@@ -59,7 +59,7 @@ def _park(change: Change, view: View) -> Opening | None:
     )
 
 
-def _taken(stream: str, view: View) -> set[str]:
+def _taken_subjects(stream: str, view: View) -> set[str]:
     """Filters of the stream's consumers before and after, and the stream's subjects. A consumer without a filter does
     not count: it is the only one, or is deleted before others are created."""
     taken: set[str] = set()
@@ -97,12 +97,12 @@ def work_queue_takeover(change: Change, view: View) -> Found:
         quantities={"waiting": info.get("num_waiting", 0), "unacknowledged": info.get("num_ack_pending", 0)},
         message=f"to take {', '.join(taken[:3])}, apply recreates it, because an update would leave behind what is stored there before its "
         f"position; "
-        f'{_told(info.get("num_waiting", 0))} "consumer deleted", and clients must pull again',
+        f'{_pulls_text(info.get("num_waiting", 0))} "consumer deleted", and clients must pull again',
         fix=f"declare a second consumer for that, or consent here: {consent_to('XX311', to)}",
     )
 
 
-def _told(waiting: int) -> str:
+def _pulls_text(waiting: int) -> str:
     if not waiting:
         return "clients that pull then get"
     return f"{some(waiting, 'waiting pull request')} {'gets' if waiting == 1 else 'get'}"

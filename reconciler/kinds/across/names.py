@@ -34,16 +34,16 @@ def bucket_as_stream(change: Change, view: View) -> Found:
     if change.address.kind != "stream" or (change.desired and change.desired.external):
         return None
     if change.address.name in KEPT:
-        return _kept(change)
+        return _refuse_reserved(change)
     if change.desired is None or change.action not in ADOPTING or change.only_renews:
         return None
     for section, shape in SECTIONS.items():
         if shape.is_named_so(change.address.name):
-            return _mistaken(change, section, shape, Context(target=view.target, snapshot=view.snapshot))
+            return _bucket_finding(change, section, shape, Context(target=view.target, snapshot=view.snapshot))
     return None
 
 
-def _kept(change: Change) -> Finding:
+def _refuse_reserved(change: Change) -> Finding:
     bucket = kv_bucket.SHAPE.bucket(change.address.name)
     forget = f"; write forget: [{change.address}], since it was applied before" if change.owned else ""
     return refusal(
@@ -53,7 +53,7 @@ def _kept(change: Change) -> Finding:
     )
 
 
-def _mistaken(change: Change, section: str, shape: BucketShape, context: Context) -> Finding | None:
+def _bucket_finding(change: Change, section: str, shape: BucketShape, context: Context) -> Finding | None:
     name = shape.bucket(change.address.name)
     settings = own(shape, name, change.desired.config if change.desired else {})
     if is_ordinary(shape, name, settings, context):

@@ -42,7 +42,7 @@ def foreign_owner(change: Change, view: View) -> Found:
     name, owner = found
     called = f", as {name}" if name != change.address else ""
     is_another = name not in (own, change.address)
-    declare, gone = (f"declare it as {name} and ", "") if is_another else ("", _gone(change, name))
+    declare, gone = (f"declare it as {name} and ", "") if is_another else ("", _gone_text(change, name))
     return refusal(
         "",
         f"topology `{owner}` owns this{called}{gone}; this topology is `{view.topology}`",
@@ -56,7 +56,7 @@ def foreign_owner(change: Change, view: View) -> Found:
 def _other_names(change: Change, view: View) -> list[Address]:
     """Addresses under which other topologies own the same stream. A resource that this topology only reads, or gives
     up, may belong to others."""
-    foreign = _foreign(view)
+    foreign = _foreign_by_stream(view)
     if not foreign or change.action is Action.FORGET or (change.desired and change.desired.external):
         return []
     stream = view.stream_of(change.address)
@@ -64,7 +64,7 @@ def _other_names(change: Change, view: View) -> list[Address]:
 
 
 @lru_cache(maxsize=4)
-def _foreign(view: View) -> dict[str, list[Address]]:
+def _foreign_by_stream(view: View) -> dict[str, list[Address]]:
     """What other topologies own, by the stream behind each."""
     found: dict[str, list[Address]] = {}
     for address, owned in view.ledger.items():
@@ -78,7 +78,7 @@ def _own_name(change: Change) -> Address:
     return change.live.address if change.live else change.address
 
 
-def _gone(change: Change, name: Address) -> str:
+def _gone_text(change: Change, name: Address) -> str:
     """A resource that does not exist can still have an owner."""
     is_there = change.live is not None and change.live.address == name
     return "" if is_there else ", which does not exist now"
@@ -113,7 +113,7 @@ def foreign_source(change: Change, view: View) -> Found:
         return None
     return Finding(
         outcome=Outcome.WARNS if change.action is Action.ORPHAN else Outcome.REFUSED,
-        message=f"it was applied from {owned.source}{_gone(change, _own_name(change))}; this repository is {view.source}",
+        message=f"it was applied from {owned.source}{_gone_text(change, _own_name(change))}; this repository is {view.source}",
         fix="rename this topology, or apply from the repository that owns it; if the files have moved here, or the "
         "remote of this repository was added or changed, take over: "
         f"--take-over {shlex.quote(owned.taken_from or owned.source)}",
@@ -149,7 +149,7 @@ def removal_of_unowned(change: Change, view: View) -> Found:
     """
     if change.owned or _is_begun_here(change, view) or _other_names(change, view):
         return None
-    if again := _there_again(change, view):
+    if again := _refuse_recreated(change, view):
         return again
     verb = "remove" if change.action is Action.DELETE else "change"
     as_it_is = "" if change.action is Action.DELETE else " as it is"
@@ -166,7 +166,7 @@ def _is_begun_here(change: Change, view: View) -> bool:
     return change.live is None or change.intent.is_made(change.live.config)
 
 
-def _there_again(change: Change, view: View) -> Finding | None:
+def _refuse_recreated(change: Change, view: View) -> Finding | None:
     """This topology once owned an object of this name, and the live one may be another."""
     address = change.origin or change.address
     entry = view.snapshot.entries.get(BUCKET, {}).get(encode_key(address))

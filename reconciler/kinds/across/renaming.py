@@ -35,11 +35,11 @@ def name_is_fixed(change: Change, view: View) -> Found:
             f"{old} is gone only in part, and the rest of it cannot become {new}",
             f"declare it as {old} again, without the entry in `moved`, and apply: it continues at its position",
         )
-    asked = _asked(old, new, view)
+    asked = _renaming_request(old, new, view)
     recipe = view.kinds[new.kind].recipe(asked)
     steps = ["Remove the entry from `moved`, and keep both declared until the end.", *recipe]
     steps.append(
-        f"Write removed: [{{address: {old}, reason: …}}{_beside(asked)}] instead of its declaration, and apply."
+        f"Write removed: [{{address: {old}, reason: …}}{_other_removals_text(asked)}] instead of its declaration, and apply."
     )
     numbered = "\n".join(f"  {number}. {text}" for number, text in enumerate(steps, 1))
     noun = new.kind.replace("_", " ")
@@ -50,7 +50,7 @@ def name_is_fixed(change: Change, view: View) -> Found:
     )
 
 
-def _asked(old: Address, new: Address, view: View) -> Renaming:
+def _renaming_request(old: Address, new: Address, view: View) -> Renaming:
     """The recipe is about what copies or divides it now; the files may already name the new one."""
     there, declared, stream, groups = (
         view.live.get(old),
@@ -69,33 +69,33 @@ def _asked(old: Address, new: Address, view: View) -> Renaming:
         live=there.config if there else {},
         version=view.target.version,
         left_out=frozenset(declared.filled if declared else ()),
-        mirrors=_named((copy.stream for copy in plain if copy.is_mirror), view),
-        sourcing=_named((copy.stream for copy in plain if not copy.is_mirror), view),
-        groups=tuple(_called(one.name, view.owner_of(one.kind, *one.names)) for one in divided),
+        mirrors=_names_with_owners((copy.stream for copy in plain if copy.is_mirror), view),
+        sourcing=_names_with_owners((copy.stream for copy in plain if not copy.is_mirror), view),
+        groups=tuple(_name_with_owner(one.name, view.owner_of(one.kind, *one.names)) for one in divided),
         has_consumers=any(one.kind == "consumer" and one.stream == stream for one in view.live),
         pushed=tuple(
             one.name
             for one, live in view.live.items()
             if one.kind == "consumer" and one.stream == stream and pushes(live.config)
         ),
-        retention=_retention(old, view),
+        retention=_stream_retention(old, view),
         into=str((afterwards(view).streams.get(new.stream) or {}).get("retention", "limits")),
         is_fed=any(copy.stream == new.stream for copy in afterwards(view).copiers.get(old.stream, ())),
     )
 
 
-def _named(names: Iterable[str], view: View) -> tuple[str, ...]:
+def _names_with_owners(names: Iterable[str], view: View) -> tuple[str, ...]:
     """Each once, by the name that its kind uses."""
     known = {name: next((one.name for one in streams([name], view)), name) for name in names}
-    return tuple(_called(said, owner_of_stream(name, view)) for name, said in known.items())
+    return tuple(_name_with_owner(said, owner_of_stream(name, view)) for name, said in known.items())
 
 
-def _called(name: str, owner: str | None) -> str:
+def _name_with_owner(name: str, owner: str | None) -> str:
     """The name, with its owner if another topology owns it and must do its part."""
     return f"{name} (of {owner})" if owner else name
 
 
-def _beside(asked: Renaming) -> str:
+def _other_removals_text(asked: Renaming) -> str:
     """Consumers of a stream or a bucket are resources of their own, and so is everything else that depends on it."""
     beside = [*(["its consumers"] if asked.has_consumers else []), *(f"its group {one}" for one in asked.groups)]
     beside += [f"{one} and its consumers" for one in asked.mirrors]
@@ -105,7 +105,7 @@ def _beside(asked: Renaming) -> str:
 RULES = (name_is_fixed,)
 
 
-def _retention(address: Address, view: View) -> str:
+def _stream_retention(address: Address, view: View) -> str:
     """Of the stream that this belongs to."""
     stream = view.live.get(Address.of("stream", address.stream))
     return str(stream.config.get("retention", "limits")) if stream else "limits"

@@ -26,21 +26,21 @@ def ties(view: View) -> Iterator[Tie]:
     if not view.target.is_clustered:
         return
     for address, change in view.changes.items():
-        if address.kind in IN_STREAMS and change.action is Action.UPDATE and _is_both(change):
-            yield Tie(address, address, gives="placement" if _replicas(change) > 0 else "num_replicas")
+        if address.kind in IN_STREAMS and change.action is Action.UPDATE and _changes_both(change):
+            yield Tie(address, address, gives="placement" if _added_replicas(change) > 0 else "num_replicas")
 
 
-def _is_both(change: Change) -> bool:
+def _changes_both(change: Change) -> bool:
     """Removing a placement moves nothing, and can be combined with anything."""
     return change.touches("num_replicas") and change.touches("placement") and bool(change.becomes("placement"))
 
 
-def _replicas(change: Change) -> int:
+def _added_replicas(change: Change) -> int:
     """How many replicas are added."""
     return int(change.becomes("num_replicas") or 1) - int(change.was("num_replicas") or 1)
 
 
-def _place(change: Change, _view: View) -> Opening:
+def _open_placement(change: Change, _view: View) -> Opening:
     return Opening(
         fields={"placement": change.becomes("placement")},
         cost=(0, 1),
@@ -48,7 +48,7 @@ def _place(change: Change, _view: View) -> Opening:
     )
 
 
-def _number(change: Change, _view: View) -> Opening:
+def _open_replicas(change: Change, _view: View) -> Opening:
     return Opening(
         fields={"num_replicas": change.becomes("num_replicas")},
         cost=(0, 1),
@@ -93,4 +93,4 @@ def too_few_servers(change: Change, view: View) -> Found:
 
 
 RULES = (too_few_servers,)
-OPENS = {"placement": _place, "num_replicas": _number}
+OPENS = {"placement": _open_placement, "num_replicas": _open_replicas}

@@ -60,7 +60,7 @@ def copying(stream: str, view: View) -> Iterator[Reader]:
         group = elastic_groups(view).get(name)
         wanted = [one.filters for one in copies]
         yield Reader(
-            label=_called(copies[0], view), address=next(iter(streams([name], view)), None),
+            label=_copy_label(copies[0], view), address=next(iter(streams([name], view)), None),
             filters=tuple(one for some in wanted for one in some) if all(wanted) else (),
             change=after.made_by.get(name), owner=owner_of_stream(name, view),
             is_protected=group is not None and view.protects(group.kind, *group.names),
@@ -85,7 +85,7 @@ def owner_of_stream(stream: str, view: View) -> str | None:
     return next(filter(None, (view.owner_of(one.kind, *one.names) for one in view.backed_by(stream))), None)
 
 
-def _called(copy: Copy, view: View) -> str:
+def _copy_label(copy: Copy, view: View) -> str:
     if group := elastic_groups(view).get(copy.stream):
         return f"elastic group {group.name}"
     return f"{'mirror' if copy.is_mirror else 'stream'} {copy.stream}"
@@ -99,11 +99,11 @@ def elastic_groups(view: View) -> dict[str, Address]:
 
 def static_groups(stream: str, view: View) -> Iterator[tuple[Address, Config]]:
     """Static groups that stay or are created, with their configuration."""
-    return iter(_static_groups(view).get(stream, ()))
+    return iter(_static_groups_by_stream(view).get(stream, ()))
 
 
 @lru_cache(maxsize=4)
-def _static_groups(view: View) -> dict[str, list[tuple[Address, Config]]]:
+def _static_groups_by_stream(view: View) -> dict[str, list[tuple[Address, Config]]]:
     found: dict[str, list[tuple[Address, Config]]] = {}
     for address in dict.fromkeys((*view.live, *view.desired)):
         change = view.changes.get(address)
@@ -149,7 +149,7 @@ def consuming(stream: str, view: View) -> Iterator[Reader]:
 
 def recorded(stream: str, view: View) -> Iterator[Reader]:
     """Readers that the ledger knows of another topology, and that are not live: deleted by hand, or not looked at."""
-    return iter(_recorded(view).get(stream, ()))
+    return iter(_recorded_by_stream(view).get(stream, ()))
 
 
 def as_applied(stream: str, view: View) -> Iterator[Reader]:
@@ -159,22 +159,22 @@ def as_applied(stream: str, view: View) -> Iterator[Reader]:
         address = Address.of("consumer", stream, name)
         owned = view.ledger.get(address)
         if owned and owned.topology != view.topology and named_filters(owned.applied) != named_filters(info["config"]):
-            for _, reader in _as_recorded(address, owned, view):
+            for _, reader in _readers_on_record(address, owned, view):
                 wants = ", ".join(reader.filters) or "everything"
                 yield replace(reader, label=f"{reader.label} as {owned.topology} applied it ({wants})")
 
 
 @lru_cache(maxsize=4)
-def _recorded(view: View) -> dict[str, list[Reader]]:
+def _recorded_by_stream(view: View) -> dict[str, list[Reader]]:
     found: dict[str, list[Reader]] = {}
     for address, owned in view.ledger.items():
         if owned.topology != view.topology and not _is_live(address, view):
-            for stream, reader in _as_recorded(address, owned, view):
+            for stream, reader in _readers_on_record(address, owned, view):
                 found.setdefault(stream, []).append(reader)
     return found
 
 
-def _as_recorded(address: Address, owned: Owned, view: View) -> Iterator[tuple[str, Reader]]:
+def _readers_on_record(address: Address, owned: Owned, view: View) -> Iterator[tuple[str, Reader]]:
     """What it reads by its record, by stream."""
     kind = view.kinds.get(address.kind)
     for one in kind.reads(address, owned.applied) if kind else ():

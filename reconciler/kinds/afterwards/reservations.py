@@ -135,7 +135,7 @@ def rooms(view: View) -> Mapping[str, Room]:
     after, book = afterwards(view), Book(view.target)
     live = {name: StreamReservation.of(config) for name, config in live_streams(view).items()}
     wanted = {name: StreamReservation.of(config) for name, config in after.streams.items() if name in after.made_by}
-    growing = {name for name, need in wanted.items() if _grows(need, live.get(name))}
+    growing = {name for name, need in wanted.items() if _reserves_more(need, live.get(name))}
     for name, need in live.items():
         if name in after.streams:
             book.enter(name, need if name in growing or name not in wanted else wanted[name])
@@ -147,5 +147,5 @@ def rooms(view: View) -> Mapping[str, Room]:
     return found
 
 
-def _grows(need: StreamReservation, live: StreamReservation | None) -> bool:
+def _reserves_more(need: StreamReservation, live: StreamReservation | None) -> bool:
     return live is None or need.reserves * need.replicas > live.reserves * live.replicas

@@ -65,7 +65,7 @@ class StoredSubjects:
                 return None
             found += copied
         transform = config.get("subject_transform")
-        return tuple(dict.fromkeys([*transformed(found, transform), *_untouched(name, config, found)]))
+        return tuple(dict.fromkeys([*transformed(found, transform), *_maybe_untransformed(name, config, found)]))
 
     def copied(self, copy: Copy, way: tuple[str, ...] = ()) -> Patterns:
         """What a mirror or source brings in."""
@@ -92,26 +92,29 @@ def is_clear(config: Config) -> bool:
     """Does it say which subjects it stores? Nobody knows what an impossible subject or transform was meant for."""
     if len(storable(config)) < len(config.get("subjects") or ()):
         return False
-    transforms = [config.get("subject_transform"), *(one for said in _copied(config) for one in _renaming(said))]
-    filters = [said["filter_subject"] for said in _copied(config) if said.get("filter_subject")]
+    transforms = [
+        config.get("subject_transform"),
+        *(one for said in _copied_entries(config) for one in _transforms_of(said)),
+    ]
+    filters = [said["filter_subject"] for said in _copied_entries(config) if said.get("filter_subject")]
     return all(map(is_valid, filters)) and not any(
         problem(one.get("src") or "", one.get("dest") or "", SUPPORTED[-1]) for one in transforms if one
     )
 
 
-def _untouched(name: str, config: Config, found: list[str]) -> list[str]:
+def _maybe_untransformed(name: str, config: Config, found: list[str]) -> list[str]:
     """It is not certain whether copied messages go through the stream's own transform."""
     return found if any(copies(name, config)) else []
 
 
 def _copies_from_elsewhere(config: Config) -> bool:
-    return any("external" in said for said in _copied(config))
+    return any("external" in said for said in _copied_entries(config))
 
 
-def _copied(config: Config) -> list[Json]:
+def _copied_entries(config: Config) -> list[Json]:
     """The mirror's origin, and all sources."""
     return [said for said in (config.get("mirror"), *(config.get("sources") or ())) if said]
 
 
-def _renaming(said: Json) -> Iterable[Json]:
+def _transforms_of(said: Json) -> Iterable[Json]:
     return said.get("subject_transforms") or ()

@@ -84,7 +84,7 @@ def afterwards(view: View) -> Afterwards:
         made_by[own] = change
         if change.action in GONE:
             streams.pop(own, None)
-        elif (config := _config(change, view)) is not None:
+        elif (config := _config_after(change, view)) is not None:
             streams[own] = config
     for name, change in _buckets_of_records(view):
         if name not in streams:
@@ -102,17 +102,17 @@ def config_of(change: Change, view: View) -> Config:
     return afterwards(view).streams.get(name, {}) if name else {}
 
 
-def _config(change: Change, view: View) -> Config | None:
+def _config_after(change: Change, view: View) -> Config | None:
     """None: as it is live, or it never exists."""
     desired = change.desired
     if desired is None or desired.external:
         return None
     if change.address.kind == "elastic_group":
-        return _queue(desired, view) if change.action is Action.CREATE or change.was("queue_stream") else None
+        return _queue_config(desired, view) if change.action is Action.CREATE or change.was("queue_stream") else None
     return view.kinds[change.address.kind].as_stream(desired)
 
 
-def _queue(group: Resource, view: View) -> Config:
+def _queue_config(group: Resource, view: View) -> Config:
     """An elastic group's work-queue stream, as far as rules across resources concern it."""
     source = Address.of("stream", group.address.stream)
     above = view.desired.get(source)

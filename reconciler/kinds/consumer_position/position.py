@@ -173,7 +173,7 @@ def resumed(change: Change, view: View) -> Config:
     if change.intent is None or not is_start_noted(change):
         return {}
     noted = change.intent.start
-    point = lost_tail.where(noted["opt_start_seq"], change.address.stream, change.intent, view)
+    point = lost_tail.safe_start(noted["opt_start_seq"], change.address.stream, change.intent, view)
     asked = (change.desired.config if change.desired else {}).get("deliver_policy", "all")
     return {} if point == 1 < noted["opt_start_seq"] and asked == "all" else {**noted, "opt_start_seq": point}
 

@@ -93,7 +93,7 @@ class Effects:
         object.__setattr__(self, "tables", {one.number: self._table(one, told) for one in self.families})
 
     def _table(self, one: Foretold, told: Mapping[str, str]) -> dict[str, tuple[Felt, ...]]:
-        return {path: effects for path, name in told.items() if (effects := _by(one, self.fields[name]))}
+        return {path: effects for path, name in told.items() if (effects := _effects_of_rule(one, self.fields[name]))}
 
     def rules(self) -> tuple[Rule, ...]:
         """One rule for each family that any field of this kind belongs to; families of notes alone have none."""
@@ -140,5 +140,5 @@ class Effects:
         return make(judge)
 
 
-def _by(one: Foretold, about: Known) -> tuple[Felt, ...]:
+def _effects_of_rule(one: Foretold, about: Known) -> tuple[Felt, ...]:
     return tuple(effect for effect in about.felt or () if effect.rule == one.number)

@@ -21,14 +21,16 @@ NAMED = 3
 
 def lagging(origin: str, view: View) -> list[str]:
     """Streams that have not yet copied everything from this one, and that exist once this plan is applied."""
-    return [name for name in _by_origin(view).get(origin, []) if name not in removed(view)]
+    return [name for name in _lagging_by_origin(view).get(origin, []) if name not in removed(view)]
 
 
 def taking_in(origin: str, view: View) -> list[str]:
     """Streams to which the server passes on right now what this one stores."""
     streams = view.snapshot.streams
     return sorted(
-        name for name, info in streams.items() if any(one.get("name") == origin and hears(one) for one in _told(info))
+        name
+        for name, info in streams.items()
+        if any(one.get("name") == origin and hears(one) for one in _reported_copies(info))
     )
 
 
@@ -43,16 +45,16 @@ def behind_in(origin: str, view: View) -> str:
 
 
 @lru_cache(maxsize=4)
-def _by_origin(view: View) -> dict[str, list[str]]:
+def _lagging_by_origin(view: View) -> dict[str, list[str]]:
     """Computed once per view."""
     found: dict[str, list[str]] = {}
     for name, info in sorted(view.snapshot.streams.items()):
-        for origin in dict.fromkeys(str(told.get("name")) for told in _told(info) if told.get("lag")):
+        for origin in dict.fromkeys(str(told.get("name")) for told in _reported_copies(info) if told.get("lag")):
             found.setdefault(origin, []).append(name)
     return found
 
 
-def _told(info: Mapping[str, Json]) -> Iterator[Mapping[str, Json]]:
+def _reported_copies(info: Mapping[str, Json]) -> Iterator[Mapping[str, Json]]:
     """What the server says of the copies that this account's streams make."""
     mirror = info.get("mirror")
     yield from (

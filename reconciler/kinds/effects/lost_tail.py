@@ -36,7 +36,7 @@ def questions(stream: str, intent: Intent) -> Iterator[MessagesFrom]:
         yield MessagesFrom(stream=stream, start=intent.written)
 
 
-def where(point: int, stream: str, intent: Intent, view: View) -> int:
+def safe_start(point: int, stream: str, intent: Intent, view: View) -> int:
     """The sequence from which nothing stored since is missed, if `point` was noted as the next one to process."""
     last = view.snapshot.state_of(stream).get("last_seq")
     return min(point, _first_since(stream, intent, view) or point, point if last is None else last + 1)
@@ -48,14 +48,16 @@ def _first_since(stream: str, intent: Intent, view: View) -> int | None:
     and it may be another one."""
     noted = _noted(intent)
     seq, at = noted or (0, "")
-    since = _answer(MessagesFrom(stream=stream, start=before(at, -MICROSECOND)), view) if noted else None
+    since = _first_in_answer(MessagesFrom(stream=stream, start=before(at, -MICROSECOND)), view) if noted else None
     if since is not None and since <= seq:
         return since
-    later = _answer(MessagesFrom(stream=stream, start=intent.written), view) if noted and intent.written else None
+    later = (
+        _first_in_answer(MessagesFrom(stream=stream, start=intent.written), view) if noted and intent.written else None
+    )
     return None if later is None else max(later, seq + 1)
 
 
-def _answer(question: MessagesFrom, view: View) -> int | None:
+def _first_in_answer(question: MessagesFrom, view: View) -> int | None:
     said = view.facts.get(question)
     return said.get("first") if isinstance(said, Mapping) else None
 

@@ -39,13 +39,13 @@ def doomed_live(family: str, checks: Sequence[Validity], own: OwnName = lambda n
         for one in refusing:
             for found in one.check(as_it_is):
                 if found.outcome is Outcome.REFUSED and found.reaction in (None, Reaction.REFUSES, Reaction.DOOMS):
-                    yield _doom(found, change.live.state)
+                    yield _loss_at_restart(found, change.live.state)
 
     rules = rule(f"{family}320", "doomed-live", on=STANDING, needs=("live",), reaction=Reaction.DOOMS)
     return rules(judge)
 
 
-def _doom(found: Finding, info: Json) -> Finding:
+def _loss_at_restart(found: Finding, info: Json) -> Finding:
     """The words of the check, with what is lost and how urgent it is."""
     state = info.get("state", {})
     messages = state.get("messages", 0)

@@ -150,7 +150,7 @@ class Begun:
 
     def questions(self) -> Iterator[Question]:
         """How far the source has copied before, and how many messages its origin stores from the start on."""
-        of_origin = _from(self.origin, 1, self._origin_subjects) if self.copied_so_far else []
+        of_origin = _questions_from(self.origin, 1, self._origin_subjects) if self.copied_so_far else []
         yield from of_origin
         if any(one not in self.view.facts for one in of_origin):
             return
@@ -161,9 +161,9 @@ class Begun:
     def asked(self, subjects: Sequence[str]) -> Iterator[Question]:
         """What tells how many of these it copies, and how many the stream already stores."""
         for start in dict.fromkeys((1, self.start.at, *self._kept)):
-            yield from _from(self.origin, start, subjects)
+            yield from _questions_from(self.origin, start, subjects)
         if self._has_others:
-            yield from _from(stream_of(self.change), 1, taken_subjects(self.source))
+            yield from _questions_from(stream_of(self.change), 1, taken_subjects(self.source))
 
     def copies(self, subjects: Sequence[str]) -> Amount:
         """How many messages on these subjects it copies at once; at most all that its origin then stores."""
@@ -297,7 +297,7 @@ class Begun:
         return self._stored_in(self.origin, start, subjects)
 
     def _stored_in(self, stream: str, start: int | str, subjects: Sequence[str]) -> int | None:
-        answers = [self._answer(one) for one in _from(stream, start, subjects)]
+        answers = [self._answer(one) for one in _questions_from(stream, start, subjects)]
         counted = [int(one["messages"]) for one in answers if one and "messages" in one]
         return sum(counted) if len(counted) == len(answers) else None
 
@@ -355,28 +355,28 @@ class Begun:
         return self.view.snapshot.state_of(self.origin)
 
 
-def _from(origin: str, start: int | str, subjects: Sequence[str]) -> list[MessagesFrom]:
+def _questions_from(origin: str, start: int | str, subjects: Sequence[str]) -> list[MessagesFrom]:
     return [MessagesFrom(stream=origin, start=start, filter=one) for one in subjects]
 
 
 def begun(change: Change, view: View) -> Iterator[Begun]:
     """New sources of an existing stream, from streams that are there."""
-    return (one for one in _added(change, view) if one.origin in view.snapshot.streams)
+    return (one for one in _added_sources(change, view) if one.origin in view.snapshot.streams)
 
 
 def awaiting(change: Change, view: View) -> Iterator[Begun]:
     """New sources of an existing stream, from streams that the same plan creates."""
-    for one in _added(change, view):
+    for one in _added_sources(change, view):
         above = view.changes.get(Address.of("stream", one.origin))
         if above is not None and above.action is Action.CREATE:
             yield one
 
 
-def _added(change: Change, view: View) -> Iterator[Begun]:
+def _added_sources(change: Change, view: View) -> Iterator[Begun]:
     if change.action is not Action.UPDATE or not change.touches("sources"):
         return
     before = {identity(one, view.target.version) for one in change.was("sources") or ()}
-    for one in _each(None, change.becomes("sources"), change, view):
+    for one in _local_sources(None, change.becomes("sources"), change, view):
         if identity(one.source, view.target.version) not in before:
             yield one
 
@@ -385,11 +385,13 @@ def drained(change: Change, view: View, config: Config) -> Iterator[Begun]:
     """Sources of a stream with this configuration, new or existing, that begin to copy a stream that deletes what is
     copied."""
     is_new = change.action is Action.CREATE
-    every = _each(config.get("mirror"), config.get("sources"), change, view) if is_new else begun(change, view)
+    every = _local_sources(config.get("mirror"), config.get("sources"), change, view) if is_new else begun(change, view)
     return (one for one in every if deletes_copied(one.origin, view))
 
 
-def _each(mirror: Source | None, sources: Sequence[Source] | None, change: Change, view: View) -> Iterator[Begun]:
+def _local_sources(
+    mirror: Source | None, sources: Sequence[Source] | None, change: Change, view: View
+) -> Iterator[Begun]:
     """A source that copies through a consumer somebody made is left out: that consumer decides."""
     said = {"mirror": mirror} if mirror else {f"sources[{index}]": one for index, one in enumerate(sources or ())}
     for path, source in said.items():

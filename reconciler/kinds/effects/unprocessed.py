@@ -116,7 +116,7 @@ def taking_questions(stream: str, view: View) -> Iterator[MessagesFrom]:
 
 def taking(stream: str, info: Info, messages: int, view: View) -> int:
     """How many of the stored messages a consumer matches at most, whether or not it has received them."""
-    return messages if _takes_all(info) else _from_on(stream, info, 1, exactly(messages), view).most
+    return messages if _takes_all(info) else _staying_wanted(stream, info, 1, exactly(messages), view).most
 
 
 def unread(
@@ -140,7 +140,7 @@ def unread(
     if not going.messages.most:
         return Unread()
     everybody = {name: one for name, one in view.snapshot.consumers.get(stream, {}).items() if counts(one)}
-    parts = {name: _part(info, going, by) for name, info in everybody.items()}
+    parts = {name: _wanted_part(info, going, by) for name, info in everybody.items()}
     consumers = {name: info for name, info in everybody.items() if parts[name].messages.most}
     taken = {
         name: parts[name].messages.most
@@ -149,11 +149,13 @@ def unread(
         for name, info in consumers.items()
     }
     behind = {
-        name: _since(unprocessed(stream, info, taken[name], parts[name], view), parts[name], arrived)
+        name: _with_arrivals(unprocessed(stream, info, taken[name], parts[name], view), parts[name], arrived)
         for name, info in consumers.items()
     }
     late = sorted((name for name in behind if behind[name].most), key=lambda name: (-behind[name].most, name))
-    words = _in_words(consumers, late, behind, len(everybody)) + _why(stream, consumers, behind, going, view, arrived)
+    words = _late_consumers_text(consumers, late, behind, len(everybody)) + _bounds_reason(
+        stream, consumers, behind, going, view, arrived
+    )
     if why := view.snapshot.unknown.get(Scope.consumers(stream)):
         words = f"its consumers could not be read ({why}), so who has not processed them is unknown"
     said = (f"; {words}" if words else "") + behind_in(stream, view)
@@ -162,17 +164,19 @@ def unread(
     return Unread(said, Amount(max(one.least for one in numbers), max(one.most for one in numbers)), affects)
 
 
-def _since(behind: Amount, part: Going, arrived: int) -> Amount:
+def _with_arrivals(behind: Amount, part: Going, arrived: int) -> Amount:
     """The same with what came in since the consumer was read."""
     return Amount(behind.least, min(behind.most + arrived, part.messages.most))
 
 
-def _in_words(consumers: Mapping[str, Info], late: list[str], behind: Mapping[str, Amount], everybody: int) -> str:
+def _late_consumers_text(
+    consumers: Mapping[str, Info], late: list[str], behind: Mapping[str, Amount], everybody: int
+) -> str:
     """`consumers` want some of what is deleted; the stream has `everybody`."""
     if not late:
         choosy = any(not _takes_all(info) for info in consumers.values())
         what = f"what {'it wants' if len(consumers) == 1 else 'they want'} of them" if choosy else "them"
-        return f"{_all(consumers, everybody)} processed {what}" if consumers else ""
+        return f"{_all_consumers_text(consumers, everybody)} processed {what}" if consumers else ""
     first, *others = ((called(name, consumers[name]), amount(behind[name])) for name in late)
     said = [f"{name} {number}" for name, number in others[: NAMED - 1]]
     if rest := len(others) - len(said):
@@ -181,7 +185,7 @@ def _in_words(consumers: Mapping[str, Info], late: list[str], behind: Mapping[st
     return listed([f"{first[0]} has not processed {first[1]} of them", *said])
 
 
-def _why(
+def _bounds_reason(
     stream: str, consumers: Mapping[str, Info], behind: Mapping[str, Amount], going: Going, view: View, arrived: int
 ) -> str:
     """Why there are only bounds, although the deleted messages themselves were counted."""
@@ -199,10 +203,10 @@ def _why(
             " (only bounds: without allow_direct, a server does not count a filter's messages from a given sequence on)"
         )
     given_up = any(gave_up(stream, info, view) for info in in_bounds)
-    return f" (only bounds: {' and '.join(_unknown(in_bounds, going, given_up=given_up))})"
+    return f" (only bounds: {' and '.join(_unknown_facts(in_bounds, going, given_up=given_up))})"
 
 
-def _unknown(in_bounds: Sequence[Info], going: Going, *, given_up: bool) -> Iterator[str]:
+def _unknown_facts(in_bounds: Sequence[Info], going: Going, *, given_up: bool) -> Iterator[str]:
     """What nobody knows of these consumers. One without acknowledgements has processed what it has received."""
     if given_up:
         yield "the server does not tell which messages a consumer gave up at max_deliver"
@@ -214,7 +218,7 @@ def _unknown(in_bounds: Sequence[Info], going: Going, *, given_up: bool) -> Iter
         yield "which of them a consumer has yet to receive was not counted"
 
 
-def _all(consumers: Mapping[str, Info], everybody: int) -> str:
+def _all_consumers_text(consumers: Mapping[str, Info], everybody: int) -> str:
     if len(consumers) == 1:
         return f"its consumer {next(iter(consumers))} has"
     if len(consumers) < everybody:
@@ -257,7 +261,7 @@ def _takes_all(info: Info) -> bool:
     return filters_of(info["config"]) == EVERYTHING
 
 
-def _part(info: Info, going: Going, by: Mapping[str, int] | None) -> Going:
+def _wanted_part(info: Info, going: Going, by: Mapping[str, int] | None) -> Going:
     """What is deleted of everything that a consumer wants."""
     mine = filters_of(info["config"])
     if by is None or _takes_all(info):
@@ -317,8 +321,12 @@ def unprocessed(stream: str, info: Info, messages: int, going: Going, view: View
     if going.before is not None:
         remain = Amount(messages - going.messages.most, messages - going.messages.least)
         early, late = (
-            _before(
-                info, kept, remain if _takes_all(info) else _from_on(stream, info, kept, remain, view), view, stream
+            _wanted_before(
+                info,
+                kept,
+                remain if _takes_all(info) else _staying_wanted(stream, info, kept, remain, view),
+                view,
+                stream,
             )
             for kept in going.before[:2]
         )
@@ -352,13 +360,13 @@ def together(wanted: Iterable[tuple[Sequence[str], int]]) -> int:
     return number
 
 
-def _from_on(stream: str, info: Info, kept: int, remain: Amount, view: View) -> Amount:
+def _staying_wanted(stream: str, info: Info, kept: int, remain: Amount, view: View) -> Amount:
     """How many messages that a consumer wants stay: of each filter, counted or in bounds."""
-    stay = total(_counted(stream, one, kept, remain.most, view) for one in filters_of(info["config"]))
+    stay = total(_count_of_filter(stream, one, kept, remain.most, view) for one in filters_of(info["config"]))
     return Amount(min(stay.least, remain.most), min(stay.most, remain.most))
 
 
-def _counted(stream: str, filter: str, kept: int, most: int, view: View) -> Amount:
+def _count_of_filter(stream: str, filter: str, kept: int, most: int, view: View) -> Amount:
     answer = view.facts.get(MessagesFrom(stream=stream, start=kept, filter=filter))
     if not isinstance(answer, Mapping):
         return Amount(0, most)
@@ -371,7 +379,7 @@ def _counted(stream: str, filter: str, kept: int, most: int, view: View) -> Amou
     return exactly(number) if everything["first"] == answer["first"] else Amount(1, number - 1)
 
 
-def _before(info: Info, kept: int, staying: Amount, view: View, stream: str) -> Amount:
+def _wanted_before(info: Info, kept: int, staying: Amount, view: View, stream: str) -> Amount:
     """Wanted messages with a sequence below `kept`; `staying`: how many that it matches have that sequence or a higher
     one."""
     delivered, floor = _sequence(info, "delivered"), _sequence(info, "ack_floor")
@@ -384,17 +392,17 @@ def _before(info: Info, kept: int, staying: Amount, view: View, stream: str) -> 
         return Amount(bounds.least + unacknowledged, bounds.most + unacknowledged)
     given = Amount(max(0, staying.least - pending.most), max(0, staying.most - pending.least))
     least, most = max(0, unacknowledged - given.most), min(unacknowledged, max(0, kept - 1 - floor))
-    if _in_order(info) or _is_queue(stream, info, view):
+    if _acknowledges_in_order(info) or _keeps_unacknowledged(stream, info, view):
         most = min(most, max(0, unacknowledged - given.least))
     return Amount(min(least, most), most)
 
 
-def _in_order(info: Info) -> bool:
+def _acknowledges_in_order(info: Info) -> bool:
     """Everything that it received after the ack floor is unacknowledged."""
     return bool(info["config"].get("ack_policy") == "all")
 
 
-def _is_queue(stream: str, info: Info, view: View) -> bool:
+def _keeps_unacknowledged(stream: str, info: Info, view: View) -> bool:
     """Everything that it received and that is still stored is unacknowledged. Messages that were tried too often stay
     as well."""
     tries: int = info["config"].get("max_deliver", -1)

@@ -32,7 +32,7 @@ def opening(change: Change, gives: frozenset[str], view: View) -> Opening | None
     if len(known) < len(gives):
         return None
     fields = {name: value for part in known for name, value in part.fields.items() if value != change.was(name)}
-    if not fields or not _is_left(change, fields):
+    if not fields or not _leaves_second_stage(change, fields):
         return None
     return Opening(
         fields=fields,
@@ -42,7 +42,7 @@ def opening(change: Change, gives: frozenset[str], view: View) -> Opening | None
     )
 
 
-def _is_left(change: Change, fields: Mapping[str, Json]) -> bool:
+def _leaves_second_stage(change: Change, fields: Mapping[str, Json]) -> bool:
     """Something remains for a second stage, even if it is only that the server fills in what the first stage wrote."""
     tops = {item.top for item in change.fields}
     left_out = change.desired is not None and any(change.desired.leaves_to_server(top) for top in tops)

@@ -54,7 +54,7 @@ def _in_account(view: View) -> Iterator[Tie]:
         if max(StreamReservation.of(config.get(name, {})).reserves for config in (live, after.streams))
     ]
     for storage, (limit, reserved) in STORAGE.items():
-        needs = [_more(change, was, will, storage) for change, was, will in sized]
+        needs = [_added_storage(change, was, will, storage) for change, was, will in sized]
         if _is_tight(needs, view.target.limits.get(limit), view.target.usage.get(reserved)):
             yield from _freeing_first(needs)
     places = [More(change.address, (n in after.streams) - (n in live)) for n, change in written.items()]
@@ -63,7 +63,7 @@ def _in_account(view: View) -> Iterator[Tie]:
         yield from _freeing_first(places)
 
 
-def _more(change: Change, was: Config | None, will: Config | None, storage: str) -> More:
+def _added_storage(change: Change, was: Config | None, will: Config | None, storage: str) -> More:
     gives = next((field for field in FREES if change.touches(field)), "") if change.action is Action.UPDATE else ""
     return More(change.address, _reserved(will, storage) - _reserved(was, storage), gives)
 
@@ -103,13 +103,13 @@ def _on_streams(view: View) -> Iterator[Tie]:
         above = view.changes.get(Address.of("stream", stream))
         if above is not None and above.action is Action.UPDATE:
             for change in consumers:
-                yield from _limits(above, change)
+                yield from _under_limits(above, change)
                 if above.touches("max_consumers") and change.action is Action.CREATE:
                     yield Tie(above.address, change.address, gives="max_consumers")
-        yield from _places(stream, above, consumers, view)
+        yield from _under_max_consumers(stream, above, consumers, view)
 
 
-def _limits(above: Change, change: Change) -> Iterator[Tie]:
+def _under_limits(above: Change, change: Change) -> Iterator[Tie]:
     for field in CAPS:
         was, becomes = _cap(above.was("consumer_limits"), field), _cap(above.becomes("consumer_limits"), field)
         if was == becomes:
@@ -130,11 +130,11 @@ def _cap(limits: Json, field: str) -> int:
     return int((limits or {}).get(field) or 0)
 
 
-def _places(stream: str, above: Change | None, consumers: Sequence[Change], view: View) -> Iterator[Tie]:
+def _under_max_consumers(stream: str, above: Change | None, consumers: Sequence[Change], view: View) -> Iterator[Tie]:
     going = [change.address for change in consumers if change.action is Action.DELETE]
     coming = [change.address for change in consumers if change.action is Action.CREATE]
     there = len(view.snapshot.consumers.get(stream, {}))
-    most = _most(stream, above, view)
+    most = _most_consumers(stream, above, view)
     if not (going and coming):
         return
     if 0 < most < there + len(coming):
@@ -143,7 +143,7 @@ def _places(stream: str, above: Change | None, consumers: Sequence[Change], view
         yield from (Tie(first, then, weak=BETTER) for first in coming for then in going)
 
 
-def _most(stream: str, above: Change | None, view: View) -> int:
+def _most_consumers(stream: str, above: Change | None, view: View) -> int:
     """How many consumers the stream may have; -1 if nobody says."""
     live = view.snapshot.config_of(stream)
     own = (above.becomes("max_consumers") if above else live.get("max_consumers")) or -1

@@ -27,7 +27,7 @@ def waiting(change: Change) -> str:
     flying = in_flight(change)
     return (
         f"waits until clients have acknowledged the {some(flying, 'message')} that {'is' if flying == 1 else 'are'} "
-        f"in flight, {_at_most(change)}"
+        f"in flight, {_longest_wait_text(change)}"
     )
 
 
@@ -35,11 +35,11 @@ def waiting_for_part(change: Change) -> str:
     """Return the same where only some of them matter."""
     return (
         f"waits until clients have acknowledged what is in flight of that (up to {some(in_flight(change), 'message')}), "
-        f"{_at_most(change)}"
+        f"{_longest_wait_text(change)}"
     )
 
 
-def _at_most(change: Change) -> str:
+def _longest_wait_text(change: Change) -> str:
     return f"at most its ack_wait of {in_words(longest(change), 'duration')}"
 
 

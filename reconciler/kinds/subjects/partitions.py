@@ -53,7 +53,7 @@ def by_owner(owners: Sequence[str | None]) -> dict[str, list[int]]:
     return owned
 
 
-def beyond(owned: Mapping[str, Iterable[int]], made: int) -> list[str]:
+def members_without_partition(owned: Mapping[str, Iterable[int]], made: int) -> list[str]:
     """Members of whose partitions only the first `made` exist, and who own none of these."""
     return sorted(name for name, numbers in owned.items() if min(numbers, default=made) >= made)
 

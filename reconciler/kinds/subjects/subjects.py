@@ -85,7 +85,9 @@ def overlap(one: str, other: str) -> bool:
         return True
     ones, others = one.split("."), other.split(".")
     if is_literal(one) or is_literal(other):
-        return (not is_literal(other) and _reaches(others, ones)) or (not is_literal(one) and _reaches(ones, others))
+        return (not is_literal(other) and _server_matches(others, ones)) or (
+            not is_literal(one) and _server_matches(ones, others)
+        )
     for mine, theirs in zip(ones, others, strict=False):
         if ">" in (mine, theirs):
             return True
@@ -94,7 +96,7 @@ def overlap(one: str, other: str) -> bool:
     return len(ones) == len(others)
 
 
-def _reaches(pattern: list[str], literal: list[str]) -> bool:
+def _server_matches(pattern: list[str], literal: list[str]) -> bool:
     for index, token in enumerate(pattern):
         if token == ">":
             return len(literal) > index
