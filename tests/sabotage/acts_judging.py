@@ -121,8 +121,8 @@ RULES = (
     Act(
         name="a copy is said to store every message of an id",
         file="reconciler/kinds/effects/listeners.py",
-        before='        said += "; of those with the same `Nats-Msg-Id` it stores the first"',
-        after='        said += ""',
+        before='        text += "; of those with the same `Nats-Msg-Id` it stores the first"',
+        after='        text += ""',
         seen_by=("tests/quantities/test_sources.py::test_a_stream_does_with_copies_what_it_does_with_every_message",),
     ),
     Act(
@@ -165,7 +165,7 @@ RULES = (
     Act(
         name="copies weigh no more than their originals, so fewer messages are said to go",
         file="reconciler/kinds/effects/pushed_out.py",
-        before="    most = 2 * min(stored, number.most * over_limit.LARGEST) + number.most * (told + sum(map(len, _texts_of(source))))\n",
+        before="    most = 2 * min(stored, number.most * over_limit.LARGEST) + number.most * (header + sum(map(len, _texts_of(source))))\n",
         after="    most = least\n",
         seen_by=("tests/quantities/test_pushed_out.py",),
     ),
@@ -699,8 +699,8 @@ RULES = (
     Act(
         name="a source that comes back behind many messages is taken for a new one",
         file="reconciler/kinds/effects/sources_begun.py",
-        before='        found = int(copied.get("seq") or copied.get("least") or 0)',
-        after='        found = int(copied.get("seq") or 0)',
+        before='        last_copied = int(copied.get("seq") or copied.get("least") or 0)',
+        after='        last_copied = int(copied.get("seq") or 0)',
         seen_by=(says("ST305"), "tests/quantities/test_sources.py"),
     ),
     Act(
@@ -1105,8 +1105,8 @@ RULES = (
     Act(
         name="members with partitions that are left are said to idle",
         file="reconciler/kinds/subjects/partitions.py",
-        before="if min(numbers, default=made) >= made)",
-        after="if max(numbers, default=made) >= made)",
+        before="if min(numbers, default=partitions) >= partitions)",
+        after="if max(numbers, default=partitions) >= partitions)",
         seen_by=(says("XX554"),),
     ),
     Act(
@@ -1133,8 +1133,8 @@ RULES = (
     Act(
         name="a stream under a new name gets no hint at moved",
         file="reconciler/kinds/across/subjects.py",
-        before="there is None or there.action is not Action.ORPHAN",
-        after="there is None or there.action is Action.ORPHAN",
+        before="other_change is None or other_change.action is not Action.ORPHAN",
+        after="other_change is None or other_change.action is Action.ORPHAN",
         seen_by=(says("XX201"),),
     ),
     Act(
@@ -1239,8 +1239,8 @@ RULES = (
     Act(
         name="foretold effects are not judged",
         file="reconciler/kinds/effects/effect_rules.py",
-        before="for found in one.tell(moved) if found.outcome is not Outcome.ALLOWED)",
-        after="for found in one.tell(moved) if found.outcome is Outcome.ALLOWED)",
+        before="for finding in one.tell(moved) if finding.outcome is not Outcome.ALLOWED)",
+        after="for finding in one.tell(moved) if finding.outcome is Outcome.ALLOWED)",
         seen_by=(says("ST605"),),
     ),
     Act(
@@ -1563,8 +1563,8 @@ QUANTITIES = (
     Act(
         name="a mirror of a part that is made says nothing of the gets it answers",
         file="reconciler/kinds/across/copies.py",
-        before="said = copy.filters or [",
-        after="said = [][:0] or [",
+        before="parts = copy.filters or [",
+        after="parts = [][:0] or [",
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
@@ -1730,8 +1730,8 @@ QUANTITIES = (
     Act(
         name="a consumer that loses its only copy with a replica of its stream is not named",
         file="reconciler/kinds/effects/fewer_copies.py",
-        before='return leader not in (there["leader"], *current)',
-        after='return leader not in (there["leader"], *current, leader)',
+        before='return leader not in (cluster["leader"], *current)',
+        after='return leader not in (cluster["leader"], *current, leader)',
         seen_by=(says("ST306"),),
         is_quick=True,
     ),

@@ -53,15 +53,15 @@ def too_many_streams(change: Change, view: View) -> Iterator[Finding]:
     for name, config, limits in _written_streams(change, view):
         if _is_live_stream(name, view) or (most := limits.get("max_streams") or -1) <= 0:
             continue
-        there = rooms(view)[name].streams
+        others = rooms(view)[name].streams
         ours = not _is_live_stream(LEDGER, view) and view.ledger_known
-        if there + ours >= most:
+        if others + ours >= most:
             ledger = f"reconciler's own {LEDGER}, which is created first, and " if ours else ""
             yield refusal(
                 "",
-                f"the account may hold {some(most, 'stream')}; with {ledger}{some(there, 'other')} there is no room for {name}",
+                f"the account may hold {some(most, 'stream')}; with {ledger}{some(others, 'other')} there is no room for {name}",
                 "remove what nobody needs, or have the account's limit raised",
-                reaction=None if there >= most and not _is_forgotten(config, view.target) else Reaction.DOES,
+                reaction=None if others >= most and not _is_forgotten(config, view.target) else Reaction.DOES,
             )
 
 

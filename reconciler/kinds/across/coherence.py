@@ -44,9 +44,9 @@ def group_not_coherent(change: Change, view: View) -> Iterator[Finding]:
     group = _live_groups(view).get(change.address)
     if group is None or group.unread or group.record.broken:
         return
-    for found in _group_findings(group, change, view):
-        if found.code != "GR125":  # publishers may well number their messages themselves
-            yield Finding(outcome=Outcome.WARNS, message=found.message, fix=found.fix)
+    for diagnostic in _group_findings(group, change, view):
+        if diagnostic.code != "GR125":  # publishers may well number their messages themselves
+            yield Finding(outcome=Outcome.WARNS, message=diagnostic.message, fix=diagnostic.fix)
 
 
 def _group_findings(group: Group, change: Change, view: View) -> Iterator[Diagnostic]:
@@ -78,7 +78,7 @@ def _only_consumers(group: Group, names: Collection[str]) -> Group:
 def _findings_of_checks(
     group: Group, *checks: Callable[[Group, Evidence], Iterable[Diagnostic]]
 ) -> Iterator[Diagnostic]:
-    return (found for check in checks for found in check(group, Evidence()))
+    return (diagnostic for check in checks for diagnostic in check(group, Evidence()))
 
 
 def _divides_anew(change: Change, view: View) -> bool:

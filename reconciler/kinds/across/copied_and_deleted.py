@@ -48,18 +48,18 @@ def copied_and_deleted(change: Change, view: View) -> Iterator[Finding]:
         return
     for one in drained(change, view, config_of(change, view)):
         subjects, retention = taken_subjects(one.source), retention_afterwards(one.origin, view)
-        there = {
+        staying = {
             name: info
             for name, info in view.snapshot.consumers.get(one.origin, {}).items()
             if _keeps_filters(one.origin, name, view)
         }
         if is_queue := retention == "workqueue":  # a consumer of a queue wants all that its filter matches
             wanted = [
-                *(filters_of(info["config"]) for info in there.values()),
+                *(filters_of(info["config"]) for info in staying.values()),
                 *_filters_of_new_consumers(one.origin, view),
             ]
             subjects = [subject for subject in subjects if not _is_wanted(subject, wanted)]
-        goes = _deleted_at_once(one, subjects, there, retention, view)
+        goes = _deleted_at_once(one, subjects, staying, retention, view)
         if not (subjects if is_queue else goes.most):
             continue
         stream, later = ("work queue", subjects) if is_queue else ("interest stream", [])
@@ -95,11 +95,11 @@ def _is_wanted(subject: str, wanted: Iterable[Sequence[str]]) -> bool:
     return any(is_subset(subject, one) for filters in wanted for one in filters)
 
 
-def _deleted_at_once(one: Begun, subjects: Sequence[str], there: Consumers, retention: str, view: View) -> Amount:
+def _deleted_at_once(one: Begun, subjects: Sequence[str], staying: Consumers, retention: str, view: View) -> Amount:
     """How many messages go at once: those that are copied, less those that consumers want."""
     copied, wanted = one.copies(subjects), list[int]()
     most = 0
-    for info in there.values():
+    for info in staying.values():
         filters = filters_of(info["config"])
         if not meets(filters, subjects):
             continue
@@ -108,7 +108,7 @@ def _deleted_at_once(one: Begun, subjects: Sequence[str], there: Consumers, rete
         is_whole = one.start.at == 1 and all(any(is_subset(mine, theirs) for theirs in subjects) for mine in filters)
         wanted.append(wants.least if is_whole else 0)
     least = sum(wanted) if retention == "workqueue" else max(wanted, default=0)
-    is_joined = len(there) < len(view.snapshot.consumers.get(one.origin, {})) or any(
+    is_joined = len(staying) < len(view.snapshot.consumers.get(one.origin, {})) or any(
         _filters_of_new_consumers(one.origin, view)
     )
     return Amount(0 if is_joined else max(0, copied.least - most), max(0, copied.most - least))

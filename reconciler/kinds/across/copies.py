@@ -162,16 +162,16 @@ def direct_reads_overwritten(change: Change, view: View) -> Found:
 
     Instead: leave `mirror_direct` out, or change `allow_direct` of the origin.
     """
-    if (said := getattr(change.terms, "mirror_direct", None)) is None:
+    if (declared := getattr(change.terms, "mirror_direct", None)) is None:
         return None
     origin = next((copy.origin for copy in copies("", config_of(change, view)) if copy.is_mirror), None)
     config = afterwards(view).streams.get(origin or "")
-    if config is None or said == bool(config.get("allow_direct")):
+    if config is None or declared == bool(config.get("allow_direct")):
         return None
     return Finding(
         outcome=Outcome.WARNS,
         path="mirror_direct",
-        message=f"the server sets mirror_direct to {str(not said).lower()}, like allow_direct of its origin {origin}, and ignores "
+        message=f"the server sets mirror_direct to {str(not declared).lower()}, like allow_direct of its origin {origin}, and ignores "
         "this value",
         fix="leave it out, or change allow_direct of the origin",
     )
@@ -254,13 +254,13 @@ def mirror_answers_for_a_part(change: Change, view: View) -> Found:
 
 def _partial_reasons(copy: Copy, config: Config, origin: Config, own_name: Callable[[str], str]) -> str:
     """What keeps it from holding all of its origin, in the words of its file; empty: nothing."""
-    said = copy.filters or [name for name in ("opt_start_seq", "opt_start_time") if copy.said.get(name)]
+    parts = copy.filters or [name for name in ("opt_start_seq", "opt_start_time") if copy.said.get(name)]
     tighter = [
         own_name(limit)
         for limit in LIMITS
         if (own := config.get(limit) or 0) > 0 and not 0 < (origin.get(limit) or 0) <= own
     ]
-    return ", ".join([*said, *tighter])
+    return ", ".join([*parts, *tighter])
 
 
 @rule(

@@ -71,10 +71,10 @@ def _new_error(name: str, view: View) -> str | None:
 
 def _error_after(name: str, view: View) -> str | None:
     """Computed once per view."""
-    known = _errors_by_stream(view)
-    if name not in known:
-        known[name] = _error_in(name, afterwards(view).streams)
-    return known[name]
+    errors = _errors_by_stream(view)
+    if name not in errors:
+        errors[name] = _error_in(name, afterwards(view).streams)
+    return errors[name]
 
 
 @lru_cache(maxsize=4)

@@ -83,12 +83,12 @@ def _full_text(origin: str, view: View) -> str:
     copying = [one.stream for one in after.copiers.get(origin, ())]  # each has a consumer of its own
     if most <= 0 or not copying or view.target.version >= V2_15:
         return ""
-    there = len(list(consuming(origin, view)))
-    if there + len(copying) <= most:
+    existing = len(list(consuming(origin, view)))
+    if existing + len(copying) <= most:
         return ""
-    are = "consumer is" if there == 1 else "consumers are"
-    beside = f"beside what feeds {listed(sorted(set(copying)))}"
-    return f"{some(there)} {are} declared or live there {beside}, and max_consumers allows {some(most)}"
+    are = "consumer is" if existing == 1 else "consumers are"
+    copies_text = f"beside what feeds {listed(sorted(set(copying)))}"
+    return f"{some(existing)} {are} declared or live there {copies_text}, and max_consumers allows {some(most)}"
 
 
 RULES = (copy_not_fed,)

@@ -38,16 +38,16 @@ def copy_stops_at_large(change: Change, view: View) -> Iterator[Finding]:
     if is_new(change, "mirror", "sources", own):
         for copy in copies(name, config):
             if copy.origin in after.streams and (
-                said := _larger_messages_text(config, copy, after.streams[copy.origin])
+                text := _larger_messages_text(config, copy, after.streams[copy.origin])
             ):
-                yield _stop_finding(copy, f"stream {copy.origin} {said}", after.streams[copy.origin], view, path=own)
+                yield _stop_finding(copy, f"stream {copy.origin} {text}", after.streams[copy.origin], view, path=own)
     if change.touches(own):
         for copy in after.copiers.get(name, ()):
             its = after.made_by.get(copy.stream)
             if its and its.action in WRITTEN and is_new(its, "mirror", "sources", "max_msg_size", "max_value_size"):
                 continue  # the change of the copy says it
-            if said := _larger_messages_text(after.streams[copy.stream], copy, config):
-                yield _stop_finding(copy, f"this stream {said}", config, view, path=own, affected=True)
+            if text := _larger_messages_text(after.streams[copy.stream], copy, config):
+                yield _stop_finding(copy, f"this stream {text}", config, view, path=own, affected=True)
 
 
 def _larger_messages_text(config: Config, copy: Copy, origin: Config) -> str:
@@ -59,11 +59,11 @@ def _larger_messages_text(config: Config, copy: Copy, origin: Config) -> str:
         return f"accepts messages of any size, and {copy.stream} only up to {written_size(own)}"
     if copy.is_mirror or own >= theirs + SOURCE_HEADER:
         return ""
-    beside = f"with the header of a source they may exceed {written_size(own)} in {copy.stream}"
-    return f"accepts messages up to {written_size(theirs)}; {beside}"
+    text = f"with the header of a source they may exceed {written_size(own)} in {copy.stream}"
+    return f"accepts messages up to {written_size(theirs)}; {text}"
 
 
-def _stop_finding(copy: Copy, said: str, origin: Config, view: View, path: str, *, affected: bool = False) -> Finding:
+def _stop_finding(copy: Copy, text: str, origin: Config, view: View, path: str, *, affected: bool = False) -> Finding:
     version, retention = view.target.version, origin.get("retention")
     is_lost = version < V2_14 and retention in ("workqueue", "interest")
     if is_lost:
@@ -81,7 +81,7 @@ def _stop_finding(copy: Copy, said: str, origin: Config, view: View, path: str, 
         outcome=Outcome.WARNS,
         path=path,
         affects=dependants.streams([copy.stream], view) if affected else dependants.everybody(copy.stream, view),
-        message=f"{said}: {fate}",
+        message=f"{text}: {fate}",
         fix=f"leave the limit out of {copy.stream}, or limit {copy.origin} some hundred bytes below it",
     )
 

@@ -36,10 +36,10 @@ def foreign_owner(change: Change, view: View) -> Found:
     own = _own_name(change)
     records = [(own, change.owned), (change.address, renamed)]
     records += [(other, view.ledger[other]) for other in _other_names(change, view)]
-    found = next(((name, one.topology) for name, one in records if one and one.topology != view.topology), None)
-    if found is None:
+    record = next(((name, one.topology) for name, one in records if one and one.topology != view.topology), None)
+    if record is None:
         return None
-    name, owner = found
+    name, owner = record
     called = f", as {name}" if name != change.address else ""
     is_another = name not in (own, change.address)
     declare, gone = (f"declare it as {name} and ", "") if is_another else ("", _gone_text(change, name))
@@ -66,11 +66,11 @@ def _other_names(change: Change, view: View) -> list[Address]:
 @lru_cache(maxsize=4)
 def _foreign_by_stream(view: View) -> dict[str, list[Address]]:
     """What other topologies own, by the stream behind each."""
-    found: dict[str, list[Address]] = {}
+    by_stream: dict[str, list[Address]] = {}
     for address, owned in view.ledger.items():
         if owned.topology != view.topology and (stream := view.stream_of(address)):
-            found.setdefault(stream, []).append(address)
-    return found
+            by_stream.setdefault(stream, []).append(address)
+    return by_stream
 
 
 def _own_name(change: Change) -> Address:
@@ -178,7 +178,7 @@ def _refuse_recreated(change: Change, view: View) -> Finding | None:
             f"topology `{giver}` gives it up in this run, and this topology does not own it yet",
             f"declare {address} as it is and apply once, which takes it; then {'move' if change.origin else 'change'} it",
         )
-    what = (
+    text = (
         "a topology gave it up; or it was removed and exists again, since"
         if entry.deleted
         else "the live object is not the one that was applied:"
@@ -190,7 +190,7 @@ def _refuse_recreated(change: Change, view: View) -> Finding | None:
     return refusal(
         "",
         (
-            f"{what} somebody recreated it, or its server or that of bucket {BUCKET} lost its last writes, as after a power "
+            f"{text} somebody recreated it, or its server or that of bucket {BUCKET} lost its last writes, as after a power "
             "cut. Reconciler never destroys an object that it does not know to be this topology's own"
         ),
         gone if change.action is Action.DELETE else f"{adopt}; then {'move' if change.origin else 'change'} it",

@@ -35,11 +35,11 @@ def name_is_fixed(change: Change, view: View) -> Found:
             f"{old} is gone only in part, and the rest of it cannot become {new}",
             f"declare it as {old} again, without the entry in `moved`, and apply: it continues at its position",
         )
-    asked = _renaming_request(old, new, view)
-    recipe = view.kinds[new.kind].recipe(asked)
+    request = _renaming_request(old, new, view)
+    recipe = view.kinds[new.kind].recipe(request)
     steps = ["Remove the entry from `moved`, and keep both declared until the end.", *recipe]
     steps.append(
-        f"Write removed: [{{address: {old}, reason: …}}{_other_removals_text(asked)}] instead of its declaration, and apply."
+        f"Write removed: [{{address: {old}, reason: …}}{_other_removals_text(request)}] instead of its declaration, and apply."
     )
     numbered = "\n".join(f"  {number}. {text}" for number, text in enumerate(steps, 1))
     noun = new.kind.replace("_", " ")
@@ -52,7 +52,7 @@ def name_is_fixed(change: Change, view: View) -> Found:
 
 def _renaming_request(old: Address, new: Address, view: View) -> Renaming:
     """The recipe is about what copies or divides it now; the files may already name the new one."""
-    there, declared, stream, groups = (
+    resource, declared, stream, groups = (
         view.live.get(old),
         view.desired.get(new),
         view.stream_of(old),
@@ -66,7 +66,7 @@ def _renaming_request(old: Address, new: Address, view: View) -> Renaming:
     return Renaming(
         old=old,
         new=new,
-        live=there.config if there else {},
+        live=resource.config if resource else {},
         version=view.target.version,
         left_out=frozenset(declared.filled if declared else ()),
         mirrors=_names_with_owners((copy.stream for copy in plain if copy.is_mirror), view),
@@ -86,8 +86,8 @@ def _renaming_request(old: Address, new: Address, view: View) -> Renaming:
 
 def _names_with_owners(names: Iterable[str], view: View) -> tuple[str, ...]:
     """Each once, by the name that its kind uses."""
-    known = {name: next((one.name for one in streams([name], view)), name) for name in names}
-    return tuple(_name_with_owner(said, owner_of_stream(name, view)) for name, said in known.items())
+    own_names = {name: next((one.name for one in streams([name], view)), name) for name in names}
+    return tuple(_name_with_owner(own_name, owner_of_stream(name, view)) for name, own_name in own_names.items())
 
 
 def _name_with_owner(name: str, owner: str | None) -> str:
@@ -95,11 +95,11 @@ def _name_with_owner(name: str, owner: str | None) -> str:
     return f"{name} (of {owner})" if owner else name
 
 
-def _other_removals_text(asked: Renaming) -> str:
+def _other_removals_text(request: Renaming) -> str:
     """Consumers of a stream or a bucket are resources of their own, and so is everything else that depends on it."""
-    beside = [*(["its consumers"] if asked.has_consumers else []), *(f"its group {one}" for one in asked.groups)]
-    beside += [f"{one} and its consumers" for one in asked.mirrors]
-    return "".join(f", the same of {one}" for one in beside)
+    others = [*(["its consumers"] if request.has_consumers else []), *(f"its group {one}" for one in request.groups)]
+    others += [f"{one} and its consumers" for one in request.mirrors]
+    return "".join(f", the same of {one}" for one in others)
 
 
 RULES = (name_is_fixed,)

@@ -66,11 +66,11 @@ def too_few_servers(change: Change, view: View) -> Found:
 
     Instead: fewer replicas, or more servers.
     """
-    asked = [*peers.questions(change)]
-    for question in asked if asked and view.target.is_clustered else ():
-        wanted, found = question.least, view.facts.get(question)
-        if found is None or isinstance(found, Unanswered):
-            why = f" ({found.reason})" if found else ""
+    questions = [*peers.questions(change)]
+    for question in questions if questions and view.target.is_clustered else ():
+        wanted, answer = question.least, view.facts.get(question)
+        if answer is None or isinstance(answer, Unanswered):
+            why = f" ({answer.reason})" if answer else ""
             return Finding(
                 outcome=Outcome.WARNS,
                 path="num_replicas",
@@ -79,15 +79,15 @@ def too_few_servers(change: Change, view: View) -> Found:
                 fix=f"let this user publish to {ALL_SERVERS}, or see `nats server list` as an administrator",
                 reaction=Reaction.DOES,
             )
-        if (there := peers.most(found["servers"], question)) < wanted:
+        if (servers := peers.most(answer["servers"], question)) < wanted:
             cluster, tags = question.placement
             tagged = f" with tags {', '.join(tags)}" if tags else ""
             where = f"cluster {cluster or view.target.cluster}{tagged}"
             return refusal(
                 "num_replicas",
-                f"{wanted} replicas need {wanted} servers, and {where} has {there} that answer",
-                f"write num_replicas: {1 if there < 3 else 3} or less" if there else "write another placement",
-                quantities={"servers": there},
+                f"{wanted} replicas need {wanted} servers, and {where} has {servers} that answer",
+                f"write num_replicas: {1 if servers < 3 else 3} or less" if servers else "write another placement",
+                quantities={"servers": servers},
             )
     return None
 

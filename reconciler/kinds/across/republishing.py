@@ -58,7 +58,7 @@ def _loops(view: View) -> tuple[tuple[str, ...], ...]:
 
 
 def _loop_from(start: str, view: View) -> tuple[str, ...] | None:
-    """Follows everything that `start` stores; each stream is entered once, with all its ways in."""
+    """Follow everything that `start` stores; each stream is entered once, with all its ways in."""
     everything = stored_afterwards(view).by(start) or (">",)
     todo: list[tuple[str, str, tuple[str, ...]]] = [(start, subject, (start,)) for subject in everything]
     seen: set[tuple[str, str]] = set()
@@ -137,13 +137,13 @@ def transform_into_foreign_subject(change: Change, view: View) -> Iterator[Findi
             fix="name one of the stream's subjects, or remove the transform",
         )
         return
-    made = outcome(transform["dest"]) if transform.get("dest") else src
-    for other, theirs in captured(view).near(made):
-        if other != name and collide(made, theirs) and is_subset(made, theirs):
+    stored = outcome(transform["dest"]) if transform.get("dest") else src
+    for other, theirs in captured(view).near(stored):
+        if other != name and collide(stored, theirs) and is_subset(stored, theirs):
             yield Finding(
                 outcome=Outcome.WARNS,
                 path="subject_transform.dest",
-                message=f"this stream stores messages under `{made}`, which stream {other} captures (`{theirs}`) but never gets",
+                message=f"this stream stores messages under `{stored}`, which stream {other} captures (`{theirs}`) but never gets",
                 fix="transform to subjects of your own; to fill another stream, let it source this one",
             )
             return

@@ -110,13 +110,13 @@ def _recorded_perhaps_live(recorded: Sequence[Reader], change: Change) -> Findin
     )  # fmt: skip
 
 
-def _recorded_readers_finding(readers: Sequence[Reader], outcome: Outcome, what: str, otherwise: str) -> Finding:
+def _recorded_readers_finding(readers: Sequence[Reader], outcome: Outcome, text: str, otherwise: str) -> Finding:
     owners = few([f"`{one}`" for one in dict.fromkeys(one.owner or "" for one in readers)], NAMED)
     return Finding(
         outcome=outcome,
         quantities={"dependants": len(readers)},
         affects=_addresses(readers),
-        message=f"{some(len(readers), 'reader')} that the ledger knows of {owners} {what}",
+        message=f"{some(len(readers), 'reader')} that the ledger knows of {owners} {text}",
         fix=f"let {owners} remove {'it' if len(readers) == 1 else 'them'} first{otherwise}",
     )
 
@@ -184,14 +184,14 @@ def readers_left_dry(change: Change, view: View) -> Found:
         return None
     own_name = view.stream_of(change.address) or ""
     each = [_dry_and_losing_readers(name, own_name, view) for name in (own_name, *_unchanged_copies(own_name, view))]
-    dry, less = ([one for found in each for one in found[index]] for index in range(2))
+    dry, less = ([one for pair in each for one in pair[index]] for index in range(2))
     if not dry and not less:
         return None
     path = next(path for path in SHAPES_SUBJECTS if change.touches(path))
     choosy, open_to_all = [one for one in dry if one.filters], [one for one in dry if not one.filters]
-    said = [f"nothing new will match the filters of {_reader_labels(choosy)}"] if choosy else []
-    said += [f"{_reader_labels(open_to_all)} will get only new messages on {own_name}"] if open_to_all else []
-    said += (
+    texts = [f"nothing new will match the filters of {_reader_labels(choosy)}"] if choosy else []
+    texts += [f"{_reader_labels(open_to_all)} will get only new messages on {own_name}"] if open_to_all else []
+    texts += (
         [f"{_reader_labels(less)} will get no new messages on {', '.join(_lost_parts(own_name, less, view))}"]
         if less
         else []
@@ -201,7 +201,7 @@ def readers_left_dry(change: Change, view: View) -> Found:
         path=path,
         to=change.becomes(path),
         quantities={"readers": len(dry) + len(less)},
-        message="; ".join(said),
+        message="; ".join(texts),
         affects=_addresses([*dry, *less]),
         fix="keep the subject, or change those filters as well",
     )

@@ -53,16 +53,16 @@ def _given_up_first(other: str, view: View) -> str:
 
 def _declared_no_more(change: Change, other: str, view: View) -> str:
     """A stream that is declared no more either goes, or is often the new one that wants its subjects."""
-    there = view.changes.get(Address.of(change.address.kind, other))
-    if change.origin or there is None or there.action is not Action.ORPHAN:
+    other_change = view.changes.get(Address.of(change.address.kind, other))
+    if change.origin or other_change is None or other_change.action is not Action.ORPHAN:
         return ""
     goes = (
-        f". If {other} is to go, with what it holds, write removed: [{{address: {there.address}, reason: …}}] at the top level "
+        f". If {other} is to go, with what it holds, write removed: [{{address: {other_change.address}, reason: …}}] at the top level "
         "of the file"
     )
     if change.action is not Action.CREATE:
         return goes
-    entry = moved_entry(there.address, change.address)
+    entry = moved_entry(other_change.address, change.address)
     return f"{goes}; if this is {other} under a new name, write {entry}: the plan then prints the way"
 
 

@@ -63,8 +63,8 @@ def unread_gone_at_restart(change: Change, view: View) -> Iterator[Finding]:
     Instead: let the consumers read a stream with limits retention, such as the copy; or give them names that sort before
     `JS_`.
     """
-    found = _losses_by_change(view).get(change.address, {})
-    for origin, losses in () if not found or view.target.is_clustered else found.items():
+    by_origin = _losses_by_change(view).get(change.address, {})
+    for origin, losses in () if not by_origin or view.target.is_clustered else by_origin.items():
         is_new = any(one not in _losses_now(view) for one in losses)
         yield Finding(
             outcome=Outcome.NEEDS_CONSENT if is_new and change.action in MAKES else Outcome.WARNS,
@@ -155,14 +155,14 @@ def _filters_afterwards(stream: str, view: View) -> dict[str, Sequence[str]]:
 @lru_cache(maxsize=4)
 def _losses_by_change(view: View) -> Mapping[Address, Mapping[str, Sequence[AtRisk]]]:
     """What is lost once this plan is applied, by the change that says so and by stream."""
-    after, found = afterwards(view), dict[Address, dict[str, list[AtRisk]]]()
+    after, by_address = afterwards(view), dict[Address, dict[str, list[AtRisk]]]()
     for origin in dict.fromkeys((*after.copiers, *view.snapshot.copiers)):
         consumers = _filters_afterwards(origin, view)
         feeds = [*_feeds(after.copiers.get(origin, ())), *_feeds_elsewhere(origin, view.snapshot)]
         for one in _losses_in(origin, after.streams.get(origin, {}), feeds, consumers):
             if address := _change_to_blame(one, view):
-                found.setdefault(address, {}).setdefault(origin, []).append(one)
-    return found
+                by_address.setdefault(address, {}).setdefault(origin, []).append(one)
+    return by_address
 
 
 def _change_to_blame(one: AtRisk, view: View) -> Address | None:

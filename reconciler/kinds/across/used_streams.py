@@ -39,65 +39,68 @@ def used_from_another(change: Change, view: View) -> Found:
     Instead: name the owner, let the owner apply first, or write `external: true`, which asks for no owner.
     """
     used = view.desired.get(change.address)
-    said = owner_in(used.terms) if used and used.external else None
-    if said is None:
+    owner = owner_in(used.terms) if used and used.external else None
+    if owner is None:
         return None
-    if said == view.topology:
+    if owner == view.topology:
         return _owner_refusal(
-            f"`{said}` is this topology itself", "name the topology that owns the stream, or remove `external`"
+            f"`{owner}` is this topology itself", "name the topology that owns the stream, or remove `external`"
         )
     if not view.ledger_known:
         return _owner_refusal(
-            f"nobody can tell whether topology `{said}` owns this: {UNREADABLE}", f"{READ_FIRST}, or {ANY_OWNER}"
+            f"nobody can tell whether topology `{owner}` owns this: {UNREADABLE}", f"{READ_FIRST}, or {ANY_OWNER}"
         )
-    found = _owner_record(change.address.name, view)
-    if found is None:
-        return _no_owner(change, said, view)
-    return None if found[1].topology == said else _other_owner(change, said, *found, view)
+    record = _owner_record(change.address.name, view)
+    if record is None:
+        return _no_owner(change, owner, view)
+    return None if record[1].topology == owner else _other_owner(change, owner, *record, view)
 
 
 def _owner_refusal(message: str, fix: str) -> Finding:
     return refusal("external.from", message, fix)
 
 
-def _owner_pending(said: str, why: str) -> Finding:
-    message, fix = f"topology `{said}` does not own this yet: {why}", f"apply `{said}` next, with this stream declared"
+def _owner_pending(owner: str, why: str) -> Finding:
+    message, fix = (
+        f"topology `{owner}` does not own this yet: {why}",
+        f"apply `{owner}` next, with this stream declared",
+    )
     return Finding(outcome=Outcome.WARNS, path="external.from", message=message, fix=fix)
 
 
-def _other_owner(change: Change, said: str, address: Address, owned: Owned, view: View) -> Finding:
+def _other_owner(change: Change, owner: str, address: Address, owned: Owned, view: View) -> Finding:
     called = f", as {address}" if address != change.address else ""
     if owned.topology == view.topology and change.action is Action.FORGET:
-        return _owner_pending(said, "this apply gives it up")
+        return _owner_pending(owner, "this apply gives it up")
     if owned.topology == view.topology:
         return _owner_refusal(
-            f"this topology itself owns this{called}, and not `{said}`", "remove `from`, or the stream's other entry"
+            f"this topology itself owns this{called}, and not `{owner}`", "remove `from`, or the stream's other entry"
         )
     gone = "" if change.live else ", which does not exist now"
     since = f" (recorded on {owned.written[:10]})" if owned.written else ""
-    message = f"topology `{owned.topology}` owns this{called}{gone}{since}, and not `{said}`"
+    message = f"topology `{owned.topology}` owns this{called}{gone}{since}, and not `{owner}`"
     return _owner_refusal(message, f"write `from: {OWNER}{owned.topology}`, or {ANY_OWNER}")
 
 
-def _no_owner(change: Change, said: str, view: View) -> Finding | None:
+def _no_owner(change: Change, owner: str, view: View) -> Finding | None:
     """ST109 says if the stream is missing as well."""
-    known, entries = _topologies(view), view.snapshot.entries.get(BUCKET, {})
+    topologies, entries = _topologies(view), view.snapshot.entries.get(BUCKET, {})
     if change.live is None:
         return None
     names = list(view.backed_by(change.address.name))
     if giver := next((view.given_up[one] for one in names if one in view.given_up), None):
-        return _owner_pending(said, f"topology `{giver}` gives it up in this run")
+        return _owner_pending(owner, f"topology `{giver}` gives it up in this run")
     keys = map(encode_key, names)
     if unusable := next((key for key in keys if key in entries and not entries[key].deleted), None):
-        message = f"nobody can tell whether topology `{said}` owns this: its record {unusable} cannot be used"
+        message = f"nobody can tell whether topology `{owner}` owns this: its record {unusable} cannot be used"
         return _owner_refusal(message, f"see why (LE101), or {ANY_OWNER}")
-    if said in known:
+    if owner in topologies:
         message = "no topology owns this: it is live, and bucket reconciler has no record of it"
-        return _owner_refusal(message, f"let `{said}` declare it and apply, or {ANY_OWNER}")
-    near = meant(said, known - {view.topology})
+        return _owner_refusal(message, f"let `{owner}` declare it and apply, or {ANY_OWNER}")
+    near = meant(owner, topologies - {view.topology})
     guess = f"; did you mean `{near}`?" if near else ""
-    message = f"no topology `{said}` is known to own anything in this account{guess}"
-    return _owner_refusal(message, f"correct the name, let `{said}` declare the stream and apply, or {ANY_OWNER}")
+    message = f"no topology `{owner}` is known to own anything in this account{guess}"
+    return _owner_refusal(message, f"correct the name, let `{owner}` declare the stream and apply, or {ANY_OWNER}")
 
 
 def _owner_record(stream: str, view: View) -> tuple[Address, Owned] | None:
@@ -129,8 +132,8 @@ def limits_of_others_lowered(change: Change, view: View) -> Iterator[Finding]:
     lowered = [own(limit) for limit in LIMITS if is_lowered(change, own(limit)) and not _refuses_instead(change, limit)]
     readers = _foreign_readers(stream, view) if lowered else []
     for path in lowered if readers else ():
-        found = change.field(path)
-        unit = found.info.unit if found else "text"
+        field_change = change.field(path)
+        unit = field_change.info.unit if field_change else "text"
         was, becomes = (change.was(path) or None), limit_afterwards(change, path)
         before = in_words(was, unit) if was and was > 0 else "no limit"
         yield Finding(
@@ -220,11 +223,11 @@ def owner_changes(change: Change, view: View) -> Found:
 @lru_cache(maxsize=4)
 def _readers_naming_owner(view: View) -> dict[tuple[str, str], list[Address]]:
     """Readers of other topologies, by the stream and the owner that their files name."""
-    found: dict[tuple[str, str], list[Address]] = {}
+    by_use: dict[tuple[str, str], list[Address]] = {}
     for address, owned in view.ledger.items():
         for used in owned.uses.items() if owned.topology != view.topology else ():
-            found.setdefault(used, []).append(address)
-    return found
+            by_use.setdefault(used, []).append(address)
+    return by_use
 
 
 RULES = (used_from_another, limits_of_others_lowered, readers_gone_with_it, owner_changes)

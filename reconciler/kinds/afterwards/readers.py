@@ -104,14 +104,14 @@ def static_groups(stream: str, view: View) -> Iterator[tuple[Address, Config]]:
 
 @lru_cache(maxsize=4)
 def _static_groups_by_stream(view: View) -> dict[str, list[tuple[Address, Config]]]:
-    found: dict[str, list[tuple[Address, Config]]] = {}
+    by_stream: dict[str, list[tuple[Address, Config]]] = {}
     for address in dict.fromkeys((*view.live, *view.desired)):
         change = view.changes.get(address)
         if address.kind != "static_group" or (change and change.action in GONE):
             continue
         resource = (change.desired if change else None) or view.live.get(address) or view.desired[address]
-        found.setdefault(address.stream, []).append((address, resource.config))
-    return found
+        by_stream.setdefault(address.stream, []).append((address, resource.config))
+    return by_stream
 
 
 def grouped(stream: str, view: View) -> Iterator[Reader]:
@@ -166,12 +166,12 @@ def as_applied(stream: str, view: View) -> Iterator[Reader]:
 
 @lru_cache(maxsize=4)
 def _recorded_by_stream(view: View) -> dict[str, list[Reader]]:
-    found: dict[str, list[Reader]] = {}
+    by_stream: dict[str, list[Reader]] = {}
     for address, owned in view.ledger.items():
         if owned.topology != view.topology and not _is_live(address, view):
             for stream, reader in _readers_on_record(address, owned, view):
-                found.setdefault(stream, []).append(reader)
-    return found
+                by_stream.setdefault(stream, []).append(reader)
+    return by_stream
 
 
 def _readers_on_record(address: Address, owned: Owned, view: View) -> Iterator[tuple[str, Reader]]:

@@ -55,9 +55,9 @@ class Afterwards:
 def copies(name: str, config: Config) -> Iterator[Copy]:
     """What a stream copies from this very account."""
     mirror = config.get("mirror")
-    said = [("mirror", mirror)] if mirror else []
-    said += [(f"sources[{i}]", source) for i, source in enumerate(config.get("sources") or ())]
-    for path, one in said:
+    entries = [("mirror", mirror)] if mirror else []
+    entries += [(f"sources[{i}]", source) for i, source in enumerate(config.get("sources") or ())]
+    for path, one in entries:
         if "external" not in one:
             yield Copy(stream=name, origin=one["name"], path=path, said=one)
 

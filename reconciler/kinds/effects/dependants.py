@@ -18,9 +18,9 @@ def streams(names: Iterable[str], view: View) -> list[Address]:
     """Addresses of streams, given their own names. Streams of buckets, object stores and elastic groups have the
     address of these."""
     return [
-        known
+        address
         for name in names
-        if (known := next(filter(_known_addresses(view).__contains__, _possible_addresses(name, view)), None))
+        if (address := next(filter(_known_addresses(view).__contains__, _possible_addresses(name, view)), None))
     ]
 
 
@@ -40,8 +40,8 @@ def _known_addresses(view: View) -> frozenset[Address]:
 def consumers(stream: str, names: Iterable[str], view: View) -> list[Address]:
     """Addresses of consumers of one stream. Consumers that serve the members of a static group have the address of the
     group."""
-    found = dict.fromkeys(known for name in names if (known := _consumer_address(stream, name, view)))
-    return list(found)
+    addresses = dict.fromkeys(address for name in names if (address := _consumer_address(stream, name, view)))
+    return list(addresses)
 
 
 def _consumer_address(stream: str, name: str, view: View) -> Address | None:
@@ -76,8 +76,8 @@ def everybody(stream: str, view: View) -> list[Address]:
 
 def readers_of(subjects: Sequence[str], stream: str, view: View) -> list[Address]:
     """What consumes or copies some of these subjects of it now."""
-    there = view.snapshot.consumers.get(stream, {})
-    reading = [name for name, info in there.items() if meets(filters_of(info["config"]), subjects)]
+    consumers_now = view.snapshot.consumers.get(stream, {})
+    reading = [name for name, info in consumers_now.items() if meets(filters_of(info["config"]), subjects)]
     copying = [name for name, taken in origins.copying_on(stream, view).items() if meets(taken, subjects)]
     return [*consumers(stream, reading, view), *streams(copying, view)]
 

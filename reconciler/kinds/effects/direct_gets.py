@@ -151,6 +151,6 @@ def _keeps_more(mirror: str, moved: MovedField, most: int) -> bool:
     """Is its own limit higher, or none, once this plan is applied?"""
     change = stream_changes(moved.view).get(mirror)
     live = moved.view.snapshot.config_of(mirror)
-    said = (path for path in (moved.path, moved.field) if change and change.touches(path))
-    limit = next((change.becomes(path) for path in said if change), live.get(moved.field)) or 0
+    touched = (path for path in (moved.path, moved.field) if change and change.touches(path))
+    limit = next((change.becomes(path) for path in touched if change), live.get(moved.field)) or 0
     return not 0 < limit <= most

@@ -106,25 +106,25 @@ def _ways_out(lost: _Losing) -> list[str]:
 def _losing_consumers(change: Change, view: View, counts: Counts) -> _Losing:
     stream = stream_of(change)
     stays = that_stay(stream, view, counts)
-    found = {
+    losing = {
         name: info
         for name, info in view.snapshot.consumers.get(stream, {}).items()
         if stays(info) and _is_lost(info, change)
     }
-    costs = {name: _possible_costs(info, change) for name, info in found.items()}
+    costs = {name: _possible_costs(info, change) for name, info in losing.items()}
     names = sorted(name for name, many in costs.items() if any(many))
-    fleeting = [name for name in names if not is_durable(found[name])]
-    fewer = [name for name in names if name not in fleeting and _has_fewer_copies(found[name], change)]
+    fleeting = [name for name in names if not is_durable(losing[name])]
+    fewer = [name for name in names if name not in fleeting and _has_fewer_copies(losing[name], change)]
     return _Losing(names, fewer, fleeting, *(sum(costs[name][part] for name in names) for part in range(3)))
 
 
 def _is_lost(info: Info, change: Change) -> bool:
     """Has the server that leads the stream no current copy of it? If no server says so, its number of copies tells."""
-    there, leader = info.get("cluster") or {}, _leader(change)
-    if not leader or not there.get("leader"):
+    cluster, leader = info.get("cluster") or {}, _leader(change)
+    if not leader or not cluster.get("leader"):
         return _has_fewer_copies(info, change)
-    current = [one["name"] for one in there.get("replicas") or () if one.get("current", True)]
-    return leader not in (there["leader"], *current)
+    current = [one["name"] for one in cluster.get("replicas") or () if one.get("current", True)]
+    return leader not in (cluster["leader"], *current)
 
 
 def _has_fewer_copies(info: Info, change: Change) -> bool:
@@ -158,22 +158,22 @@ def _lost_state_text(lost: _Losing, change: Change, view: View) -> str:
         return ""
     leader, is_one = _leader(change), len(lost.names) == 1
     has, its = ("has", "its") if is_one else ("have", "their")
-    place = (
+    server_text = (
         f"on {leader}, which leads the stream and keeps it"
         if leader
         else "that is known to be on the server that keeps it"
     )
     loses = "in rare cases loses" if view.target.version >= HANDS_OVER else "may lose"
     return (
-        f"consumer{'' if is_one else 's'} {few(lost.names)} {has} no current copy {place}. The server {loses} {its} state, and then "
+        f"consumer{'' if is_one else 's'} {few(lost.names)} {has} no current copy {server_text}. The server {loses} {its} state, and then "
         f"{listed(_costs_in_words(lost))}"
     )
 
 
 def _costs_in_words(lost: _Losing) -> list[str]:
-    said = [f"never redelivers {amount(Amount(0, lost.flying), 'message')} in flight"] if lost.flying else []
-    said += [f"skips {amount(Amount(0, lost.skipped), 'pending message')}"] if lost.skipped else []
-    return said + ([f"redelivers {amount(Amount(0, lost.again), 'acknowledged message')}"] if lost.again else [])
+    texts = [f"never redelivers {amount(Amount(0, lost.flying), 'message')} in flight"] if lost.flying else []
+    texts += [f"skips {amount(Amount(0, lost.skipped), 'pending message')}"] if lost.skipped else []
+    return texts + ([f"redelivers {amount(Amount(0, lost.again), 'acknowledged message')}"] if lost.again else [])
 
 
 def _unread_text(unread: Mapping[str, str]) -> str:

@@ -103,22 +103,22 @@ def listeners_fall_silent(moved: MovedField) -> Iterable[Finding]:
     before, after = moved.change.was(moved.path) or {}, moved.change.becomes(moved.path) or {}
     old, new = before.get("dest", ""), after.get("dest", "")
     if not after:
-        said = f"from then on the stream does not republish messages to {old}"
+        text = f"from then on the stream does not republish messages to {old}"
     elif old != new:
-        said = f"from then on the stream republishes messages to {new} instead of {old}"
+        text = f"from then on the stream republishes messages to {new} instead of {old}"
     elif after.get("src", ">") != before.get("src", ">"):
-        said = f"from then on the stream republishes only {after.get('src', '>')} to {new}"
+        text = f"from then on the stream republishes only {after.get('src', '>')} to {new}"
     elif after.get("headers_only") and not before.get("headers_only"):
-        said = f"from then on the stream republishes messages to {new} without their payload"
+        text = f"from then on the stream republishes messages to {new} without their payload"
     else:
         return
     if not _is_republished(moved, before.get("src") or ">"):
-        yield note(f"{said}; it stores nothing under {before.get('src')}, so nobody received anything")
+        yield note(f"{text}; it stores nothing under {before.get('src')}, so nobody received anything")
         return
     yield Finding(
         outcome=Outcome.WARNS,
         path=moved.path,
-        message=f"{said}, and subscribers get no notice of that",
+        message=f"{text}, and subscribers get no notice of that",
         affects=streams(_streams_capturing(old, moved), moved.view),
         fix="move the subscribers first",
     )
@@ -194,17 +194,17 @@ def consumers_refused(moved: MovedField) -> Iterable[Finding]:
                 f"the server refuses consumers that clients create with more than these {' and '.join(tighter)} (10121)"
             )
         return
-    most, there = limit_after(moved, moved.field) or 0, state_of(moved.change).get("consumer_count", 0)
-    if there < most:
+    most, existing = limit_after(moved, moved.field) or 0, state_of(moved.change).get("consumer_count", 0)
+    if existing < most:
         yield note(
             f"once {some(most, 'consumer')} {'exists' if most == 1 else 'exist'}, clients can create no other (10026)"
         )
-    elif there == most:
+    elif existing == most:
         yield Finding(
             outcome=Outcome.WARNS,
             path=moved.path,
-            message=f"{some(there, 'consumer')} {'exists' if there == 1 else 'exist'}, which is all that max_consumers allows: clients "
-            "can create no other (10026)",
+            message=f"{some(existing, 'consumer')} {'exists' if existing == 1 else 'exist'}, which is all that max_consumers allows: "
+            "clients can create no other (10026)",
             affects=groups(stream_of(moved.change), moved.view),
             fix="leave room for consumers that clients create",
         )
@@ -287,17 +287,17 @@ def _limit_per_subject_text(moved: MovedField) -> str:
 def _treatment_of_copies(moved: MovedField, one: Begun) -> str:
     """What the stream does with copies as with every message that it stores. On 2.11, copying waits until a window for
     message ids is over."""
-    said = ""
+    text = ""
     if limit_after(moved, "duplicate_window") and moved.view.target.version >= V2_12:
-        said += "; of those with the same `Nats-Msg-Id` it stores the first"
+        text += "; of those with the same `Nats-Msg-Id` it stores the first"
     origin = moved.view.snapshot.config_of(one.origin)
     if origin.get("allow_msg_ttl") and not stored_value(moved, "allow_msg_ttl"):
-        said += "; times to live of their own (`Nats-TTL`) do not count here"
+        text += "; times to live of their own (`Nats-TTL`) do not count here"
     if stored_value(moved, "retention") == "interest":
-        said += "; it keeps those that a consumer here wants"
+        text += "; it keeps those that a consumer here wants"
     if stored_value(moved, "republish"):
-        said += "; subscribers of its republish get them, too"
-    return said
+        text += "; subscribers of its republish get them, too"
+    return text
 
 
 def _readers_text(one: Begun, number: Amount) -> str:
@@ -305,19 +305,19 @@ def _readers_text(one: Begun, number: Amount) -> str:
     if one.change.becomes("subject_transform"):
         return ""  # its copies lie under other subjects
     stream = stream_of(one.change)
-    there, stay = one.view.snapshot.consumers.get(stream, {}), unprocessed.that_stay(stream, one.view)
+    live, stay = one.view.snapshot.consumers.get(stream, {}), unprocessed.that_stay(stream, one.view)
     names = sorted(
-        name for name, info in there.items() if stay(info) and meets(filters_of(info["config"]), one.lands_on)
+        name for name, info in live.items() if stay(info) and meets(filters_of(info["config"]), one.lands_on)
     )
     if not names:
         return ""
     read = "may read" if ">" in one.lands_on else "reads" if len(names) == 1 else "read"
-    return f"; {_consumer_names(names, there)} {read} {'it' if number.most == 1 else 'them'} here"
+    return f"; {_consumer_names(names, live)} {read} {'it' if number.most == 1 else 'them'} here"
 
 
-def _consumer_names(names: Sequence[str], there: Mapping[str, Mapping[str, Json]]) -> str:
+def _consumer_names(names: Sequence[str], live: Mapping[str, Mapping[str, Json]]) -> str:
     """The first of these consumers by name, and how many more there are."""
-    named = [unprocessed.called(name, there[name]) for name in names[: unprocessed.NAMED]]
+    named = [unprocessed.called(name, live[name]) for name in names[: unprocessed.NAMED]]
     more = [some(rest, "more consumer")] if (rest := len(names) - len(named)) else []
     return listed([*named, *more])
 
@@ -326,7 +326,8 @@ def _consumer_names(names: Sequence[str], there: Mapping[str, Mapping[str, Json]
 def copies_to_come(moved: MovedField) -> Iterable[Finding]:
     """A removed source copies nothing more, even if nothing of it was left to copy."""
     before, after = (
-        {source["name"]: None for source in said(moved.path) or ()} for said in (moved.change.was, moved.change.becomes)
+        {source["name"]: None for source in value(moved.path) or ()}
+        for value in (moved.change.was, moved.change.becomes)
     )
     if gone := [name for name in before if name not in after]:
         yield note(f"from then on the stream does not copy new messages of {listed(gone)}")

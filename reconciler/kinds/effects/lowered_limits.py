@@ -47,14 +47,14 @@ def limit_lowered(family: str, own: OwnName = as_named, counts: unprocessed.Coun
         for path in lost.each:
             if not is_lowered(change, path):
                 continue  # the rule about discard says it
-            told, to = lost.told(path), over_limit.becomes(change, path)
+            loss, to = lost.told(path), over_limit.becomes(change, path)
             yield Finding(
                 outcome=Outcome.NEEDS_CONSENT,
                 path=path,
                 to=to,
-                message=told.words,
-                quantities=told.quantities,
-                affects=told.affects,
+                message=loss.words,
+                quantities=loss.quantities,
+                affects=loss.affects,
                 fix=f"consent here if that is meant: {consent_to(f'{family}301', to, _unit_of(change, path))}",
             )
 
@@ -99,20 +99,22 @@ class LimitLosses:
 
     def told(self, path: str) -> DescribedLoss:
         """What is to be said of one of them."""
-        whole = altogether([*self.each.values()], over_limit.state_of(self._change))
-        late, others = self._unread(whole), [other for other in self.each if other != path]
+        altogether_lost = altogether([*self.each.values()], over_limit.state_of(self._change))
+        late, others = self._unread(altogether_lost), [other for other in self.each if other != path]
         return DescribedLoss(
-            self.each[path].words + _others_text(others, whole) + late.words,
-            _lost_quantities(whole, late),
+            self.each[path].words + _others_text(others, altogether_lost) + late.words,
+            _lost_quantities(altogether_lost, late),
             late.affects,
         )
 
-    def _unread(self, whole: Loss) -> Unread:
-        if whole.going is None:
+    def _unread(self, altogether_lost: Loss) -> Unread:
+        if altogether_lost.going is None:
             return Unread()
         stream, state = over_limit.stream_of(self._change), over_limit.state_of(self._change)
         counts = unprocessed.that_stay(stream, self._view, self._counts)
-        return unprocessed.unread(stream, state, whole.going, self._view, by=whole.by or None, counts=counts)
+        return unprocessed.unread(
+            stream, state, altogether_lost.going, self._view, by=altogether_lost.by or None, counts=counts
+        )
 
 
 def questions(change: Change, view: View, own: OwnName = as_named) -> Iterator[Question]:
@@ -123,15 +125,19 @@ def questions(change: Change, view: View, own: OwnName = as_named) -> Iterator[Q
             yield from unprocessed.questions(over_limit.stream_of(change), loss.going, view)
 
 
-def _others_text(others: Sequence[str], whole: Loss) -> str:
-    return f"; with {' and '.join(others)}, {amount(whole.going.messages)} altogether" if others and whole.going else ""
+def _others_text(others: Sequence[str], altogether_lost: Loss) -> str:
+    return (
+        f"; with {' and '.join(others)}, {amount(altogether_lost.going.messages)} altogether"
+        if others and altogether_lost.going
+        else ""
+    )
 
 
-def _lost_quantities(whole: Loss, late: Unread) -> dict[str, Amount]:
-    lost = {"messages": whole.going.messages} if whole.going else {}
-    return {**whole.more, **lost, **({"unprocessed": late.furthest} if late.furthest.most else {})}
+def _lost_quantities(altogether_lost: Loss, late: Unread) -> dict[str, Amount]:
+    lost = {"messages": altogether_lost.going.messages} if altogether_lost.going else {}
+    return {**altogether_lost.more, **lost, **({"unprocessed": late.furthest} if late.furthest.most else {})}
 
 
 def _unit_of(change: Change, path: str) -> Unit:
-    found = change.field(path)
-    return found.info.unit if found else "text"
+    field_change = change.field(path)
+    return field_change.info.unit if field_change else "text"

@@ -55,7 +55,11 @@ def copies_behind(origin: str, change: Change, view: View, own: OwnName, *, is_k
     first, is_new_server = change.becomes(own("first_seq")) or 1, view.target.version >= V2_15
     filled = sum(_stored_messages(name, view) for name in names(config))
     counts_as_before = is_known and _counts_as_before(change, config, max(mirrors.values(), default=0), view, own)
-    late = {} if counts_as_before else {name: at for name, at in mirrors.items() if at >= first}
+    late = (
+        {}
+        if counts_as_before
+        else {name: reached_sequence for name, reached_sequence in mirrors.items() if reached_sequence >= first}
+    )
     begun = {name: start - 1 for name, start in sourced.items() if start > first} if is_new_server else {}
     begun = {} if counts_as_before else begun
     unsure = [*sourced] if first == 1 and not (is_new_server or counts_as_before) else []
@@ -97,8 +101,8 @@ def _begun_sources_text(begun: Mapping[str, int], first: int) -> Iterator[str]:
 def _mirrors_with_old_messages(mirrors: Iterable[str], change: Change, view: View, own: OwnName) -> tuple[str, ...]:
     """A mirror answers direct gets of its origin, whatever that is now. Clients send none to a stream without
     `allow_direct`."""
-    said, stock = change.becomes(own("allow_direct")), change.desired.stock if change.desired else {}
-    if not (stock.get("allow_direct") if said is None else said):
+    declared, stock = change.becomes(own("allow_direct")), change.desired.stock if change.desired else {}
+    if not (stock.get("allow_direct") if declared is None else declared):
         return ()
     streams = view.snapshot.streams
     return tuple(sorted(name for name in mirrors if streams[name]["config"].get("mirror_direct")))
@@ -110,15 +114,15 @@ def _stale_gets_text(answering: tuple[str, ...]) -> Iterator[str]:
         yield f"{listed([*answering])} {answer} direct gets of the new one with what {hold} of the old one (mirror_direct)"
 
 
-def _copies_sentence(copies: list[str], verb: str, what: str, old: str, *, is_known: bool) -> Sequence[str]:
+def _copies_sentence(copies: list[str], verb: str, objects: str, old: str, *, is_known: bool) -> Sequence[str]:
     """What these streams do, as a sentence; `is_known`: they certainly copied from the old one."""
     if not copies:
         return ()
     do, named = _verb_for(copies, verb), listed(sorted(copies))
     if is_known:
-        return (f"{named} copied from {old} and {do} {what}",)
+        return (f"{named} copied from {old} and {do} {objects}",)
     have, they = ("has", "it") if len(copies) == 1 else ("have", "they")
-    return (f"{named} {have} a source of this name: if {they} copied from {old}, {they} {do} {what}",)
+    return (f"{named} {have} a source of this name: if {they} copied from {old}, {they} {do} {objects}",)
 
 
 def _verb_for(names: Sequence[str], verb: str) -> str:
@@ -143,8 +147,8 @@ def _copies_that_stay(origin: str, view: View) -> tuple[dict[str, int], dict[str
         config, last = info["config"], (info.get("state") or {}).get("last_seq", 0)
         if last and _copies_from(config.get("mirror") or {}, origin):
             mirrors[name] = last
-        elif last and (found := [one for one in config.get("sources") or () if _copies_from(one, origin)]):
-            sourced[name] = max(one.get("opt_start_seq") or 0 for one in found)
+        elif last and (from_origin := [one for one in config.get("sources") or () if _copies_from(one, origin)]):
+            sourced[name] = max(one.get("opt_start_seq") or 0 for one in from_origin)
     return mirrors, dict(sorted(sourced.items()))
 
 
@@ -209,14 +213,14 @@ def made_again(family: str, own: OwnName = as_named, stream: OwnName = as_named)
             return _recreated_by_hand(held, messages, copies) if messages or copies.words else None
         if not is_again and not copies.words:
             return None
-        said = [f"it is gone with everything in it{held}: recreated, it is empty", *_refilled_from(change, view, own)]
-        said = [*said, *_restarting_consumers_text(change, view)] if is_again else []
+        texts = [f"it is gone with everything in it{held}: recreated, it is empty", *_refilled_from(change, view, own)]
+        texts = [*texts, *_restarting_consumers_text(change, view)] if is_again else []
         needs_consent = bool(copies.words) and (is_again or bool(copies.skipped))
         ways = _advice(change, copies, own, is_again=is_again)
         return Finding(
             outcome=Outcome.NEEDS_CONSENT if needs_consent else Outcome.WARNS,
             quantities=_quantities_of_gone(messages, copies),
-            message="; ".join([*said, *copies.words]),
+            message="; ".join([*texts, *copies.words]),
             affects=dependants.streams(copies.behind, view),
             fix="; or ".join([*ways, *([f"consent here: {consent_to(f'{family}312')}"] if needs_consent else [])])
             or None,

@@ -33,15 +33,15 @@ def one_way_change(family: str, lower: Lower) -> Rule:
     def judge(change: Change, view: View) -> Iterator[Finding]:
         wanted, live = lower(change)
         seals = wanted.get("sealed") and not live.get("sealed")
-        for path, what in {"sealed": _sealing_text(change)}.items() if seals else DENIED.items():  # sealing denies both
+        for path, text in {"sealed": _sealing_text(change)}.items() if seals else DENIED.items():  # sealing denies both
             if wanted.get(path) and not live.get(path):
                 dry = dependants.everybody(stream_of(change), view) if seals else ()
-                yield replace(_one_way_finding(code, path, True, what), affects=dry)
+                yield replace(_one_way_finding(code, path, True, text), affects=dry)
         is_promoted = change.was("mirror") and not change.becomes("mirror")
         if is_promoted and view.target.version >= V2_12:  # before, no server does it, and another rule refuses it
             yield from _refuse_removed_origin(change, view)
-            what, behind = _promotion_text(change, view)
-            yield _one_way_finding(code, "mirror", None, what + _caveat_about_subjects(change, view), behind)
+            text, behind = _promotion_text(change, view)
+            yield _one_way_finding(code, "mirror", None, text + _caveat_about_subjects(change, view), behind)
 
     judge.__doc__ = f"""A change cannot be undone: sealing, denying deletes or purges, promoting a mirror.
 
@@ -70,16 +70,16 @@ def _promotion_text(change: Change, view: View) -> tuple[str, int | None]:
     copied."""
     copied = (change.live.state.get("mirror") or {}) if change.live else {}
     origin = copied.get("name") or change.was("mirror").get("name", "its origin")
-    what = f"the stream stops copying {origin} and becomes an ordinary stream"
+    text = f"the stream stops copying {origin} and becomes an ordinary stream"
     error, behind = (copied.get("error") or {}).get("description"), _messages_to_copy(change, view)
     if not change.live or not copies(change.live.state):
         why = f"it does not copy now ({error or 'its origin has not been heard for a while'})"
         if behind is None:
-            return f"{what}; {why}, so how far it is behind is not known", None
-        return f"{what}; {why}, and it never gets {some(behind, 'message')} of {origin} that it lacks", behind
+            return f"{text}; {why}, so how far it is behind is not known", None
+        return f"{text}; {why}, and it never gets {some(behind, 'message')} of {origin} that it lacks", behind
     lacks = "what it lacks" if behind is None else f"the {some(behind, 'message')} it lacks"
     waits = "" if behind == 0 else f"; apply waits until it has copied {lacks}"
-    return f"{what}{waits}; it never gets what is published to {origin} afterwards", 0
+    return f"{text}{waits}; it never gets what is published to {origin} afterwards", 0
 
 
 def _refuse_removed_origin(change: Change, view: View) -> Iterator[Finding]:
@@ -124,20 +124,20 @@ def to_copy(change: Change) -> MessagesFrom | None:
 
 
 def _messages_to_copy(change: Change, view: View) -> int | None:
-    asked = to_copy(change)
-    answer = view.facts.get(asked) if asked else None
+    question = to_copy(change)
+    answer = view.facts.get(question) if question else None
     if not isinstance(answer, Mapping):
         return None
     return 0 if answer["first"] is None else answer.get("messages")
 
 
-def _one_way_finding(code: str, path: str, value: object, what: str, lost: int | None = None) -> Finding:
+def _one_way_finding(code: str, path: str, value: object, text: str, lost: int | None = None) -> Finding:
     stay = f"write `{path}: false`, as it is; or " if value else ""
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path=path,
         to=value,
         quantities={} if lost is None else {"messages": lost},
-        message=f"{path} cannot be undone as long as this stream exists: {what}",
+        message=f"{path} cannot be undone as long as this stream exists: {text}",
         fix=f"{stay}consent here if that is meant: {consent_to(code, value)}",
     )

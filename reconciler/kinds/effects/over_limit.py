@@ -78,9 +78,9 @@ def stream_of(change: Change) -> str:
 def questions(change: Change, view: View, own: OwnName = as_named) -> Iterator[Question]:
     """What must be asked about lowered limits. `own` gives the kind's name for a stream's field."""
     age_field, subject_field = own("max_age"), own("max_msgs_per_subject")
-    if is_lowered(change, age_field) and (asked := _age_question(change, age_field, view)):
-        yield asked
-        answer = view.facts.get(asked)
+    if is_lowered(change, age_field) and (question := _age_question(change, age_field, view)):
+        yield question
+        answer = view.facts.get(question)
         if isinstance(answer, Mapping) and "messages" not in answer:
             yield from holes(change)
     for limit, of in REFUSING.items():
@@ -131,17 +131,17 @@ def becomes(change: Change, path: str) -> Json:
 
 
 def _effective_limit(change: Change, path: str, value: Json) -> Json:
-    found = change.field(path)
-    limit = found.info.default if value is None and found else value
+    field_change = change.field(path)
+    limit = field_change.info.default if value is None and field_change else value
     return None if limit is None or limit <= 0 else limit
 
 
 def _age_question(change: Change, path: str, view: View) -> MessagesFrom | MessagesSince | None:
     """The first message young enough, by the clock of the server that answered."""
-    asked, longest = (change.live.state.get("ts") if change.live else None), becomes(change, path)
-    if not asked or not longest or not state_of(change).get("messages"):
+    server_time, longest = (change.live.state.get("ts") if change.live else None), becomes(change, path)
+    if not server_time or not longest or not state_of(change).get("messages"):
         return None
-    since = times.before(asked, longest)
+    since = times.before(server_time, longest)
     if view.target.version < FINDS_TIMES and state_of(change).get("num_deleted"):
         return MessagesSince(stream=stream_of(change), since=since)
     return MessagesFrom(stream=stream_of(change), start=since)
@@ -154,12 +154,12 @@ def _subject_question(change: Change) -> Iterator[SubjectCounts]:
 
 def too_old(change: Change, path: str, view: View) -> Loss | None:
     """Messages older than the lowered `max_age`, by the server's clock; None if there are none."""
-    messages, asked = state_of(change).get("messages", 0), _age_question(change, path, view)
+    messages, question = state_of(change).get("messages", 0), _age_question(change, path, view)
     oldest = _oldest_age(change)
     if not messages or oldest is None or oldest <= becomes(change, path):
         return None
     limit = show_duration(becomes(change, path))
-    answer = view.facts.get(asked) if asked else None
+    answer = view.facts.get(question) if question else None
     if not isinstance(answer, Mapping):
         return Loss(
             words=f"apply deletes messages older than {limit}; the oldest of {some(messages, 'message')} is {age(oldest)} "
@@ -301,7 +301,7 @@ def too_many_per_subject(change: Change, path: str, view: View) -> Loss | None:
     messages = state.get("messages", 0)
     if messages <= limit:
         return None
-    counts = next((view.facts.get(asked) for asked in _subject_question(change)), None)
+    counts = next((view.facts.get(question) for question in _subject_question(change)), None)
     is_prompt = bool(view.target.version >= TRIMS or _effective_limit(change, path, change.was(path)))
     who, when = ("apply", "") if is_prompt else ("the server", _when_deleted(change))
     if isinstance(counts, Mapping):
@@ -381,8 +381,8 @@ def _stops_refusing(change: Change) -> bool:
 
 def _oldest_age(change: Change) -> int | None:
     """Nanoseconds between the first stored message and the server's clock when it answered."""
-    asked, first = (change.live.state.get("ts") if change.live else None), state_of(change).get("first_ts")
-    return times.between(first, asked) if asked and first else None
+    server_time, first = (change.live.state.get("ts") if change.live else None), state_of(change).get("first_ts")
+    return times.between(first, server_time) if server_time and first else None
 
 
 LOSSES: Mapping[str, Callable[[Change, str, View], Loss | None]] = {
@@ -397,5 +397,5 @@ LOSSES: Mapping[str, Callable[[Change, str, View], Loss | None]] = {
 def limit_losses(change: Change, view: View, own: OwnName = as_named) -> dict[str, Loss]:
     """What each limit that begins to delete deletes by itself, by the kind's name of the limit."""
     each = ((own(limit), loss_of) for limit, loss_of in LOSSES.items() if begins(change, limit, own))
-    found = ((path, loss_of(change, path, view)) for path, loss_of in each)
-    return {path: loss for path, loss in found if loss}
+    losses = ((path, loss_of(change, path, view)) for path, loss_of in each)
+    return {path: loss for path, loss in losses if loss}

@@ -64,7 +64,7 @@ def publishes_refused(moved: MovedField) -> Iterable[Finding]:
     if not over_limit.keeps_old(change):
         return ()
     limits = (moved.field,) if moved.field in REFUSING else REFUSING
-    return (found for limit in limits if _reports(moved, limit) for found in _full_stream(moved, limit))
+    return (finding for limit in limits if _reports(moved, limit) for finding in _full_stream(moved, limit))
 
 
 DELETED_BY_PUBLISHING = {
@@ -111,8 +111,8 @@ def _full_stream(moved: MovedField, limit: str) -> Iterator[Finding]:
 
 
 def _minus_limit(left: Amount, limit: int) -> Amount:
-    about = None if left.about is None else max(0, left.about - limit)
-    return Amount(max(0, left.least - limit), max(0, left.most - limit), about)
+    estimate = None if left.about is None else max(0, left.about - limit)
+    return Amount(max(0, left.least - limit), max(0, left.most - limit), estimate)
 
 
 def _leaving_text(left: Amount, stored: int, of: Callable[[int], str]) -> str:
@@ -128,15 +128,15 @@ def _bytes_over_text(over: Amount, change: Change, beside: int) -> str:
     """With the number of messages, which people count."""
     if over.about is None and not over.is_exact:
         return f"up to {size(over.most, beside)}"
-    known = over.most if over.about is None else over.about
-    weight = size(known, beside) if over.is_exact else average(over)
-    return f"{weight}, about {some(average_number(known, change), 'message')} by their average size,"
+    number = over.most if over.about is None else over.about
+    weight = size(number, beside) if over.is_exact else average(over)
+    return f"{weight}, about {some(average_number(number, change), 'message')} by their average size,"
 
 
 def _retention_after(moved: MovedField) -> str | None:
     raw = moved.change.live.state.get("config") or {} if moved.change.live else {}
-    found = moved.change.becomes("retention") if moved.change.touches("retention") else raw.get("retention")
-    return None if found is None else str(found)
+    retention = moved.change.becomes("retention") if moved.change.touches("retention") else raw.get("retention")
+    return None if retention is None else str(retention)
 
 
 def _making_room_text(moved: MovedField) -> str:
@@ -144,13 +144,13 @@ def _making_room_text(moved: MovedField) -> str:
     if _retention_after(moved) not in ("workqueue", "interest"):
         return ""
     stream = stream_of(moved.change)
-    there = moved.view.snapshot.consumers.get(stream, {})
-    wants = {name: unprocessed.behind(stream, info, moved.view) for name, info in there.items()}
+    live = moved.view.snapshot.consumers.get(stream, {})
+    wants = {name: unprocessed.behind(stream, info, moved.view) for name, info in live.items()}
     late = sorted((name for name in wants if wants[name].most), key=lambda name: (-wants[name].most, name))
     if not late:
         return ""
     named = [
-        f"{unprocessed.called(name, there[name])} ({amount(wants[name])} to process)"
+        f"{unprocessed.called(name, live[name])} ({amount(wants[name])} to process)"
         for name in late[: unprocessed.NAMED]
     ]
     more = [some(rest, "more consumer")] if (rest := len(late) - len(named)) else []
@@ -182,9 +182,9 @@ def _messages_too_large(moved: MovedField) -> Iterator[Finding]:
     most = limit_after(moved, "max_msg_size")
     if not most:
         return
-    asked = next(iter(_newest_sizes_question(moved)), None)
-    answer = moved.view.facts.get(asked) if asked else None
-    if asked is None or (
+    question = next(iter(_newest_sizes_question(moved)), None)
+    answer = moved.view.facts.get(question) if question else None
+    if question is None or (
         isinstance(answer, Mapping) and not answer["larger"] and _least_average_payload(moved) <= most
     ):
         yield note(
@@ -201,8 +201,8 @@ def _messages_too_large(moved: MovedField) -> Iterator[Finding]:
         return
     larger, read = answer["larger"], answer["read"]
     if larger:
-        what = f"{some(larger)} of the last {some(read, 'message')}" if read > 1 else "the last message"
-        are = f"{what} {verb(larger, 'are')} larger than {written_size(most)}, the largest {size(answer['largest'], most)}"
+        read_text = f"{some(larger)} of the last {some(read, 'message')}" if read > 1 else "the last message"
+        are = f"{read_text} {verb(larger, 'are')} larger than {written_size(most)}, the largest {size(answer['largest'], most)}"
     else:
         are = f"messages above {written_size(most)} are stored, {size(_least_average_payload(moved), most)} on average"
     yield Finding(
@@ -259,8 +259,8 @@ def _full_subjects(moved: MovedField, fate: str) -> Iterator[Finding]:
     most = limit_after(moved, "max_msgs_per_subject")
     if not most:
         return
-    asked = next(iter(_subject_counts_question(moved)), None)
-    counts = moved.view.facts.get(asked) if asked else {}
+    question = next(iter(_subject_counts_question(moved)), None)
+    counts = moved.view.facts.get(question) if question else {}
     if not isinstance(counts, Mapping):
         yield Finding(
             outcome=Outcome.WARNS, path=moved.path, fix="raise max_msgs_per_subject, or delete messages first",
@@ -334,16 +334,16 @@ def _drops_oldest(moved: MovedField, limit: str) -> Iterator[Finding]:
         if not is_told:
             yield note(f"once {limited} {verb(most, 'are')} stored, each publish deletes the oldest message")
         return
-    told = lost.told(path) if path in lost.each and not is_told else lowered_limits.DescribedLoss()
+    loss_at_once = lost.told(path) if path in lost.each and not is_told else lowered_limits.DescribedLoss()
     unread = ", which perhaps nobody has processed" if change.was("retention") else ""
     yield Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path=moved.path,
         to=value_after(change, moved.path),
         message=f"{of(state[REFUSING[limit]])} {verb(state['messages'], 'are')} stored, and {path} {'becomes' if is_told else 'is'} "
-        f"{limited}: {told.words + '; from then on ' if told.words else ''}each publish deletes the oldest message{unread}",
-        quantities=told.quantities,
-        affects=tuple(dict.fromkeys((*everybody(stream_of(change), moved.view), *told.affects))),
+        f"{limited}: {loss_at_once.words + '; from then on ' if loss_at_once.words else ''}each publish deletes the oldest message{unread}",
+        quantities=loss_at_once.quantities,
+        affects=tuple(dict.fromkeys((*everybody(stream_of(change), moved.view), *loss_at_once.affects))),
         fix=f"raise {path} in the same change, or keep discard: new",
     )
 
@@ -375,8 +375,8 @@ def deduplication_shortened(moved: MovedField) -> Iterable[Finding]:
         else f"within {show_duration(before)}"
     )
     words = f"a message id that is repeated {when} is stored twice"
-    asked, last = change.live.state.get("ts") if change.live else None, state.get("last_ts")
-    since = between(last, asked) if asked and last and last != ZERO else None
+    server_time, last = change.live.state.get("ts") if change.live else None, state.get("last_ts")
+    since = between(last, server_time) if server_time and last and last != ZERO else None
     if not state.get("messages") or since is None or since > change.was(moved.path):
         yield note(words)
         return

@@ -75,8 +75,8 @@ def _findings_of_limits(family: str, change: Change, view: View, own: OwnName) -
 
 
 def _copies_at_once(change: Change, view: View) -> list[tuple[Begun, Amount]]:
-    found = ((one, one.copies(taken_subjects(one.source))) for one in begun(change, view))
-    return [(one, number) for one, number in found if number.most]
+    counted = ((one, one.copies(taken_subjects(one.source))) for one in begun(change, view))
+    return [(one, number) for one, number in counted if number.most]
 
 
 def _amount_over(change: Change, view: View, limit: str, own: OwnName) -> Amount | None:
@@ -98,11 +98,11 @@ def _size_of_copies(limit: str, source: Begun, number: Amount) -> Amount:
         return number
     stored, messages = (int(source.origin_state.get(one, 0)) for one in ("bytes", "messages"))
     mean = -(-stored // messages) if messages else 0
-    told = OVERHEAD + SEQUENCE + sum(map(len, _texts_of(source)))
+    header = OVERHEAD + SEQUENCE + sum(map(len, _texts_of(source)))
     least = number.least * over_limit.smallest_message(source.change)
     # a header repeats the subject, which is part of what the origin stores, and perhaps every text of the source
-    most = 2 * min(stored, number.most * over_limit.LARGEST) + number.most * (told + sum(map(len, _texts_of(source))))
-    return Amount(min(least, most), most, number.most * (mean + told))
+    most = 2 * min(stored, number.most * over_limit.LARGEST) + number.most * (header + sum(map(len, _texts_of(source))))
+    return Amount(min(least, most), most, number.most * (mean + header))
 
 
 def _texts_of(source: Begun) -> Iterator[str]:

@@ -41,8 +41,8 @@ def _largest_amount(amounts: Sequence[Amount]) -> Amount:
     if not amounts:
         return exactly(0)
     guesses = [one.least if one.about is None else one.about for one in amounts]
-    about = max(guesses) if any(one.about is not None for one in amounts) else None
-    return Amount(max(one.least for one in amounts), max(one.most for one in amounts), about)
+    estimate = max(guesses) if any(one.about is not None for one in amounts) else None
+    return Amount(max(one.least for one in amounts), max(one.most for one in amounts), estimate)
 
 
 def _with_subject_limit(oldest: Amount, of_subjects: Amount, keeps: int, stored: int) -> Amount:
@@ -82,9 +82,9 @@ def gone(loss: Loss, subjects: Sequence[str], everything: int, others: int) -> A
     if loss.going is None:
         return Amount(0, everything)
     counted = exactly(sum(many for one, many in loss.by.items() if any(matches(one, other) for other in subjects)))
-    known = counted if loss.by else loss.going.messages
-    sure = known.least if loss.by else known.least - others
-    return Amount(max(0, min(sure, everything)) if loss.is_prompt else 0, min(known.most, everything))
+    number = counted if loss.by else loss.going.messages
+    sure = number.least if loss.by else number.least - others
+    return Amount(max(0, min(sure, everything)) if loss.is_prompt else 0, min(number.most, everything))
 
 
 def _losses_of_change(change: Change, view: View) -> Iterator[Loss]:

@@ -83,9 +83,9 @@ class Begun:
         filter beside them."""
         if self.goes_on_after is None or retention_afterwards(self.origin, self.view) != "workqueue":
             return ()
-        subjects, there = taken_subjects(self.source), self.view.snapshot.consumers.get(self.origin, {})
+        subjects, live = taken_subjects(self.source), self.view.snapshot.consumers.get(self.origin, {})
         return sorted(
-            name for name, info in there.items() if subjects != [">"] and meets(filters_of(info["config"]), subjects)
+            name for name, info in live.items() if subjects != [">"] and meets(filters_of(info["config"]), subjects)
         )
 
     @property
@@ -220,8 +220,8 @@ class Begun:
         if not self._has_others or self.goes_on_after is not None:
             return 0
         subjects = taken_subjects(self.source)
-        here, coming = self._stored_in(stream_of(self.change), 1, subjects), self.copies(subjects)
-        return coming.most if here is None else min(coming.most, here)
+        stored_here, coming = self._stored_in(stream_of(self.change), 1, subjects), self.copies(subjects)
+        return coming.most if stored_here is None else min(coming.most, stored_here)
 
     @property
     def _has_others(self) -> bool:
@@ -234,8 +234,8 @@ class Begun:
         """How many messages that its origin stores are never copied, although nothing in the file says so."""
         if self.goes_on_after is not None:
             return self._passed_over
-        said = self.source.get("opt_start_seq") or self.source.get("opt_start_time")
-        if said or not isinstance(self.start.at, str):
+        written_start = self.source.get("opt_start_seq") or self.source.get("opt_start_time")
+        if written_start or not isinstance(self.start.at, str):
             return exactly(0)
         subjects = taken_subjects(self.source)
         stays, copied = self._stays(subjects), self.copies(subjects)
@@ -249,9 +249,9 @@ class Begun:
         copied = self._answer(self.copied_so_far) if self.copied_so_far else None
         if copied is None or copied.get("stored"):
             return None
-        found = int(copied.get("seq") or copied.get("least") or 0)
-        if found:
-            return LastCopy(found, is_known="seq" in copied) if found > self._last_of_origin else None
+        last_copied = int(copied.get("seq") or copied.get("least") or 0)
+        if last_copied:
+            return LastCopy(last_copied, is_known="seq" in copied) if last_copied > self._last_of_origin else None
         is_new = self.origin not in self.view.snapshot.streams and self.view.target.version < V2_15
         return None if "seq" in copied or not is_new else LastCopy(0, is_known=False)
 
@@ -302,12 +302,12 @@ class Begun:
         return sum(counted) if len(counted) == len(answers) else None
 
     def _answer(self, question: Question) -> Mapping[str, Json] | None:
-        found = self.view.facts.get(question)
-        return found if isinstance(found, Mapping) else None
+        answer = self.view.facts.get(question)
+        return answer if isinstance(answer, Mapping) else None
 
     @property
     def copied_so_far(self) -> CopiedUpTo | None:
-        """Asks for its last copy. Nothing to ask if nothing is stored."""
+        """The question for its last copy. Nothing to ask if nothing is stored."""
         named = index_of(self.source)
         if not named or not state_of(self.change).get("messages"):
             return None
@@ -393,8 +393,8 @@ def _local_sources(
     mirror: Source | None, sources: Sequence[Source] | None, change: Change, view: View
 ) -> Iterator[Begun]:
     """A source that copies through a consumer somebody made is left out: that consumer decides."""
-    said = {"mirror": mirror} if mirror else {f"sources[{index}]": one for index, one in enumerate(sources or ())}
-    for path, source in said.items():
+    by_path = {"mirror": mirror} if mirror else {f"sources[{index}]": one for index, one in enumerate(sources or ())}
+    for path, source in by_path.items():
         if "external" not in source and "consumer" not in source:
             yield Begun(path=path, source=source, change=change, view=view)
 

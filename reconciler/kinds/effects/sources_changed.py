@@ -63,8 +63,8 @@ def _copied_again_findings(family: str, change: Change, view: View) -> Iterator[
         copied = _copied_once_more(source, change, view)
         if copied == NOTHING:
             continue
-        found = _begun_source(source, change, view)
-        goes_on = found.goes_on_after if found else None
+        source_begun = _begun_source(source, change, view)
+        goes_on = source_begun.goes_on_after if source_begun else None
         again = _copied_again_finding(f"{family}304", index, source, copied, goes_on)
         yield replace(again, affects=_affected_readers(source, change, view))
 
@@ -114,15 +114,15 @@ def _same_earlier(source: Source, change: Change) -> list[Source]:
 def _copied_once_more(source: Source, change: Change, view: View) -> Amount | None:
     """How many messages are copied once more: those that it copies at once, if the earlier sources have copied them
     all. None: its origin lies elsewhere."""
-    if not (found := _begun_source(source, change, view)):
+    if not (source_begun := _begun_source(source, change, view)):
         return None if _same_earlier(source, change) else NOTHING
-    if found.goes_on_after is not None:
-        return NOTHING if found.refused_by else Amount(0, found.unacknowledged)
-    coming = found.copies(_overlapping_subjects(source, change)) if _same_earlier(source, change) else NOTHING
-    told = (change.live.state.get("sources") or ()) if change.live else ()
-    lag = sum(one.get("lag", 0) for one in told if origin_of(one) == origin_of(source))
+    if source_begun.goes_on_after is not None:
+        return NOTHING if source_begun.refused_by else Amount(0, source_begun.unacknowledged)
+    coming = source_begun.copies(_overlapping_subjects(source, change)) if _same_earlier(source, change) else NOTHING
+    reported = (change.live.state.get("sources") or ()) if change.live else ()
+    lag = sum(one.get("lag", 0) for one in reported if origin_of(one) == origin_of(source))
     is_whole = not any(start in one for one in _same_earlier(source, change) for start in STARTS)
-    return Amount(max(0, coming.least - lag) if is_whole else 0, max(coming.most, found.held))
+    return Amount(max(0, coming.least - lag) if is_whole else 0, max(coming.most, source_begun.held))
 
 
 def _is_another(source: Source, before: Mapping[object, Source], view: View) -> bool:
@@ -152,8 +152,8 @@ def _copied_again_finding(code: str, index: int, source: Source, stored: Amount 
     )
 
 
-def _by_identity(said: Sequence[Source] | None, view: View) -> dict[object, Source]:
-    return {identity(source, view.target.version): source for source in said or ()}
+def _by_identity(sources: Sequence[Source] | None, view: View) -> dict[object, Source]:
+    return {identity(source, view.target.version): source for source in sources or ()}
 
 
 def _may_have_copied_same(source: Source, other: Source) -> bool:
@@ -204,11 +204,11 @@ def left_behind(family: str, own: OwnName = as_named) -> Rule:
     )
 
 
-def _still_to_come(told: Source, view: View) -> Amount | None:
+def _still_to_come(reported: Source, view: View) -> Amount | None:
     """A server's lag leaves out what is on its way or did not fit; at most, everything that the origin holds is left.
     None: the origin lies elsewhere."""
-    origin = view.snapshot.streams.get(told["name"]) if "external" not in told else None
-    return Amount(told["lag"], max(told["lag"], origin["state"].get("messages", 0))) if origin else None
+    origin = view.snapshot.streams.get(reported["name"]) if "external" not in reported else None
+    return Amount(reported["lag"], max(reported["lag"], origin["state"].get("messages", 0))) if origin else None
 
 
 def _start_before_newest(change: Change, view: View) -> Iterator[Finding]:
@@ -331,9 +331,9 @@ def _skipping_text(one: Begun, reached: LastCopy) -> str:
     if not reached.is_known:
         last = f"the last message that this stream copied from an earlier {one.origin}, {reached.at} or a later one"
         return f"{continues} {last}: up to as many messages of the new one are not copied"
-    there = f"what the new one stores and up to its next {some(one.beyond, 'message')} are not copied"
-    first = f"up to the first {some(one.beyond, 'message')} of the new one {verb(one.beyond, 'are')} not copied"
-    return f"{continues} {last}: {there if one.origin_state.get('messages') else first}"
+    next_text = f"what the new one stores and up to its next {some(one.beyond, 'message')} are not copied"
+    first_text = f"up to the first {some(one.beyond, 'message')} of the new one {verb(one.beyond, 'are')} not copied"
+    return f"{continues} {last}: {next_text if one.origin_state.get('messages') else first_text}"
 
 
 def _affected_readers(source: Source, change: Change, view: View) -> list[Address]:
@@ -347,15 +347,15 @@ def _affected_readers(source: Source, change: Change, view: View) -> list[Addres
 def _removed_with_lag(change: Change, stream: str, view: View) -> Iterator[Finding]:
     info = view.snapshot.streams.get(stream, {})
     staying = [origin_of(source) for source in change.becomes("sources") or ()]
-    for told in info.get("sources") or ():
-        if told.get("lag") and origin_of(told) not in staying:
-            left = _still_to_come(told, view)
-            behind = amount(left, "message") if left else f"at least {some(told['lag'], 'message')}"
+    for reported in info.get("sources") or ():
+        if reported.get("lag") and origin_of(reported) not in staying:
+            left = _still_to_come(reported, view)
+            behind = amount(left, "message") if left else f"at least {some(reported['lag'], 'message')}"
             yield Finding(
                 outcome=Outcome.WARNS,
                 path="sources",
                 quantities={"left": left} if left else {},
-                affects=_affected_readers(told, change, view),
-                message=f"source {told['name']} is removed while {stream} is {behind} behind: {stream} never gets the rest",
+                affects=_affected_readers(reported, change, view),
+                message=f"source {reported['name']} is removed while {stream} is {behind} behind: {stream} never gets the rest",
                 fix=f"remove it when `nats stream info {stream}` shows no lag",
             )

@@ -91,17 +91,17 @@ def subject_removed(change: Change, view: View) -> Found:
     words, stored = _stored_text(change, gone, view)
     taken, parts = _taking_streams(change, gone, view)
     lost = [_without_stored_parts(change, subject, parts) for subject in gone if subject not in taken]
-    said = (
+    texts = (
         [f"messages published on {listed(lost)} will no longer be stored, and publishers get an error (no responders)"]
         if lost
         else []
     )
-    said += _takeover_texts(change, taken, parts, view)
+    texts += _takeover_texts(change, taken, parts, view)
     return Finding(
         outcome=Outcome.WARNS,
         path="subjects",
         quantities=stored,
-        message=f"{'; '.join(said)}{BETWEEN + _caveat_about_message_ids(change) if taken or parts else ''}{words}"
+        message=f"{'; '.join(texts)}{BETWEEN + _caveat_about_message_ids(change) if taken or parts else ''}{words}"
         f"{_caveat_about_schedules(change)}",
         fix="move the publishers first; the plan cannot see who they are" if lost else None,
     )
@@ -127,15 +127,15 @@ def _taking_streams(change: Change, gone: Sequence[str], view: View) -> tuple[di
 
 
 def _takeover_texts(change: Change, taken: dict[str, str], parts: dict[str, str], view: View) -> list[str]:
-    told: dict[tuple[str, str], list[str]] = {}
+    by_taker: dict[tuple[str, str], list[str]] = {}
     for subject, other in (taken | parts).items():
         then = f"{_caveat_about_interest(subject, other, view)}{_caveat_about_readers(change, subject, other, view)}"
-        told.setdefault((other, then), []).append(
+        by_taker.setdefault((other, then), []).append(
             subject if subject in parts else _without_stored_parts(change, subject)
         )
     return [
         f"messages published on {listed(subjects)} will be stored in {other} instead{then}"
-        for (other, then), subjects in told.items()
+        for (other, then), subjects in by_taker.items()
     ]
 
 
@@ -194,8 +194,8 @@ def _caveat_about_readers(change: Change, subject: str, taker: str, view: View) 
 def reading(stream: str, view: View) -> Iterator[tuple[str, Sequence[str], str]]:
     """Consumers that stay, and streams that copy this one, with the subjects they want and the stream in which they look
     for them."""
-    there = view.snapshot.consumers.get(stream, {})
-    for name, info in sorted(there.items(), key=lambda one: (not is_durable(one[1]), one[0])):
+    live = view.snapshot.consumers.get(stream, {})
+    for name, info in sorted(live.items(), key=lambda one: (not is_durable(one[1]), one[0])):
         change = view.changes.get(Address.of("consumer", stream, name))
         if change is None or change.action is not Action.DELETE:
             yield (
@@ -249,7 +249,9 @@ def _stored_text(change: Change, gone: list[str], view: View) -> tuple[str, dict
         if not isinstance(answer, Mapping):
             why = f" ({answer.reason})" if isinstance(answer, Unanswered) else ""
             return f". The messages stored under it were not counted{why}", {}
-        staying |= {said: many for said, many in answer.items() if not any(matches(said, other) for other in kept)}
+        staying |= {
+            literal: many for literal, many in answer.items() if not any(matches(literal, other) for other in kept)
+        }
     if not (number := sum(staying.values())):
         return f". Nothing is stored under it{_renamed_text(change, gone)}", {"stored": 0}
     leaving = Going(messages=exactly(number))
@@ -286,16 +288,16 @@ def _held_by_consumers_text(change: Change, staying: Iterable[str], view: View) 
     if retention != "interest" and (retention != "workqueue" or view.target.version < V2_12):
         return ""
     stream, taken = change.address.name, set(change.becomes("subjects") or ())
-    last, there = over_limit.state_of(change).get("last_seq", 0), view.snapshot.consumers.get(stream, {})
-    wanted = [one for info in there.values() for one in filters_of(info["config"])]
+    last, live = over_limit.state_of(change).get("last_seq", 0), view.snapshot.consumers.get(stream, {})
+    wanted = [one for info in live.values() for one in filters_of(info["config"])]
     if not any(_any_matches(wanted, subject) for subject in staying):
         return ""
     holding = sorted(
         name
         for name, config in consumers_afterwards(stream, view).items()
-        if name in there
+        if name in live
         and set(filters_of(config)) == taken
-        and ((there[name].get("delivered") or {}).get("stream_seq") or 0) < last
+        and ((live[name].get("delivered") or {}).get("stream_seq") or 0) < last
     )
     if not holding:
         return ""

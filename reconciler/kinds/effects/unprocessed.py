@@ -61,8 +61,8 @@ def every(_consumer: Info) -> bool:
 
 def deleted(stream: str, view: View) -> list[Info]:
     """Live consumers of the stream that this plan deletes."""
-    there = view.snapshot.consumers.get(stream, {})
-    changes = ((info, view.changes.get(Address.of("consumer", stream, name))) for name, info in there.items())
+    live = view.snapshot.consumers.get(stream, {})
+    changes = ((info, view.changes.get(Address.of("consumer", stream, name))) for name, info in live.items())
     return [info for info, change in changes if change and change.action is Action.DELETE]
 
 
@@ -77,7 +77,9 @@ def consumers_afterwards(stream: str, view: View) -> dict[str, Config]:
     changes = {change.address.name: change for change in view.children(stream, "consumer")}
     live = {name: info["config"] for name, info in view.snapshot.consumers.get(stream, {}).items()}
     staying = (change for change in changes.values() if change.action is not Action.DELETE)
-    changed = {change.address.name: found.config for change in staying if (found := change.desired or change.live)}
+    changed = {
+        change.address.name: resource.config for change in staying if (resource := change.desired or change.live)
+    }
     return {name: config for name, config in live.items() if name not in changes} | changed
 
 
@@ -100,17 +102,17 @@ def questions(stream: str, going: Going, view: View) -> Iterator[MessagesFrom]:
     late = sorted(((number, info) for number, info in wants if number), key=lambda one: -one[0])
     wanted = dict.fromkeys(one for _, info in late if not _takes_all(info) for one in filters_of(info["config"]))
     for one in list(wanted)[:ASKED]:
-        asked = [MessagesFrom(stream=stream, start=kept, filter=one) for kept in dict.fromkeys(going.before[:2])]
-        yield from asked
-        answers = [view.facts.get(question) for question in asked]
+        counts = [MessagesFrom(stream=stream, start=kept, filter=one) for kept in dict.fromkeys(going.before[:2])]
+        yield from counts
+        answers = [view.facts.get(question) for question in counts]
         if any(isinstance(answer, Mapping) and "messages" not in answer for answer in answers):
             yield MessagesFrom(stream=stream, start=1, filter=one)
 
 
 def taking_questions(stream: str, view: View) -> Iterator[MessagesFrom]:
     """How many of all stored messages each filter matches."""
-    there = view.snapshot.consumers.get(stream, {})
-    wanted = dict.fromkeys(one for info in there.values() if not _takes_all(info) for one in filters_of(info["config"]))
+    live = view.snapshot.consumers.get(stream, {})
+    wanted = dict.fromkeys(one for info in live.values() if not _takes_all(info) for one in filters_of(info["config"]))
     yield from (MessagesFrom(stream=stream, start=1, filter=one) for one in list(wanted)[:ASKED])
 
 
@@ -158,10 +160,10 @@ def unread(
     )
     if why := view.snapshot.unknown.get(Scope.consumers(stream)):
         words = f"its consumers could not be read ({why}), so who has not processed them is unknown"
-    said = (f"; {words}" if words else "") + behind_in(stream, view)
+    text = (f"; {words}" if words else "") + behind_in(stream, view)
     numbers = (exactly(0), *behind.values())
     affects = (*dependants.consumers(stream, late, view), *dependants.streams(lagging(stream, view), view))
-    return Unread(said, Amount(max(one.least for one in numbers), max(one.most for one in numbers)), affects)
+    return Unread(text, Amount(max(one.least for one in numbers), max(one.most for one in numbers)), affects)
 
 
 def _with_arrivals(behind: Amount, part: Going, arrived: int) -> Amount:
@@ -175,14 +177,14 @@ def _late_consumers_text(
     """`consumers` want some of what is deleted; the stream has `everybody`."""
     if not late:
         choosy = any(not _takes_all(info) for info in consumers.values())
-        what = f"what {'it wants' if len(consumers) == 1 else 'they want'} of them" if choosy else "them"
-        return f"{_all_consumers_text(consumers, everybody)} processed {what}" if consumers else ""
+        wanted_text = f"what {'it wants' if len(consumers) == 1 else 'they want'} of them" if choosy else "them"
+        return f"{_all_consumers_text(consumers, everybody)} processed {wanted_text}" if consumers else ""
     first, *others = ((called(name, consumers[name]), amount(behind[name])) for name in late)
-    said = [f"{name} {number}" for name, number in others[: NAMED - 1]]
-    if rest := len(others) - len(said):
+    texts = [f"{name} {number}" for name, number in others[: NAMED - 1]]
+    if rest := len(others) - len(texts):
         is_certain = all(behind[name].least for name in late[-rest:])
-        said.append(f"{'' if is_certain else 'perhaps '}{some(rest, 'more consumer')} some of them")
-    return listed([f"{first[0]} has not processed {first[1]} of them", *said])
+        texts.append(f"{'' if is_certain else 'perhaps '}{some(rest, 'more consumer')} some of them")
+    return listed([f"{first[0]} has not processed {first[1]} of them", *texts])
 
 
 def _bounds_reason(
@@ -235,10 +237,10 @@ def unread_consumers(stream: str, view: View) -> dict[str, str]:
     """Consumers that exist but could not be read, each with the reason."""
     unknown = view.snapshot.unknown
     prefix = Scope.consumer(stream, "")
-    found = {scope.removeprefix(prefix): why for scope, why in unknown.items() if scope.startswith(prefix)}
+    reasons = {scope.removeprefix(prefix): why for scope, why in unknown.items() if scope.startswith(prefix)}
     if why := unknown.get(Scope.consumers(stream)):
-        found[SOME] = why
-    return found
+        reasons[SOME] = why
+    return reasons
 
 
 def going_unread(stream: str, state: Info, view: View) -> Finding | None:

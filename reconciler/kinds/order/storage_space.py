@@ -133,11 +133,11 @@ def _cap(limits: Json, field: str) -> int:
 def _under_max_consumers(stream: str, above: Change | None, consumers: Sequence[Change], view: View) -> Iterator[Tie]:
     going = [change.address for change in consumers if change.action is Action.DELETE]
     coming = [change.address for change in consumers if change.action is Action.CREATE]
-    there = len(view.snapshot.consumers.get(stream, {}))
+    existing = len(view.snapshot.consumers.get(stream, {}))
     most = _most_consumers(stream, above, view)
     if not (going and coming):
         return
-    if 0 < most < there + len(coming):
+    if 0 < most < existing + len(coming):
         yield from (Tie(first, then) for first in going for then in coming)
     elif is_interest(consumers[0], view):
         yield from (Tie(first, then, weak=BETTER) for first in coming for then in going)

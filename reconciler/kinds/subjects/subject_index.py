@@ -28,7 +28,7 @@ class SubjectIndex:
         self._root = _Node()
 
     def add(self, stream: str, subject: str) -> None:
-        """Enters a subject under its owner's name: a stream, a consumer or an address."""
+        """Enter a subject under its owner's name: a stream, a consumer or an address."""
         node = self._root
         for token in subject.split("."):
             if token.startswith(">"):
@@ -47,21 +47,21 @@ def _wildcard_or_token(token: str) -> str:
     return token[0] if token[:1] in ("*", ">") else token
 
 
-def _matching(node: _Node, tokens: list[str], at: int) -> Iterator[Owned]:
-    if at == len(tokens):
+def _matching(node: _Node, tokens: list[str], index: int) -> Iterator[Owned]:
+    if index == len(tokens):
         yield from node.ends
         return
     yield from node.tails
-    token = tokens[at]
+    token = tokens[index]
     if token == ">":
         yield from _all_below(node)
     elif token == "*":
         for following in node.next.values():
-            yield from _matching(following, tokens, at + 1)
+            yield from _matching(following, tokens, index + 1)
     else:
         for same in (token, "*"):
             if same in node.next:
-                yield from _matching(node.next[same], tokens, at + 1)
+                yield from _matching(node.next[same], tokens, index + 1)
 
 
 def _all_below(node: _Node) -> Iterator[Owned]:
