@@ -103,6 +103,33 @@ class Finding:
     owner."""
 
 
+def refusal(
+    path: str,
+    message: str,
+    fix: str,
+    *,
+    to: Json = None,
+    consentable: bool = False,
+    reaction: Reaction | None = None,
+    can_stand: bool = False,
+    affects: Sequence[Address] = (),
+    quantities: Mapping[str, int | Amount] | None = None,
+) -> Finding:
+    """Return a refusal; `path` is empty where no field is at fault."""
+    return Finding(
+        outcome=Outcome.REFUSED,
+        path=path,
+        message=message,
+        fix=fix,
+        to=to,
+        consentable=consentable,
+        reaction=reaction,
+        can_stand=can_stand,
+        affects=affects,
+        quantities=quantities or {},
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """A finding with its rule's code and name, its place and the consent given to it."""

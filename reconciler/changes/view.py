@@ -125,7 +125,11 @@ class View:
 
     def children(self, parent: str, kind: str) -> list[Change]:
         """Changes of `kind` under the resource whose names begin with `parent`."""
-        return _by_parent(self).get((kind, parent), [])
+        return self.by_parent(kind).get(parent, [])
+
+    def by_parent(self, kind: str) -> Mapping[str, list[Change]]:
+        """Changes of `kind`, by the first of their names: those of consumers by stream."""
+        return _by_kind(self).get(kind, {})
 
     def owner_of(self, *address: str) -> str | None:
         """The other topology that owns this; None: nobody does, or this topology does."""
@@ -157,9 +161,9 @@ class View:
 
 
 @lru_cache(maxsize=4)
-def _by_parent(view: View) -> dict[tuple[str, str], list[Change]]:
+def _by_kind(view: View) -> Mapping[str, Mapping[str, list[Change]]]:
     """Changes by their kind and the first of their names; sorted out once, since thousands of streams ask."""
-    found: dict[tuple[str, str], list[Change]] = {}
+    by_kind: dict[str, dict[str, list[Change]]] = {}
     for address, change in view.changes.items():
-        found.setdefault((address.kind, address.stream), []).append(change)
-    return found
+        by_kind.setdefault(address.kind, {}).setdefault(address.stream, []).append(change)
+    return by_kind

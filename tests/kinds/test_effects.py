@@ -284,6 +284,26 @@ def test_direct_gets_that_a_mirror_goes_on_answering_are_a_note(tmp_path: Path) 
     assert said == [(["ST605"], []), ([], [note]), (["ST605"], [])]
 
 
+@pytest.mark.parametrize("name", ["c", "O", "M"])
+def test_a_consumer_named_like_a_stream_hides_no_change_of_that_stream(tmp_path: Path, name: str) -> None:
+    def file(own: str, mirror: str) -> str:
+        return (
+            f"streams: {{A: {{subjects: [a.*], consumers: {{{name}: {{filter_subject: a.b}}}}}}, "
+            f"O: {{subjects: [s]{own}}}, M: {{mirror: {{name: O}}{mirror}}}}}"
+        )
+
+    def notes(live: str, desired: str, folder: str) -> list[str]:
+        raw = {"streams": {stream: {"state": {"messages": 10, "bytes": 600}} for stream in "OM"}}
+        plan = scene(tmp_path / folder, desired, live, raw=raw).plan()
+        assert {str(change.address) for change in plan.changes} == {"stream/M", "stream/O"}
+        return [one.message for change in plan.changes for one in change.consequences]
+
+    direct = ", allow_direct: true"
+    assert notes(file(direct, ""), file("", ""), "gets") == []
+    limits = file(f"{direct}, max_msgs: 5", ", max_msgs: 5")
+    assert notes(file(direct, ", max_msgs: 8"), limits, "limits") == []
+
+
 def test_a_server_is_asked_only_where_a_change_needs_it(tmp_path: Path) -> None:
     live = "streams: {S: {subjects: [s], max_msgs_per_subject: 9, discard: new}}"
     raw = {"streams": {"S": {"state": {"messages": 3, "bytes": 600, "num_subjects": 1}}}}

@@ -8,15 +8,15 @@ STEPS = (
     Act(
         name="a stream takes another subject before its new consumer exists",
         file="reconciler/kinds/order/reader_handovers.py",
-        before="        elif change.action.writes and _meet(gained(change), taken) and (drops or _misses(change, view)):",
-        after="        elif change.action is Action.UPDATE and _meet(gained(change), taken) and (drops or _misses(change, view)):",
+        before="        elif change.action.writes and _any_collides(gained(change), taken) and (drops or _misses(change, view)):",
+        after="        elif change.action is Action.UPDATE and _any_collides(gained(change), taken) and (drops or _misses(change, view)):",
         seen_by=("tests/kinds/test_order_on_interest.py",),
     ),
     Act(
         name="a stream takes another subject before a consumer takes it too",
         file="reconciler/kinds/order/reader_handovers.py",
-        before="        elif change.action.writes and _meet(gained(change), taken) and (drops or _misses(change, view)):",
-        after="        elif change.action is Action.CREATE and _meet(gained(change), taken) and (drops or _misses(change, view)):",
+        before="        elif change.action.writes and _any_collides(gained(change), taken) and (drops or _misses(change, view)):",
+        after="        elif change.action is Action.CREATE and _any_collides(gained(change), taken) and (drops or _misses(change, view)):",
         seen_by=(
             "tests/e2e/test_recipes.py::test_a_consumer_takes_more_subjects_with_its_stream_and_misses_nothing_that_is_published_meanwhile",
         ),
@@ -82,7 +82,7 @@ STEPS = (
     Act(
         name="readers with a filter are not named when their stream takes more subjects",
         file="reconciler/kinds/effects/listeners.py",
-        before="tuple(_outside(meets(added, wanted), held))",
+        before="tuple(_not_held(meets(added, wanted), held))",
         after="tuple(added if wanted == ['>'] else ())",
         seen_by=("tests/quantities/test_who_gets.py",),
     ),

@@ -121,8 +121,8 @@ RULES = (
     Act(
         name="a copy is said to store every message of an id",
         file="reconciler/kinds/effects/listeners.py",
-        before='        said += "; of those with the same `Nats-Msg-Id` it stores the first"',
-        after='        said += ""',
+        before='        text += "; of those with the same `Nats-Msg-Id` it stores the first"',
+        after='        text += ""',
         seen_by=("tests/quantities/test_sources.py::test_a_stream_does_with_copies_what_it_does_with_every_message",),
     ),
     Act(
@@ -165,14 +165,14 @@ RULES = (
     Act(
         name="copies weigh no more than their originals, so fewer messages are said to go",
         file="reconciler/kinds/effects/pushed_out.py",
-        before="    most = 2 * min(stored, number.most * over_limit.LARGEST) + number.most * (told + sum(map(len, _texts(source))))\n",
+        before="    most = 2 * min(stored, number.most * over_limit.LARGEST) + number.most * (header + sum(map(len, _texts_of(source))))\n",
         after="    most = least\n",
         seen_by=("tests/quantities/test_pushed_out.py",),
     ),
     Act(
         name="consumers are said to read what a new source brings, whatever their filters",
         file="reconciler/kinds/effects/listeners.py",
-        before='stay(info) and meets(unprocessed.filters(info["config"]), one.lands_on)',
+        before='stay(info) and meets(filters_of(info["config"]), one.lands_on)',
         after="stay(info)",
         seen_by=("tests/quantities/test_sources.py",),
     ),
@@ -678,7 +678,7 @@ RULES = (
     Act(
         name="messages that stay although they are acknowledged are foretold nowhere",
         file="reconciler/kinds/effects/uncaptured.py",
-        before="        and set(filters(config)) == taken",
+        before="        and set(filters_of(config)) == taken",
         after="        and not taken",
         seen_by=(says("ST303"), "tests/quantities/test_splits.py"),
     ),
@@ -699,8 +699,8 @@ RULES = (
     Act(
         name="a source that comes back behind many messages is taken for a new one",
         file="reconciler/kinds/effects/sources_begun.py",
-        before='        found = int(copied.get("seq") or copied.get("least") or 0)',
-        after='        found = int(copied.get("seq") or 0)',
+        before='        last_copied = int(copied.get("seq") or copied.get("least") or 0)',
+        after='        last_copied = int(copied.get("seq") or 0)',
         seen_by=(says("ST305"), "tests/quantities/test_sources.py"),
     ),
     Act(
@@ -894,7 +894,7 @@ RULES = (
     Act(
         name="a limit per subject is said to trim at once where nobody counted",
         file="reconciler/kinds/effects/over_limit.py",
-        before='("apply", "") if is_prompt else ("the server", _later(change))',
+        before='("apply", "") if is_prompt else ("the server", _when_deleted(change))',
         after='("apply", "")',
         seen_by=(says("ST301"),),
     ),
@@ -1105,8 +1105,8 @@ RULES = (
     Act(
         name="members with partitions that are left are said to idle",
         file="reconciler/kinds/subjects/partitions.py",
-        before="if min(numbers, default=made) >= made)",
-        after="if max(numbers, default=made) >= made)",
+        before="if min(numbers, default=partitions) >= partitions)",
+        after="if max(numbers, default=partitions) >= partitions)",
         seen_by=(says("XX554"),),
     ),
     Act(
@@ -1133,8 +1133,8 @@ RULES = (
     Act(
         name="a stream under a new name gets no hint at moved",
         file="reconciler/kinds/across/subjects.py",
-        before="there is None or there.action is not Action.ORPHAN",
-        after="there is None or there.action is Action.ORPHAN",
+        before="other_change is None or other_change.action is not Action.ORPHAN",
+        after="other_change is None or other_change.action is Action.ORPHAN",
         seen_by=(says("XX201"),),
     ),
     Act(
@@ -1239,8 +1239,8 @@ RULES = (
     Act(
         name="foretold effects are not judged",
         file="reconciler/kinds/effects/effect_rules.py",
-        before="for found in one.tell(moved) if found.outcome is not Outcome.ALLOWED)",
-        after="for found in one.tell(moved) if found.outcome is Outcome.ALLOWED)",
+        before="for finding in one.tell(moved) if finding.outcome is not Outcome.ALLOWED)",
+        after="for finding in one.tell(moved) if finding.outcome is Outcome.ALLOWED)",
         seen_by=(says("ST605"),),
     ),
     Act(
@@ -1379,15 +1379,15 @@ QUANTITIES = (
     Act(
         name="a quantity is doubled: the messages beyond a limit",
         file="reconciler/kinds/effects/over_limit.py",
-        before="    going = Going(messages=exactly(surplus), before=before)\n",
-        after="    going = Going(messages=exactly(2 * surplus), before=before)\n",
+        before="    going = Going(messages=exactly(surplus), before=first_kept(exactly(surplus), change, view))\n",
+        after="    going = Going(messages=exactly(2 * surplus), before=first_kept(exactly(surplus), change, view))\n",
         seen_by=(says("ST301"),),
     ),
     Act(
         name="bytes beyond a limit are counted against the number of messages",
         file="reconciler/kinds/effects/over_limit.py",
-        before='if not (surplus := _above(change, path, "bytes")):',
-        after='if not (surplus := _above(change, path, "messages")):',
+        before='if not (surplus := _surplus(change, path, "bytes")):',
+        after='if not (surplus := _surplus(change, path, "messages")):',
         seen_by=(says("ST301"),),
     ),
     Act(
@@ -1533,8 +1533,8 @@ QUANTITIES = (
     Act(
         name="what goes from an origin in the same plan is said to be copied",
         file="reconciler/kinds/effects/shrinking.py",
-        before="change = _changes(view).get(stream)",
-        after="change = None if stream else _changes(view).get(stream)",
+        before="change = stream_changes(view).get(stream)",
+        after="change = None if stream else stream_changes(view).get(stream)",
         seen_by=(says("ST304"),),
     ),
     Act(
@@ -1563,8 +1563,8 @@ QUANTITIES = (
     Act(
         name="a mirror of a part that is made says nothing of the gets it answers",
         file="reconciler/kinds/across/copies.py",
-        before="said = copy.filters or [",
-        after="said = [][:0] or [",
+        before="parts = copy.filters or [",
+        after="parts = [][:0] or [",
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
@@ -1730,8 +1730,8 @@ QUANTITIES = (
     Act(
         name="a consumer that loses its only copy with a replica of its stream is not named",
         file="reconciler/kinds/effects/fewer_copies.py",
-        before='return leader not in (there["leader"], *current)',
-        after='return leader not in (there["leader"], *current, leader)',
+        before='return leader not in (cluster["leader"], *current)',
+        after='return leader not in (cluster["leader"], *current, leader)',
         seen_by=(says("ST306"),),
         is_quick=True,
     ),
@@ -1845,7 +1845,7 @@ QUANTITIES = (
     Act(
         name="a consumer that the same plan deletes counts among those that have not read what a stream loses",
         file="reconciler/kinds/effects/unprocessed.py",
-        before="    return lambda info: counts(info) and all(info is not one for one in going)",
+        before="    return lambda info: counts(info) and id(info) not in going",
         after="    return counts",
         seen_by=("tests/rules/test_rules.py",),
     ),
@@ -1942,7 +1942,7 @@ QUANTITIES = (
     Act(
         name="what a stream held that somebody recreated is not said",
         file="reconciler/kinds/effects/made_again.py",
-        before="_by_hand(held, messages, copies) if messages or copies.words else None",
+        before="_recreated_by_hand(held, messages, copies) if messages or copies.words else None",
         after="None",
         seen_by=("tests/rules/test_rules.py",),
     ),
@@ -2003,7 +2003,7 @@ QUANTITIES = (
     Act(
         name="a mirror is promoted in the plan that removes its origin",
         file="reconciler/kinds/effects/one_way.py",
-        before="            yield from _without_its_origin(change, view)\n",
+        before="            yield from _refuse_removed_origin(change, view)\n",
         after="",
         seen_by=(says("ST206"),),
     ),
@@ -2053,7 +2053,7 @@ QUANTITIES = (
     Act(
         name="a consumer starts at the last message although that was deleted",
         file="reconciler/kinds/consumer_position/start_position.py",
-        before='if policy == "last" and filters(config) == [">"] and has_gaps(state):',
+        before='if policy == "last" and filters_of(config) == EVERYTHING and has_gaps(state):',
         after="if False:",
         seen_by=(
             "tests/quantities/test_starting.py::"
@@ -2126,7 +2126,7 @@ QUANTITIES = (
     Act(
         name="nobody is told that a mirror answers for a recreated bucket",
         file="reconciler/kinds/effects/made_again.py",
-        before="        *_read_in(answering),\n",
+        before="        *_stale_gets_text(answering),\n",
         after="",
         seen_by=("tests/quantities/test_made_again.py",),
     ),
@@ -2182,8 +2182,8 @@ QUANTITIES = (
     Act(
         name="a copy is said to delete what a consumer of the same plan processes",
         file="reconciler/kinds/across/copied_and_deleted.py",
-        before=", *_coming(one.origin, view)]",
-        after="]",
+        before="                *_filters_of_new_consumers(one.origin, view),\n",
+        after="",
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(

@@ -12,8 +12,8 @@ ACTS = (
     Act(
         name="the owner that a file names is not asked of the ledger",
         file="reconciler/kinds/across/used_streams.py",
-        before="return None if found[1].topology == said else",
-        after="return None if found[1].topology else",
+        before="return None if record[1].topology == owner else",
+        after="return None if record[1].topology else",
         seen_by=(says("XX113"),),
     ),
     Act(
@@ -40,8 +40,8 @@ ACTS = (
     Act(
         name="a consumer that drains what a moved subject left is said to match nothing",
         file="reconciler/kinds/across/stream_dependants.py",
-        before='    return info is not None and bool((info.get("state") or {}).get("messages"))',
-        after="    return False and info is not None",
+        before='    return bool(view.snapshot.state_of(stream).get("messages"))',
+        after="    return not stream",
         seen_by=(says("XX234"),),
     ),
     Act(
@@ -75,8 +75,8 @@ ACTS = (
     Act(
         name="nobody learns that an owner has a new name",
         file="reconciler/kinds/across/used_streams.py",
-        before="found.setdefault(used, []).append(address)",
-        after="found.setdefault(used, [])",
+        before="by_use.setdefault(used, []).append(address)",
+        after="by_use.setdefault(used, [])",
         seen_by=(says("XX237"),),
     ),
     Act(

@@ -15,7 +15,7 @@ from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.plan.plan import plan
-from reconciler.kinds.effects.unprocessed import filters
+from reconciler.kinds.subjects.filters import filters_of
 from reconciler.kinds.subjects.subjects import matches
 from reconciler.model.run_options import RunOptions
 from reconciler.server.wire.api import JetStream
@@ -157,5 +157,5 @@ class Live:
         """What a consumer has still to process of these."""
         one = self.consumers[name]
         there = (seq for seq in stored if seq >= one.config.get("opt_start_seq", 1))
-        taken = {seq for seq in there if any(matches(self.subjects[seq], mine) for mine in filters(one.config))}
+        taken = {seq for seq in there if any(matches(self.subjects[seq], mine) for mine in filters_of(one.config))}
         return taken - one.processed

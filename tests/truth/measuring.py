@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from reconciler.changes.verdict import Verdict
-from reconciler.kinds.effects.unprocessed import filters
+from reconciler.kinds.subjects.filters import filters_of
 from reconciler.kinds.subjects.partitions import assign
 from reconciler.kinds.subjects.subjects import matches
 from reconciler.model.wire.snapshot import Entry
@@ -80,9 +80,9 @@ async def filtered(live: Live, scene: Scene) -> Measured:
     dropping = verdict and "messages" in verdict.quantities and "messages" not in verdict.bounds
     left = await live.rests(len(scene.stored) - verdict.quantities["messages"] if verdict and dropping else None)
     came = set(await live.everything("c"))
-    taken = {seq for seq in passed if any(matches(scene.stored[seq], one) for one in filters(config))}
+    taken = {seq for seq in passed if any(matches(scene.stored[seq], one) for one in filters_of(config))}
     later = {seq for seq in scene.stored if seq > max(progress.given, default=0)} - pending
-    turned = {seq for seq in later if any(matches(scene.stored[seq], one) for one in filters(config))}
+    turned = {seq for seq in later if any(matches(scene.stored[seq], one) for one in filters_of(config))}
     dropped = {"CO301 messages": len(scene.stored.keys() - left.keys())}
     if "skipped" in quantities:
         dropped["CO301 skipped"] = len((turned & left.keys()) - came)
@@ -126,13 +126,13 @@ async def started(live: Live, scene: Scene) -> Measured:
     if said and not any(one.quantities for one in said):
         return {}  # in words alone
     config = done(await live.js.request("CONSUMER.INFO.S.c"))["config"]
-    last, (subject, *_) = (await live.info())["state"]["last_seq"], filters(config)
+    last, (subject, *_) = (await live.info())["state"]["last_seq"], filters_of(config)
     if (start := config.get("opt_start_seq", 0)) > last + 1:
         await live.publish([(subject if subject != ">" else "s.a", 1)] * (start - last))
         (first,) = await live.pull("c", 1)
         return {"CO start skipped": first.metadata.sequence.stream - last - 1}
     came = await live.everything("c")
-    taken = [seq for seq, of in scene.stored.items() if any(matches(of, one) for one in filters(config))]
+    taken = [seq for seq, of in scene.stored.items() if any(matches(of, one) for one in filters_of(config))]
     return {"CO start stored": len(came), "CO start skipped": len(taken) - len(came)}
 
 

@@ -149,7 +149,7 @@ def _emptied(snapshot: Snapshot, after: Version) -> Iterator[UpgradeFinding]:
     for origin, theirs in losses.items():
         yield UpgradeFinding(
             fate=Fate.EMPTIED, address=str(Address.of("stream", origin)), code=rule.code, name=rule.name,
-            message=unread_at_restart.words(origin, theirs), fix=unread_at_restart.FIX,
+            message=unread_at_restart.loss_text(origin, theirs), fix=unread_at_restart.FIX,
             already=snapshot.target.version >= rule.since,
         )  # fmt: skip
 

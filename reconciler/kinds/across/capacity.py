@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import rule
-from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.verdict import Finding, Reaction, refusal
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.reservations import V2_12, StreamReservation, rooms
 from reconciler.kinds.afterwards.streams import Afterwards, afterwards
@@ -21,23 +21,23 @@ STORED = {"file": ("max_storage", "storage_max_stream_bytes"), "memory": ("max_m
 """The account's limit on all streams of a storage together, and on one stream."""
 
 
-def _written(change: Change, view: View) -> Iterator[tuple[str, Config, Config]]:
+def _written_streams(change: Change, view: View) -> Iterator[tuple[str, Config, Config]]:
     """(name, configuration, limits that apply to it) of every stream this change creates or updates."""
     after = afterwards(view)
-    for name in _names(change, after, view):
+    for name in _stream_names(change, after, view):
         if (limits := account_limits(view.target, StreamReservation.of(after.streams[name]).replicas)) is not None:
             yield name, after.streams[name], limits
 
 
-def _names(change: Change, after: Afterwards, view: View) -> list[str]:
+def _stream_names(change: Change, after: Afterwards, view: View) -> list[str]:
     own = view.stream_of(change.address) or ""
     records = view.kinds[change.address.kind].records(change.address)
     candidates = [own, f"KV_{records}"] if records else [own]
     ours = [name for name in candidates if name in after.streams and after.made_by.get(name) is change]
-    return [name for name in ours if not (records and _is_live(name, view))]
+    return [name for name in ours if not (records and _is_live_stream(name, view))]
 
 
-def _is_live(name: str, view: View) -> bool:
+def _is_live_stream(name: str, view: View) -> bool:
     return bool(name in view.snapshot.streams)
 
 
@@ -50,18 +50,18 @@ def too_many_streams(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: remove what nobody needs, or have the account's limit raised.
     """
-    for name, config, limits in _written(change, view):
-        if _is_live(name, view) or (most := limits.get("max_streams") or -1) <= 0:
+    for name, config, limits in _written_streams(change, view):
+        if _is_live_stream(name, view) or (most := limits.get("max_streams") or -1) <= 0:
             continue
-        there = rooms(view)[name].streams
-        ours = not _is_live(LEDGER, view) and view.ledger_known
-        if there + ours >= most:
+        others = rooms(view)[name].streams
+        ours = not _is_live_stream(LEDGER, view) and view.ledger_known
+        if others + ours >= most:
             ledger = f"reconciler's own {LEDGER}, which is created first, and " if ours else ""
-            yield Finding(
-                outcome=Outcome.REFUSED,
-                message=f"the account may hold {some(most, 'stream')}; with {ledger}{some(there, 'other')} there is no room for {name}",
-                fix="remove what nobody needs, or have the account's limit raised",
-                reaction=None if there >= most and not _is_forgotten(config, view.target) else Reaction.DOES,
+            yield refusal(
+                "",
+                f"the account may hold {some(most, 'stream')}; with {ledger}{some(others, 'other')} there is no room for {name}",
+                "remove what nobody needs, or have the account's limit raised",
+                reaction=None if others >= most and not _is_forgotten(config, view.target) else Reaction.DOES,
             )
 
 
@@ -78,14 +78,13 @@ def max_consumers_above_account(change: Change, view: View) -> Iterator[Finding]
 
     Instead: write the account's number or less, or leave it out.
     """
-    for _name, config, limits in _written(change, view):
+    for _name, config, limits in _written_streams(change, view):
         wanted, most = config.get("max_consumers") or -1, limits.get("max_consumers") or -1
         if 0 < most < wanted:
-            yield Finding(
-                outcome=Outcome.REFUSED,
-                path="max_consumers",
-                message=f"max_consumers {wanted} is above the {most} that the account allows",
-                fix=f"write {most} or less, or leave it out",
+            yield refusal(
+                "max_consumers",
+                f"max_consumers {wanted} is above the {most} that the account allows",
+                f"write {most} or less, or leave it out",
             )
 
 
@@ -98,16 +97,17 @@ def unbounded_stream(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: write `max_bytes` (elastic groups: `max_buffered_bytes`).
     """
-    for name, config, limits in _written(change, view):
+    for name, config, limits in _written_streams(change, view):
         if limits.get("max_bytes_required") and not StreamReservation.of(config).reserves:
             is_records = name != view.stream_of(change.address)
-            yield Finding(
-                outcome=Outcome.REFUSED,
-                path="" if is_records else view.kinds[change.address.kind].reserves,
-                message=f"this account requires max_bytes on every stream, and {name} has none",
-                fix=f"let an administrator create {name} with max_bytes first"
-                if is_records
-                else f"write {view.kinds[change.address.kind].reserves}",
+            yield refusal(
+                "" if is_records else view.kinds[change.address.kind].reserves,
+                f"this account requires max_bytes on every stream, and {name} has none",
+                (
+                    f"let an administrator create {name} with max_bytes first"
+                    if is_records
+                    else f"write {view.kinds[change.address.kind].reserves}"
+                ),
             )
 
 
@@ -119,16 +119,17 @@ def stream_above_account(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: write the account's number or less, or have it raised.
     """
-    for name, config, limits in _written(change, view):
+    for name, config, limits in _written_streams(change, view):
         need = StreamReservation.of(config)
         most = limits.get(STORED[need.storage][1]) or -1
         if 0 < most < need.reserves:
-            yield Finding(
-                outcome=Outcome.REFUSED,
-                path=view.kinds[change.address.kind].reserves,
-                message=f"stream {name} asks for {written_size(need.reserves)}, and the account allows {written_size(most)} for a "
-                f"{need.storage} stream",
-                fix="write less, or have the account's limit raised",
+            yield refusal(
+                view.kinds[change.address.kind].reserves,
+                (
+                    f"stream {name} asks for {written_size(need.reserves)}, and the account allows {written_size(most)} for a "
+                    f"{need.storage} stream"
+                ),
+                "write less, or have the account's limit raised",
             )
 
 
@@ -146,32 +147,39 @@ def no_room_left(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: reserve less, here or elsewhere, or have the account's limit raised.
     """
-    for name, config, limits in _written(change, view):
+    for name, config, limits in _written_streams(change, view):
         need = StreamReservation.of(config)
         if (most := limits.get(STORED[need.storage][0], -1)) < 0:
             continue
         room = rooms(view)[name]
         if room.total > most:
-            yield Finding(
-                outcome=Outcome.REFUSED,
-                path=view.kinds[change.address.kind].reserves,
+            yield refusal(
+                view.kinds[change.address.kind].reserves,
+                (
+                    f"stream {name} needs {written_size(room.wanted)} of {need.storage}, others reserve "
+                    f"{size(room.reserved, room.wanted)}, and the account may store {written_size(most)}"
+                ),
+                "reserve less with a smaller max_bytes, here or elsewhere, or have the account's limit raised",
                 quantities={"bytes": room.total - most},
-                message=f"stream {name} needs {written_size(room.wanted)} of {need.storage}, others reserve "
-                f"{size(room.reserved, room.wanted)}, and the account may store {written_size(most)}",
-                fix="reserve less with a smaller max_bytes, here or elsewhere, or have the account's limit raised",
             )
-        elif view.target.version < V2_12 and not view.target.is_clustered and most < room.recovered and _grows(change):
-            yield Finding(
-                outcome=Outcome.REFUSED,
-                path=view.kinds[change.address.kind].reserves,
-                message=f"this reserves all of the {written_size(most)} that the account may store, and at its next start this server "
-                "would lose the streams that have no max_bytes",
-                fix="leave one byte free, or give every stream a max_bytes",
+        elif (
+            view.target.version < V2_12
+            and not view.target.is_clustered
+            and most < room.recovered
+            and _may_reserve_more(change)
+        ):
+            yield refusal(
+                view.kinds[change.address.kind].reserves,
+                (
+                    f"this reserves all of the {written_size(most)} that the account may store, and at its next start this server "
+                    "would lose the streams that have no max_bytes"
+                ),
+                "leave one byte free, or give every stream a max_bytes",
                 reaction=Reaction.DOOMS,
             )
 
 
-def _grows(change: Change) -> bool:
+def _may_reserve_more(change: Change) -> bool:
     return change.action is Action.CREATE or change.touches("max_bytes")
 
 
@@ -184,15 +192,14 @@ def no_tier(change: Change, view: View) -> Iterator[Finding]:
     Instead: use a number of replicas that the account has a tier for.
     """
     after = afterwards(view)
-    for name in _names(change, after, view):
+    for name in _stream_names(change, after, view):
         replicas = StreamReservation.of(after.streams[name]).replicas
         if account_limits(view.target, replicas) is None and not _keeps_its_tier(change, view):
             tiers = sorted(view.target.usage.get("tiers") or {})
-            yield Finding(
-                outcome=Outcome.REFUSED,
-                path="num_replicas" if name == view.stream_of(change.address) else "",
-                message=f"the account has no tier R{replicas} for {name}, only {', '.join(tiers)}",
-                fix="use a number of replicas that the account has a tier for",
+            yield refusal(
+                "num_replicas" if name == view.stream_of(change.address) else "",
+                f"the account has no tier R{replicas} for {name}, only {', '.join(tiers)}",
+                "use a number of replicas that the account has a tier for",
             )
 
 

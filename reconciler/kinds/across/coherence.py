@@ -41,42 +41,44 @@ def group_not_coherent(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: see `reconciler groups doctor`, which says what to do about each.
     """
-    group = _live(view).get(change.address)
+    group = _live_groups(view).get(change.address)
     if group is None or group.unread or group.record.broken:
         return
-    for found in _judged(group, change, view):
-        if found.code != "GR125":  # publishers may well number their messages themselves
-            yield Finding(outcome=Outcome.WARNS, message=found.message, fix=found.fix)
+    for diagnostic in _group_findings(group, change, view):
+        if diagnostic.code != "GR125":  # publishers may well number their messages themselves
+            yield Finding(outcome=Outcome.WARNS, message=diagnostic.message, fix=diagnostic.fix)
 
 
-def _judged(group: Group, change: Change, view: View) -> Iterator[Diagnostic]:
+def _group_findings(group: Group, change: Change, view: View) -> Iterator[Diagnostic]:
     if group.record.legacy:  # consumers of its time had other settings, and no apply changes its members
-        yield from _found(group, replaced)
+        yield from _findings_of_checks(group, replaced)
         return
-    yield from _found(group, *LASTING, *(() if _divides_anew(change, view) else (transform,)))
+    yield from _findings_of_checks(group, *LASTING, *(() if _divides_anew(change, view) else (transform,)))
     if change.touches(*MEMBERSHIP):
-        yield from _passing(group, change)
+        yield from _findings_before_members_change(group, change)
 
 
-def _passing(group: Group, change: Change) -> Iterator[Diagnostic]:
+def _findings_before_members_change(group: Group, change: Change) -> Iterator[Diagnostic]:
     """Findings that appear briefly after every change of members. They count when the next change is about to be made,
     except for a consumer that this change corrects. A consumer that joins is judged as the member it becomes."""
     config = change.desired.config if change.desired else group.config
     then = replace(group, record=replace(group.record, config=config))
     joining = {one.consumer for one in then.members} - {one.consumer for one in group.members}
     right = {one.consumer for one in then.members if one.info and consumes_its_own(then, one)}
-    yield from _found(_consumed(group, group.consumers.keys() - joining - right), strangers, filters)
-    yield from _found(_consumed(then, joining), old_priority_group, filters)
-    yield from _found(then, templates)
+    yield from _findings_of_checks(_only_consumers(group, group.consumers.keys() - joining - right), strangers, filters)
+    yield from _findings_of_checks(_only_consumers(then, joining), old_priority_group, filters)
+    yield from _findings_of_checks(then, templates)
 
 
-def _consumed(group: Group, names: Collection[str]) -> Group:
+def _only_consumers(group: Group, names: Collection[str]) -> Group:
     """The group with only these consumers."""
     return replace(group, consumers={name: info for name, info in group.consumers.items() if name in names})
 
 
-def _found(group: Group, *checks: Callable[[Group, Evidence], Iterable[Diagnostic]]) -> Iterator[Diagnostic]:
-    return (found for check in checks for found in check(group, Evidence()))
+def _findings_of_checks(
+    group: Group, *checks: Callable[[Group, Evidence], Iterable[Diagnostic]]
+) -> Iterator[Diagnostic]:
+    return (diagnostic for check in checks for diagnostic in check(group, Evidence()))
 
 
 def _divides_anew(change: Change, view: View) -> bool:
@@ -86,7 +88,7 @@ def _divides_anew(change: Change, view: View) -> bool:
 
 
 @lru_cache(maxsize=4)
-def _live(view: View) -> Mapping[Address, Group]:
+def _live_groups(view: View) -> Mapping[Address, Group]:
     return {group.address: group for group in groups(view.snapshot)}
 
 

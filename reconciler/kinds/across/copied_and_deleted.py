@@ -11,7 +11,6 @@ from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.streams import config_of
-from reconciler.kinds.consumer_checks.neighbours import changes_of
 from reconciler.kinds.effects import dependants
 from reconciler.kinds.effects.sources_begun import Begun, drained, retention_afterwards
 from reconciler.kinds.effects.unprocessed import behind, gave_up
@@ -49,15 +48,18 @@ def copied_and_deleted(change: Change, view: View) -> Iterator[Finding]:
         return
     for one in drained(change, view, config_of(change, view)):
         subjects, retention = taken_subjects(one.source), retention_afterwards(one.origin, view)
-        there = {
+        staying = {
             name: info
             for name, info in view.snapshot.consumers.get(one.origin, {}).items()
-            if _stays(one.origin, name, view)
+            if _keeps_filters(one.origin, name, view)
         }
         if is_queue := retention == "workqueue":  # a consumer of a queue wants all that its filter matches
-            wanted = [*(filters_of(info["config"]) for info in there.values()), *_coming(one.origin, view)]
+            wanted = [
+                *(filters_of(info["config"]) for info in staying.values()),
+                *_filters_of_new_consumers(one.origin, view),
+            ]
             subjects = [subject for subject in subjects if not _is_wanted(subject, wanted)]
-        goes = _goes(one, subjects, there, retention, view)
+        goes = _deleted_at_once(one, subjects, staying, retention, view)
         if not (subjects if is_queue else goes.most):
             continue
         stream, later = ("work queue", subjects) if is_queue else ("interest stream", [])
@@ -67,12 +69,12 @@ def copied_and_deleted(change: Change, view: View) -> Iterator[Finding]:
             quantities={"messages": goes},
             affects=dependants.streams([one.origin], view),
             message=f"{stream} {one.origin} deletes what is copied from it and no consumer wants: "
-            + _when(goes, later),
+            + _deletion_text(goes, later),
             fix="create the consumers that shall process it first, or let both copy a stream with limits retention",
         )
 
 
-def _stays(stream: str, name: str, view: View) -> bool:
+def _keeps_filters(stream: str, name: str, view: View) -> bool:
     change = view.changes.get(Address.of("consumer", stream, name))
     return (
         change is None
@@ -81,9 +83,9 @@ def _stays(stream: str, name: str, view: View) -> bool:
     )
 
 
-def _coming(stream: str, view: View) -> Iterator[Sequence[str]]:
+def _filters_of_new_consumers(stream: str, view: View) -> Iterator[Sequence[str]]:
     """The filters of consumers that the plan creates there. They come before the copy."""
-    for change in changes_of(view).get(stream, ()):
+    for change in view.children(stream, "consumer"):
         if change.action is Action.CREATE and change.desired:
             yield filters_of(change.desired.config)
 
@@ -93,11 +95,11 @@ def _is_wanted(subject: str, wanted: Iterable[Sequence[str]]) -> bool:
     return any(is_subset(subject, one) for filters in wanted for one in filters)
 
 
-def _goes(one: Begun, subjects: Sequence[str], there: Consumers, retention: str, view: View) -> Amount:
+def _deleted_at_once(one: Begun, subjects: Sequence[str], staying: Consumers, retention: str, view: View) -> Amount:
     """How many messages go at once: those that are copied, less those that consumers want."""
     copied, wanted = one.copies(subjects), list[int]()
     most = 0
-    for info in there.values():
+    for info in staying.values():
         filters = filters_of(info["config"])
         if not meets(filters, subjects):
             continue
@@ -106,11 +108,13 @@ def _goes(one: Begun, subjects: Sequence[str], there: Consumers, retention: str,
         is_whole = one.start.at == 1 and all(any(is_subset(mine, theirs) for theirs in subjects) for mine in filters)
         wanted.append(wants.least if is_whole else 0)
     least = sum(wanted) if retention == "workqueue" else max(wanted, default=0)
-    is_joined = len(there) < len(view.snapshot.consumers.get(one.origin, {})) or any(_coming(one.origin, view))
+    is_joined = len(staying) < len(view.snapshot.consumers.get(one.origin, {})) or any(
+        _filters_of_new_consumers(one.origin, view)
+    )
     return Amount(0 if is_joined else max(0, copied.least - most), max(0, copied.most - least))
 
 
-def _when(goes: Amount, later: Sequence[str]) -> str:
+def _deletion_text(goes: Amount, later: Sequence[str]) -> str:
     at_once = f"{amount(goes, 'message')} at apply" if goes.most else "none at apply"
     new = "new ones" if list(later) == [">"] else f"new ones on {listed(list(later))}"
     return f"{at_once}, and {new} from then on" if later else at_once

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
-from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.verdict import Finding, Outcome, Reaction, refusal
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.streams import Copy, afterwards, config_of, copies
 from reconciler.kinds.effects import dependants
@@ -42,18 +42,19 @@ def copy_cycle(change: Change, view: View) -> Found:
     if not view.is_stream(change.address):
         return None
     name = view.stream_of(change.address) or ""
-    if (ring := met_again(name, afterwards(view).streams)) is None:
+    if (ring := first_cycle(name, afterwards(view).streams)) is None:
         return None
-    return Finding(
-        outcome=Outcome.REFUSED,
-        path=next((copy.path for copy in copies(name, config_of(change, view)) if copy.origin == ring.stream), "")
-        or next((copy.path for copy in copies(name, config_of(change, view))), ""),
-        message=f"{way(name, ring)}: the server takes that for a cycle",
-        fix="remove one of these mirrors or sources; if there are two ways to one origin, name the longer one first",
+    return refusal(
+        (
+            next((copy.path for copy in copies(name, config_of(change, view)) if copy.origin == ring.stream), "")
+            or next((copy.path for copy in copies(name, config_of(change, view))), "")
+        ),
+        f"{cycle_text(name, ring)}: the server takes that for a cycle",
+        "remove one of these mirrors or sources; if there are two ways to one origin, name the longer one first",
     )
 
 
-def way(name: str, ring: Copy) -> str:
+def cycle_text(name: str, ring: Copy) -> str:
     """How `name` reaches an origin for the second time, in words; `ring` is the copy that leads there."""
     if ring.stream == name:
         return (
@@ -62,7 +63,7 @@ def way(name: str, ring: Copy) -> str:
     return f"stream {name} copies messages of {ring.stream}, and {ring.stream} copies {ring.origin}"
 
 
-def met_again(name: str, streams: Mapping[str, Config]) -> Copy | None:
+def first_cycle(name: str, streams: Mapping[str, Config]) -> Copy | None:
     """The copy at which the server says "detected cycle" when it checks this stream."""
     todo, visited = deque([name]), set()
     while todo:
@@ -72,25 +73,27 @@ def met_again(name: str, streams: Mapping[str, Config]) -> Copy | None:
         for copy in (*sourced, *(copy for copy in copies(stream, config) if copy.is_mirror)):
             if copy.origin not in visited:
                 todo.extend([copy.origin] if copy.origin in streams else [])
-            elif copy.is_mirror or _meets_own(config, copy.said.get("filter_subject")):
+            elif copy.is_mirror or _matches_own_subjects(config, copy.said.get("filter_subject")):
                 return copy
     return None
 
 
-def _meets_own(config: Config, filter_subject: str | None) -> bool:
+def _matches_own_subjects(config: Config, filter_subject: str | None) -> bool:
     return not filter_subject or any(collide(subject, filter_subject) for subject in config.get("subjects") or ())
 
 
-def size(config: Config) -> int:
+def largest_message_of(config: Config) -> int:
     """Bytes of the largest message that a stream accepts; 0 if nothing limits it."""
     return max(0, config.get("max_msg_size") or 0)
 
 
-def too_small(name: str, streams: Mapping[str, Config]) -> Iterator[Copy]:
+def copies_of_larger(name: str, streams: Mapping[str, Config]) -> Iterator[Copy]:
     """Copies of origins whose messages may be larger than this stream accepts. No limit counts as none, on either
     side."""
-    if own := size(streams.get(name, {})):
-        yield from (copy for copy in copies(name, streams[name]) if own < size(streams.get(copy.origin, {})))
+    if own := largest_message_of(streams.get(name, {})):
+        yield from (
+            copy for copy in copies(name, streams[name]) if own < largest_message_of(streams.get(copy.origin, {}))
+        )
 
 
 @rule("XX205", "copy-too-small", needs=("neighbours",), err_code=(10030, 10046), can_stand=True)
@@ -104,14 +107,15 @@ def copy_too_small(change: Change, view: View) -> Iterator[Finding]:
     if not view.is_stream(change.address):
         return
     name, streams = view.stream_of(change.address) or "", afterwards(view).streams
-    for copy in too_small(name, streams):
-        own, wanted = (size(streams[one]) for one in (name, copy.origin))
-        yield Finding(
-            outcome=Outcome.REFUSED,
-            path="max_value_size" if change.address.kind == "kv_bucket" else "max_msg_size",
-            message=f"messages may have {written_size(own)} here and {written_size(wanted)} in its origin {copy.origin}: this stream "
-            "would never copy larger ones",
-            fix=f"write {in_words(wanted, 'bytes')} or more, or no limit at all",
+    for copy in copies_of_larger(name, streams):
+        own, wanted = (largest_message_of(streams[one]) for one in (name, copy.origin))
+        yield refusal(
+            "max_value_size" if change.address.kind == "kv_bucket" else "max_msg_size",
+            (
+                f"messages may have {written_size(own)} here and {written_size(wanted)} in its origin {copy.origin}: this stream "
+                "would never copy larger ones"
+            ),
+            f"write {in_words(wanted, 'bytes')} or more, or no limit at all",
         )
 
 
@@ -158,16 +162,16 @@ def direct_reads_overwritten(change: Change, view: View) -> Found:
 
     Instead: leave `mirror_direct` out, or change `allow_direct` of the origin.
     """
-    if (said := getattr(change.terms, "mirror_direct", None)) is None:
+    if (declared := getattr(change.terms, "mirror_direct", None)) is None:
         return None
     origin = next((copy.origin for copy in copies("", config_of(change, view)) if copy.is_mirror), None)
     config = afterwards(view).streams.get(origin or "")
-    if config is None or said == bool(config.get("allow_direct")):
+    if config is None or declared == bool(config.get("allow_direct")):
         return None
     return Finding(
         outcome=Outcome.WARNS,
         path="mirror_direct",
-        message=f"the server sets mirror_direct to {str(not said).lower()}, like allow_direct of its origin {origin}, and ignores "
+        message=f"the server sets mirror_direct to {str(not declared).lower()}, like allow_direct of its origin {origin}, and ignores "
         "this value",
         fix="leave it out, or change allow_direct of the origin",
     )
@@ -193,11 +197,10 @@ def deliver_prefix_overlap(change: Change, view: View) -> Iterator[Finding]:
     for path, prefix in _deliver_prefixes(config) if theirs else ():
         for origin, subject in theirs:
             if collide(subject, f"{prefix}.{subject}"):
-                yield Finding(
-                    outcome=Outcome.REFUSED,
-                    path=f"{path}.external.deliver",
-                    message=f"{origin}, which has `{subject}`, would capture `{prefix}.{subject}`",
-                    fix="choose a prefix that no origin's subjects cover",
+                yield refusal(
+                    f"{path}.external.deliver",
+                    f"{origin}, which has `{subject}`, would capture `{prefix}.{subject}`",
+                    "choose a prefix that no origin's subjects cover",
                 )
                 break
 
@@ -236,7 +239,7 @@ def mirror_answers_for_a_part(change: Change, view: View) -> Found:
     if (
         copy is None
         or not origin.get("allow_direct")
-        or not (part := _part(copy, streams[name], origin, view.kinds[change.address.kind].own_name))
+        or not (part := _partial_reasons(copy, streams[name], origin, view.kinds[change.address.kind].own_name))
     ):
         return None
     return Finding(
@@ -249,15 +252,15 @@ def mirror_answers_for_a_part(change: Change, view: View) -> Found:
     )
 
 
-def _part(copy: Copy, config: Config, origin: Config, own_name: Callable[[str], str]) -> str:
+def _partial_reasons(copy: Copy, config: Config, origin: Config, own_name: Callable[[str], str]) -> str:
     """What keeps it from holding all of its origin, in the words of its file; empty: nothing."""
-    said = copy.filters or [name for name in ("opt_start_seq", "opt_start_time") if copy.said.get(name)]
+    parts = copy.filters or [name for name in ("opt_start_seq", "opt_start_time") if copy.said.get(name)]
     tighter = [
         own_name(limit)
         for limit in LIMITS
         if (own := config.get(limit) or 0) > 0 and not 0 < (origin.get(limit) or 0) <= own
     ]
-    return ", ".join([*said, *tighter])
+    return ", ".join([*parts, *tighter])
 
 
 @rule(

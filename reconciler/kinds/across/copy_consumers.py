@@ -40,7 +40,7 @@ def copy_not_fed(change: Change, view: View) -> Iterator[Finding]:
     if (
         change.address.kind == "consumer"
         and change.action is Action.CREATE
-        and (full := _full(change.address.stream, view))
+        and (full := _full_text(change.address.stream, view))
     ):
         copying = sorted({one.stream for one in afterwards(view).copiers[change.address.stream]})
         yield Finding(
@@ -58,9 +58,9 @@ def copy_not_fed(change: Change, view: View) -> Iterator[Finding]:
                 path="" if change.address.kind == "elastic_group" else copy.path,
                 message=f"the server copies nothing of {copy.origin}: its consumer_limits have {field} {value}, and refuse the "
                 "consumer through which the server copies",
-                fix=WAYS_OUT[field] + _beside_none(field, copy.origin, view),
+                fix=WAYS_OUT[field] + _caveat_about_consumers(field, copy.origin, view),
             )
-        if full := _full(copy.origin, view):
+        if full := _full_text(copy.origin, view):
             yield Finding(
                 outcome=Outcome.WARNS,
                 path="" if change.address.kind == "elastic_group" else copy.path,
@@ -69,26 +69,26 @@ def copy_not_fed(change: Change, view: View) -> Iterator[Finding]:
             )
 
 
-def _beside_none(field: str, origin: str, view: View) -> str:
+def _caveat_about_consumers(field: str, origin: str, view: View) -> str:
     """An older server takes a removed limit for 0."""
     if field != PENDING or can_end(view.target.version) or not list(consuming(origin, view)):
         return ""
     return f"; this server refuses that beside consumers that acknowledge (10069), so only while {origin} has none"
 
 
-def _full(origin: str, view: View) -> str:
+def _full_text(origin: str, view: View) -> str:
     """Why there is no place for the consumer through which the server copies; empty: there is one for each copy."""
     after = afterwards(view)
     most = after.streams.get(origin, {}).get("max_consumers") or 0
     copying = [one.stream for one in after.copiers.get(origin, ())]  # each has a consumer of its own
     if most <= 0 or not copying or view.target.version >= V2_15:
         return ""
-    there = len(list(consuming(origin, view)))
-    if there + len(copying) <= most:
+    existing = len(list(consuming(origin, view)))
+    if existing + len(copying) <= most:
         return ""
-    are = "consumer is" if there == 1 else "consumers are"
-    beside = f"beside what feeds {listed(sorted(set(copying)))}"
-    return f"{some(there)} {are} declared or live there {beside}, and max_consumers allows {some(most)}"
+    are = "consumer is" if existing == 1 else "consumers are"
+    copies_text = f"beside what feeds {listed(sorted(set(copying)))}"
+    return f"{some(existing)} {are} declared or live there {copies_text}, and max_consumers allows {some(most)}"
 
 
 RULES = (copy_not_fed,)

@@ -8,7 +8,6 @@ delivered, and starts over. A work queue deletes acknowledged messages, so nothi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 
 from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.rule import Found, rule
@@ -27,7 +26,8 @@ GIVES = "filter_subject"
 def ties(view: View) -> Iterator[Tie]:
     """On a work queue, a consumer gives up subjects before another takes them. An update that takes some needs two
     stages."""
-    for consumers in _changing(view).values():
+    for stream, changes in view.by_parent("consumer").items():
+        consumers = [change for change in changes if change.action.writes] if is_work_queue(stream, view) else []
         givers = [(change.address, given) for change in consumers if (given := lost(change))]
         for change in consumers:
             taken = gained(change)
@@ -38,19 +38,9 @@ def ties(view: View) -> Iterator[Tie]:
                     yield Tie(giver, change.address, gives=GIVES)
 
 
-@lru_cache(maxsize=4)
-def _changing(view: View) -> dict[str, list[Change]]:
-    """By work queue, the changes of its consumers; computed once per view."""
-    found: dict[str, list[Change]] = {}
-    for address, change in view.changes.items():
-        if address.kind == "consumer" and change.action.writes and is_work_queue(address.stream, view):
-            found.setdefault(address.stream, []).append(change)
-    return found
-
-
 def _park(change: Change, view: View) -> Opening | None:
     stream, name = change.address.names
-    others = _taken(stream, view)
+    others = _taken_subjects(stream, view)
     subject = parking_subject(name, lambda free: not any(collide(free, one) for one in others))
     if subject is None:
         return None
@@ -69,17 +59,16 @@ def _park(change: Change, view: View) -> Opening | None:
     )
 
 
-def _taken(stream: str, view: View) -> set[str]:
+def _taken_subjects(stream: str, view: View) -> set[str]:
     """Filters of the stream's consumers before and after, and the stream's subjects. A consumer without a filter does
     not count: it is the only one, or is deleted before others are created."""
     taken: set[str] = set()
     for info in view.snapshot.consumers.get(stream, {}).values():
         taken.update(filters_of(info["config"]))
-    for change in _changing(view).get(stream, ()):
-        if change.desired:
+    for change in view.children(stream, "consumer"):
+        if change.action.writes and change.desired:
             taken.update(filters_of(change.desired.config))
-    config = view.snapshot.streams.get(stream, {}).get("config", {})
-    taken.update(config.get("subjects") or ())
+    taken.update(view.snapshot.config_of(stream).get("subjects") or ())
     return {subject for subject in taken if subject != ">" and not is_parking_subject(subject)}
 
 
@@ -108,12 +97,12 @@ def work_queue_takeover(change: Change, view: View) -> Found:
         quantities={"waiting": info.get("num_waiting", 0), "unacknowledged": info.get("num_ack_pending", 0)},
         message=f"to take {', '.join(taken[:3])}, apply recreates it, because an update would leave behind what is stored there before its "
         f"position; "
-        f'{_told(info.get("num_waiting", 0))} "consumer deleted", and clients must pull again',
+        f'{_pulls_text(info.get("num_waiting", 0))} "consumer deleted", and clients must pull again',
         fix=f"declare a second consumer for that, or consent here: {consent_to('XX311', to)}",
     )
 
 
-def _told(waiting: int) -> str:
+def _pulls_text(waiting: int) -> str:
     if not waiting:
         return "clients that pull then get"
     return f"{some(waiting, 'waiting pull request')} {'gets' if waiting == 1 else 'get'}"

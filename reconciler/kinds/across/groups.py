@@ -11,23 +11,19 @@ from itertools import takewhile
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
-from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.verdict import Finding, Outcome, Reaction, refusal
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.readers import consuming, static_groups, stored_afterwards
 from reconciler.kinds.afterwards.streams import GONE, afterwards
 from reconciler.kinds.effects.dependants import consumers
 from reconciler.kinds.fields.words import consent_to, few, outside, some
 from reconciler.kinds.group_records.group_record import PRIORITY_GROUP
-from reconciler.kinds.subjects.partitions import assign, beyond
+from reconciler.kinds.subjects.partitions import assign, members_without_partition
 from reconciler.kinds.subjects.subjects import collide, is_subset
 from reconciler.kinds.subjects.transforms import partition_call
 from reconciler.model.resource import Address, Config
 
 OTHER_NAME = "choose another group or member name"
-
-
-def _refused(message: str, path: str = "", fix: str = OTHER_NAME, affects: Sequence[Address] = ()) -> Finding:
-    return Finding(outcome=Outcome.REFUSED, path=path, message=message, fix=fix, affects=affects)
 
 
 @rule("XX551", "shared-queue-name", on=(Action.CREATE,), needs=("neighbours",), err_code=10058)
@@ -43,20 +39,20 @@ def shared_queue_name(change: Change, view: View) -> Found:
     if change.address.kind != "elastic_group":
         return None
     name = "-".join(change.address.names)
-    others = [a for a in _queues(view).get(name, ()) if a != change.address]
+    others = [a for a in _groups_by_queue(view).get(name, ()) if a != change.address]
     if not others:
         return None
-    return _refused(f"its stream {name} would also be the stream of {others[0]}")
+    return refusal("", f"its stream {name} would also be the stream of {others[0]}", OTHER_NAME)
 
 
 @lru_cache(maxsize=4)
-def _queues(view: View) -> dict[str, list[Address]]:
-    found: dict[str, list[Address]] = {}
+def _groups_by_queue(view: View) -> dict[str, list[Address]]:
+    by_queue: dict[str, list[Address]] = {}
     for address in dict.fromkeys((*view.live, *view.desired)):
         change = view.changes.get(address)
         if address.kind == "elastic_group" and not (change and change.action in GONE):
-            found.setdefault("-".join(address.names), []).append(address)
-    return found
+            by_queue.setdefault("-".join(address.names), []).append(address)
+    return by_queue
 
 
 def _members(config: Config) -> list[str]:
@@ -64,14 +60,14 @@ def _members(config: Config) -> list[str]:
 
 
 @lru_cache(maxsize=4)
-def _durables(view: View) -> dict[str, dict[str, list[Address]]]:
+def _groups_by_durable(view: View) -> dict[str, dict[str, list[Address]]]:
     """The static groups that want a durable consumer of this name, by stream and name."""
-    found: dict[str, dict[str, list[Address]]] = {}
+    by_durable: dict[str, dict[str, list[Address]]] = {}
     for stream in {a.stream for a in (*view.live, *view.desired) if a.kind == "static_group"}:
         for address, config in static_groups(stream, view):
             for member in _members(config):
-                found.setdefault(stream, {}).setdefault(f"{address.name}-{member}", []).append(address)
-    return found
+                by_durable.setdefault(stream, {}).setdefault(f"{address.name}-{member}", []).append(address)
+    return by_durable
 
 
 @rule(
@@ -88,41 +84,42 @@ def member_consumer_taken(change: Change, view: View) -> Iterator[Finding]:
     """
     address = change.address
     if address.kind == "consumer" and not change.only_renews:
-        for group in _durables(view).get(address.stream, {}).get(address.name, ())[:1]:
-            said = f"consumer {address.name} is the durable of a member of {group}"
-            yield _refused(said, fix="choose another consumer name", affects=[group])
+        for group in _groups_by_durable(view).get(address.stream, {}).get(address.name, ())[:1]:
+            text = f"consumer {address.name} is the durable of a member of {group}"
+            yield refusal("", text, "choose another consumer name", affects=[group])
     elif address.kind == "static_group" and change.action is Action.CREATE:
         plain = _plain_consumers(address.stream, view)
         for member in _members(change.desired.config if change.desired else {}):
             name = f"{address.name}-{member}"
-            others = [a for a in _durables(view)[address.stream][name] if a != address]
+            others = [a for a in _groups_by_durable(view)[address.stream][name] if a != address]
             if others:
-                yield _refused(
-                    f"{name}, the durable of member {member}, is also a durable of {others[0]}",
+                yield refusal(
                     "members",
+                    f"{name}, the durable of member {member}, is also a durable of {others[0]}",
+                    OTHER_NAME,
                     affects=others,
                 )
             elif name in plain:
                 theirs = consumers(address.stream, [name], view)
-                said = f"{name}, the durable of member {member}, already exists as a plain consumer"
-                yield _refused(said, "members", affects=theirs)
+                text = f"{name}, the durable of member {member}, already exists as a plain consumer"
+                yield refusal("members", text, OTHER_NAME, affects=theirs)
 
 
 def _plain_consumers(stream: str, view: View) -> Set[str]:
     """Consumers that do not belong to members. Consumers of an earlier group of that name do."""
-    return _plain(view).get(stream, frozenset())
+    return _plain_by_stream(view).get(stream, frozenset())
 
 
 @lru_cache(maxsize=4)
-def _plain(view: View) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
+def _plain_by_stream(view: View) -> dict[str, set[str]]:
+    by_stream: dict[str, set[str]] = {}
     for address in view.desired:
         if address.kind == "consumer":
-            found.setdefault(address.stream, set()).add(address.name)
-    for stream, there in view.snapshot.consumers.items():
-        plain = (name for name, i in there.items() if i["config"].get("priority_groups") != [PRIORITY_GROUP])
-        found.setdefault(stream, set()).update(plain)
-    return found
+            by_stream.setdefault(address.stream, set()).add(address.name)
+    for stream, consumers_now in view.snapshot.consumers.items():
+        plain = (name for name, i in consumers_now.items() if i["config"].get("priority_groups") != [PRIORITY_GROUP])
+        by_stream.setdefault(stream, set()).update(plain)
+    return by_stream
 
 
 @rule("XX553", "prefix-of-others", on=(Action.CREATE,), needs=("neighbours",))
@@ -139,42 +136,42 @@ def prefix_of_others(change: Change, view: View) -> Found:
         return None
     stream, name = change.address.names
     own = {f"{name}-{member}" for member in _members(change.desired.config if change.desired else {})}
-    groups, names = _names(view)[stream]
+    groups, names = _group_and_durable_names(view)[stream]
     victims = list(takewhile(lambda one: one.startswith(f"{name}-"), names[bisect_left(names, f"{name}-") :]))
     victims = [one for one in victims if one not in own]
-    endangered = [name[:at] for at, letter in enumerate(name) if letter == "-" and name[:at] in groups]
+    endangered = [name[:index] for index, letter in enumerate(name) if letter == "-" and name[:index] in groups]
     if not victims and not endangered:
         return None
-    what = (
+    text = (
         f"deleting it with the reference's tool would also delete consumers of {', '.join(victims[:5])}"
         if victims
         else f"deleting group {endangered[0]} with the reference's tool would also delete this group's consumers"
     )
     return Finding(
         outcome=Outcome.WARNS,
-        message=what,
+        message=text,
         fix="choose names of which none, followed by `-`, begins another",
     )
 
 
 @lru_cache(maxsize=4)
-def _names(view: View) -> dict[str, tuple[set[str], list[str]]]:
+def _group_and_durable_names(view: View) -> dict[str, tuple[set[str], list[str]]]:
     """By stream: its static groups, and a sorted list of these and its durable consumers."""
     streams = {a.stream for a in view.desired if a.kind == "static_group"}
-    found = {}
+    by_stream = {}
     for stream in streams:
         groups = {address.name for address, _ in static_groups(stream, view)}
         durables = {one.label.removeprefix("consumer ") for one in consuming(stream, view) if not one.is_ephemeral}
-        found[stream] = (groups, sorted(groups | durables))
-    return found
+        by_stream[stream] = (groups, sorted(groups | durables))
+    return by_stream
 
 
-def _transform(stream: str, view: View) -> Mapping[str, str] | None:
+def _dividing_transform(stream: str, view: View) -> Mapping[str, str] | None:
     transform: Mapping[str, str] | None = afterwards(view).streams.get(stream, {}).get("subject_transform")
     return transform if transform and transform.get("dest") else None
 
 
-def _partitions(transform: Mapping[str, str] | None) -> int | None:
+def _partition_count(transform: Mapping[str, str] | None) -> int | None:
     """How many partitions a stream's own transform makes; None if it makes none."""
     call = partition_call(transform["dest"]) if transform else None
     return call.numbers[0] if call else None
@@ -190,34 +187,43 @@ def partitions_mismatch(change: Change, view: View) -> Iterator[Finding]:
     Instead: write the same number in `max_members` and in `{{partition(…)}}`.
     """
     if change.address.kind == "static_group" and change.action is Action.CREATE:
-        made, wanted = _partitions(_transform(change.address.stream, view)), change.becomes("max_members") or 0
-        if made is not None and made != wanted:
+        partitions, wanted = (
+            _partition_count(_dividing_transform(change.address.stream, view)),
+            change.becomes("max_members") or 0,
+        )
+        if partitions is not None and partitions != wanted:
             config = change.desired.config if change.desired else {}
-            yield _mismatch("max_members", f"the transform of {change.address.stream} makes", made, config)
+            yield _partition_mismatch(
+                "max_members", f"the transform of {change.address.stream} makes", partitions, config
+            )
     elif change.address.kind == "stream" and change.touches("subject_transform"):
-        made = _partitions(_transform(change.address.name, view))
+        partitions = _partition_count(_dividing_transform(change.address.name, view))
         for group, config in static_groups(change.address.name, view):
-            if made is not None and made != config.get("max_members"):
+            if partitions is not None and partitions != config.get("max_members"):
                 path = "subject_transform.dest"
-                mismatch = _mismatch(path, f"for static group {group.name} this makes", made, config)
+                mismatch = _partition_mismatch(path, f"for static group {group.name} this makes", partitions, config)
                 yield replace(mismatch, affects=[group])
 
 
-def _mismatch(path: str, who: str, made: int, group: Config) -> Finding:
+def _partition_mismatch(path: str, who: str, partitions: int, group: Config) -> Finding:
     wanted = group.get("max_members") or 0
-    what = f"nobody would read {made - wanted} of them" if made > wanted else _missing(group, made)
-    said = f"{who} {made} partitions, and max_members is {wanted}: {what}"
-    return _refused(said, path, "write the same number in both")
+    harm = (
+        f"nobody would read {partitions - wanted} of them"
+        if partitions > wanted
+        else _missing_partitions_text(group, partitions)
+    )
+    text = f"{who} {partitions} partitions, and max_members is {wanted}: {harm}"
+    return refusal(path, text, "write the same number in both")
 
 
-def _missing(group: Config, made: int) -> str:
+def _missing_partitions_text(group: Config, partitions: int) -> str:
     """What it means that the transform makes fewer partitions than the group has."""
-    partitions = group.get("max_members") or 0
-    owned: Mapping[str, Sequence[int]] = group.get("member_mappings") or assign(group.get("members") or (), partitions)
-    missing = f"{some(partitions - made, 'partition')} would get no message"
+    expected = group.get("max_members") or 0
+    owned: Mapping[str, Sequence[int]] = group.get("member_mappings") or assign(group.get("members") or (), expected)
+    missing = f"{some(expected - partitions, 'partition')} would get no message"
     if not owned:
         return f"{missing}, and a member that owns no other would idle"
-    idle = beyond(owned, made)
+    idle = members_without_partition(owned, partitions)
     return f"{missing}, and member{'s' if len(idle) > 1 else ''} {few(idle)} would idle" if idle else missing
 
 
@@ -234,7 +240,7 @@ def unpartitioned_subjects(change: Change, view: View) -> Found:
     if stream is None or (stored := stored_afterwards(view).by(stream)) is None:
         return None
     lost = [one for one in stored if not _may_be_numbered(one)]
-    if (transform := _transform(stream, view)) and _partitions(transform) is not None:
+    if (transform := _dividing_transform(stream, view)) and _partition_count(transform) is not None:
         subjects = afterwards(view).streams[stream].get("subjects") or ()
         src = transform.get("src") or ">"
         lost += [s for s in subjects if not is_subset(s, src) and s not in lost]
@@ -280,16 +286,19 @@ def partitions_renumbered(change: Change, view: View) -> Found:
     if not groups or not change.was("subject_transform"):
         return None
     dest = (change.becomes("subject_transform") or {}).get("dest")
-    return Finding(
-        outcome=Outcome.REFUSED,
+    return refusal(
+        "subject_transform.dest" if dest else "subject_transform",
+        (
+            f"static groups ({', '.join(one.name for one in groups[:5])}) divide this stream by its transform, and stored "
+            "messages keep their old partition number"
+        ),
+        (
+            "make a new stream and group, or consent here once the groups have read everything: "
+            + consent_to("XX556", dest)
+        ),
         consentable=True,
-        path="subject_transform.dest" if dest else "subject_transform",
         to=dest,
         affects=groups,
-        message=f"static groups ({', '.join(one.name for one in groups[:5])}) divide this stream by its transform, and stored "
-        "messages keep their old partition number",
-        fix="make a new stream and group, or consent here once the groups have read everything: "
-        + consent_to("XX556", dest),
     )
 
 

@@ -8,7 +8,7 @@ from reconciler.changes.change import Change
 from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.across.copies import WRITTEN, is_new, size
+from reconciler.kinds.across.copies import WRITTEN, is_new, largest_message_of
 from reconciler.kinds.afterwards.streams import Copy, afterwards, copies
 from reconciler.kinds.effects import dependants
 from reconciler.kinds.fields.known import V2_12, V2_14
@@ -37,31 +37,33 @@ def copy_stops_at_large(change: Change, view: View) -> Iterator[Finding]:
     config, own = after.streams.get(name, {}), view.kinds[change.address.kind].own_name("max_msg_size")
     if is_new(change, "mirror", "sources", own):
         for copy in copies(name, config):
-            if copy.origin in after.streams and (said := _larger(config, copy, after.streams[copy.origin])):
-                yield _finding(copy, f"stream {copy.origin} {said}", after.streams[copy.origin], view, path=own)
+            if copy.origin in after.streams and (
+                text := _larger_messages_text(config, copy, after.streams[copy.origin])
+            ):
+                yield _stop_finding(copy, f"stream {copy.origin} {text}", after.streams[copy.origin], view, path=own)
     if change.touches(own):
         for copy in after.copiers.get(name, ()):
             its = after.made_by.get(copy.stream)
             if its and its.action in WRITTEN and is_new(its, "mirror", "sources", "max_msg_size", "max_value_size"):
                 continue  # the change of the copy says it
-            if said := _larger(after.streams[copy.stream], copy, config):
-                yield _finding(copy, f"this stream {said}", config, view, path=own, affected=True)
+            if text := _larger_messages_text(after.streams[copy.stream], copy, config):
+                yield _stop_finding(copy, f"this stream {text}", config, view, path=own, affected=True)
 
 
-def _larger(config: Config, copy: Copy, origin: Config) -> str:
+def _larger_messages_text(config: Config, copy: Copy, origin: Config) -> str:
     """What its origin accepts that the copy does not, in words; empty: nothing, or the server refuses it."""
-    own, theirs = size(config), size(origin)
+    own, theirs = largest_message_of(config), largest_message_of(origin)
     if not own or 0 < own < theirs:
         return ""
     if not theirs:
         return f"accepts messages of any size, and {copy.stream} only up to {written_size(own)}"
     if copy.is_mirror or own >= theirs + SOURCE_HEADER:
         return ""
-    beside = f"with the header of a source they may exceed {written_size(own)} in {copy.stream}"
-    return f"accepts messages up to {written_size(theirs)}; {beside}"
+    text = f"with the header of a source they may exceed {written_size(own)} in {copy.stream}"
+    return f"accepts messages up to {written_size(theirs)}; {text}"
 
 
-def _finding(copy: Copy, said: str, origin: Config, view: View, path: str, *, affected: bool = False) -> Finding:
+def _stop_finding(copy: Copy, text: str, origin: Config, view: View, path: str, *, affected: bool = False) -> Finding:
     version, retention = view.target.version, origin.get("retention")
     is_lost = version < V2_14 and retention in ("workqueue", "interest")
     if is_lost:
@@ -79,7 +81,7 @@ def _finding(copy: Copy, said: str, origin: Config, view: View, path: str, *, af
         outcome=Outcome.WARNS,
         path=path,
         affects=dependants.streams([copy.stream], view) if affected else dependants.everybody(copy.stream, view),
-        message=f"{said}: {fate}",
+        message=f"{text}: {fate}",
         fix=f"leave the limit out of {copy.stream}, or limit {copy.origin} some hundred bytes below it",
     )
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from reconciler.changes.change import Action, Change
 from reconciler.changes.kind import Context
 from reconciler.changes.rule import Found, rule
-from reconciler.changes.verdict import Finding, Outcome
+from reconciler.changes.verdict import Finding, Outcome, refusal
 from reconciler.changes.view import View
+from reconciler.kinds.afterwards.readers import elastic_groups
 from reconciler.kinds.buckets import kv_bucket, object_store
 from reconciler.kinds.buckets.bucket import RESERVED, BucketShape, is_ordinary, own
 from reconciler.kinds.subjects.subjects import name_problem
-from reconciler.model.resource import Address
 
 SECTIONS = {"kv_buckets": kv_bucket.SHAPE, "object_stores": object_store.SHAPE}
 
@@ -36,33 +34,33 @@ def bucket_as_stream(change: Change, view: View) -> Found:
     if change.address.kind != "stream" or (change.desired and change.desired.external):
         return None
     if change.address.name in KEPT:
-        return _kept(change)
+        return _refuse_reserved(change)
     if change.desired is None or change.action not in ADOPTING or change.only_renews:
         return None
     for section, shape in SECTIONS.items():
         if shape.is_named_so(change.address.name):
-            return _mistaken(change, section, shape, Context(target=view.target, snapshot=view.snapshot))
+            return _bucket_finding(change, section, shape, Context(target=view.target, snapshot=view.snapshot))
     return None
 
 
-def _kept(change: Change) -> Finding:
+def _refuse_reserved(change: Change) -> Finding:
     bucket = kv_bucket.SHAPE.bucket(change.address.name)
     forget = f"; write forget: [{change.address}], since it was applied before" if change.owned else ""
-    return Finding(
-        outcome=Outcome.REFUSED,
-        message=f"this is bucket {bucket}, which all topologies of the account share and none may own",
-        fix=f"remove it from the file{forget}",
+    return refusal(
+        "",
+        f"this is bucket {bucket}, which all topologies of the account share and none may own",
+        f"remove it from the file{forget}",
     )
 
 
-def _mistaken(change: Change, section: str, shape: BucketShape, context: Context) -> Finding | None:
+def _bucket_finding(change: Change, section: str, shape: BucketShape, context: Context) -> Finding | None:
     name = shape.bucket(change.address.name)
     settings = own(shape, name, change.desired.config if change.desired else {})
     if is_ordinary(shape, name, settings, context):
-        return Finding(
-            outcome=Outcome.REFUSED,
-            message=f"a stream named {change.address.name} with these settings is a bucket",
-            fix=f"declare it under {section} as `{name}`",
+        return refusal(
+            "",
+            f"a stream named {change.address.name} with these settings is a bucket",
+            f"declare it under {section} as `{name}`",
         )
     if change.action is not Action.CREATE or not set(shape.subjects(name)) & set(change.becomes("subjects") or ()):
         return None
@@ -90,10 +88,10 @@ def impossible_name(change: Change, _view: View) -> Found:
         return None
     if (problem := name_problem(change.address.name)) is None:
         return None
-    return Finding(
-        outcome=Outcome.REFUSED,
-        message=f"`{change.address.name}` is not a valid {change.address.kind} name: {problem}",
-        fix="choose a name of 1 to 255 bytes without spaces, `.`, `*`, `>`, `/` and `\\`",
+    return refusal(
+        "",
+        f"`{change.address.name}` is not a valid {change.address.kind} name: {problem}",
+        "choose a name of 1 to 255 bytes without spaces, `.`, `*`, `>`, `/` and `\\`",
     )
 
 
@@ -107,20 +105,14 @@ def queue_as_stream(change: Change, view: View) -> Found:
     """
     if change.address.kind != "stream" or change.only_renews:
         return None
-    group = _queues(view).get(change.address.name)
+    group = elastic_groups(view).get(change.address.name)
     if group is None:
         return None
-    return Finding(
-        outcome=Outcome.REFUSED,
-        message=f"stream {change.address.name} is the work-queue stream of {group}",
-        fix="choose another name; the group manages that stream",
+    return refusal(
+        "",
+        f"stream {change.address.name} is the work-queue stream of {group}",
+        "choose another name; the group manages that stream",
     )
-
-
-@lru_cache(maxsize=4)
-def _queues(view: View) -> dict[str, Address]:
-    """The groups' own streams, by name; computed once per view."""
-    return {"-".join(a.names): a for a in (*view.live, *view.desired) if a.kind == "elastic_group"}
 
 
 RULES = (bucket_as_stream, impossible_name, queue_as_stream)

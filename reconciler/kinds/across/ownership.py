@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
-from reconciler.changes.verdict import Finding, Outcome
+from reconciler.changes.verdict import Finding, Outcome, refusal
 from reconciler.changes.view import View
 from reconciler.engine.guards import READ_FIRST, UNREADABLE
 from reconciler.model.intents import Intent
@@ -36,25 +36,27 @@ def foreign_owner(change: Change, view: View) -> Found:
     own = _own_name(change)
     records = [(own, change.owned), (change.address, renamed)]
     records += [(other, view.ledger[other]) for other in _other_names(change, view)]
-    found = next(((name, one.topology) for name, one in records if one and one.topology != view.topology), None)
-    if found is None:
+    record = next(((name, one.topology) for name, one in records if one and one.topology != view.topology), None)
+    if record is None:
         return None
-    name, owner = found
+    name, owner = record
     called = f", as {name}" if name != change.address else ""
     is_another = name not in (own, change.address)
-    declare, gone = (f"declare it as {name} and ", "") if is_another else ("", _gone(change, name))
-    return Finding(
-        outcome=Outcome.REFUSED,
-        message=f"topology `{owner}` owns this{called}{gone}; this topology is `{view.topology}`",
-        fix=f"remove it here, or let `{owner}` give it up with forget: [{name}], "
-        f"or {declare}take it over: --take-over {shlex.quote(owner)}",
+    declare, gone = (f"declare it as {name} and ", "") if is_another else ("", _gone_text(change, name))
+    return refusal(
+        "",
+        f"topology `{owner}` owns this{called}{gone}; this topology is `{view.topology}`",
+        (
+            f"remove it here, or let `{owner}` give it up with forget: [{name}], "
+            f"or {declare}take it over: --take-over {shlex.quote(owner)}"
+        ),
     )
 
 
 def _other_names(change: Change, view: View) -> list[Address]:
     """Addresses under which other topologies own the same stream. A resource that this topology only reads, or gives
     up, may belong to others."""
-    foreign = _foreign(view)
+    foreign = _foreign_by_stream(view)
     if not foreign or change.action is Action.FORGET or (change.desired and change.desired.external):
         return []
     stream = view.stream_of(change.address)
@@ -62,13 +64,13 @@ def _other_names(change: Change, view: View) -> list[Address]:
 
 
 @lru_cache(maxsize=4)
-def _foreign(view: View) -> dict[str, list[Address]]:
+def _foreign_by_stream(view: View) -> dict[str, list[Address]]:
     """What other topologies own, by the stream behind each."""
-    found: dict[str, list[Address]] = {}
+    by_stream: dict[str, list[Address]] = {}
     for address, owned in view.ledger.items():
         if owned.topology != view.topology and (stream := view.stream_of(address)):
-            found.setdefault(stream, []).append(address)
-    return found
+            by_stream.setdefault(stream, []).append(address)
+    return by_stream
 
 
 def _own_name(change: Change) -> Address:
@@ -76,7 +78,7 @@ def _own_name(change: Change) -> Address:
     return change.live.address if change.live else change.address
 
 
-def _gone(change: Change, name: Address) -> str:
+def _gone_text(change: Change, name: Address) -> str:
     """A resource that does not exist can still have an owner."""
     is_there = change.live is not None and change.live.address == name
     return "" if is_there else ", which does not exist now"
@@ -111,7 +113,7 @@ def foreign_source(change: Change, view: View) -> Found:
         return None
     return Finding(
         outcome=Outcome.WARNS if change.action is Action.ORPHAN else Outcome.REFUSED,
-        message=f"it was applied from {owned.source}{_gone(change, _own_name(change))}; this repository is {view.source}",
+        message=f"it was applied from {owned.source}{_gone_text(change, _own_name(change))}; this repository is {view.source}",
         fix="rename this topology, or apply from the repository that owns it; if the files have moved here, or the "
         "remote of this repository was added or changed, take over: "
         f"--take-over {shlex.quote(owned.taken_from or owned.source)}",
@@ -128,10 +130,10 @@ def protected(change: Change, _view: View) -> Found:
         return None
     if change.live is None:
         return None  # nothing exists to protect: an interrupted replacement is finished
-    return Finding(
-        outcome=Outcome.REFUSED,
-        message="it is protected, and no consent allows to delete or replace it",
-        fix="apply it once with protect: false, in a change of its own",
+    return refusal(
+        "",
+        "it is protected, and no consent allows to delete or replace it",
+        "apply it once with protect: false, in a change of its own",
     )
 
 
@@ -147,16 +149,14 @@ def removal_of_unowned(change: Change, view: View) -> Found:
     """
     if change.owned or _is_begun_here(change, view) or _other_names(change, view):
         return None
-    if again := _there_again(change, view):
+    if again := _refuse_recreated(change, view):
         return again
     verb = "remove" if change.action is Action.DELETE else "change"
     as_it_is = "" if change.action is Action.DELETE else " as it is"
     why, fix = "this topology does not own it", f"declare it{as_it_is} and apply once to adopt it; then {verb} it"
     if not view.ledger_known:
         why, fix = UNREADABLE, READ_FIRST
-    return Finding(
-        outcome=Outcome.REFUSED, message=f"{why}, and reconciler never destroys what a topology does not own", fix=fix
-    )
+    return refusal("", f"{why}, and reconciler never destroys what a topology does not own", fix)
 
 
 def _is_begun_here(change: Change, view: View) -> bool:
@@ -166,19 +166,19 @@ def _is_begun_here(change: Change, view: View) -> bool:
     return change.live is None or change.intent.is_made(change.live.config)
 
 
-def _there_again(change: Change, view: View) -> Finding | None:
+def _refuse_recreated(change: Change, view: View) -> Finding | None:
     """This topology once owned an object of this name, and the live one may be another."""
     address = change.origin or change.address
     entry = view.snapshot.entries.get(BUCKET, {}).get(encode_key(address))
     if entry is None or not view.ledger_known:
         return None
     if giver := view.given_up.get(address):
-        return Finding(
-            outcome=Outcome.REFUSED,
-            message=f"topology `{giver}` gives it up in this run, and this topology does not own it yet",
-            fix=f"declare {address} as it is and apply once, which takes it; then {'move' if change.origin else 'change'} it",
+        return refusal(
+            "",
+            f"topology `{giver}` gives it up in this run, and this topology does not own it yet",
+            f"declare {address} as it is and apply once, which takes it; then {'move' if change.origin else 'change'} it",
         )
-    what = (
+    text = (
         "a topology gave it up; or it was removed and exists again, since"
         if entry.deleted
         else "the live object is not the one that was applied:"
@@ -187,11 +187,13 @@ def _there_again(change: Change, view: View) -> Finding | None:
     by_hand = f"nats {kind} rm {names}" if kind in ("stream", "consumer") else "by hand"
     adopt = f"declare {address} as it is and apply once to adopt it"
     gone = f"if it is the one that was to be deleted, delete it ({by_hand}); or {adopt}; then remove it"
-    return Finding(
-        outcome=Outcome.REFUSED,
-        message=f"{what} somebody recreated it, or its server or that of bucket {BUCKET} lost its last writes, as after a power "
-        "cut. Reconciler never destroys an object that it does not know to be this topology's own",
-        fix=gone if change.action is Action.DELETE else f"{adopt}; then {'move' if change.origin else 'change'} it",
+    return refusal(
+        "",
+        (
+            f"{text} somebody recreated it, or its server or that of bucket {BUCKET} lost its last writes, as after a power "
+            "cut. Reconciler never destroys an object that it does not know to be this topology's own"
+        ),
+        gone if change.action is Action.DELETE else f"{adopt}; then {'move' if change.origin else 'change'} it",
     )
 
 
@@ -206,10 +208,10 @@ def unfinished_replacement(change: Change, _view: View) -> Found:
     """
     if change.intent is None:
         return None
-    return Finding(
-        outcome=Outcome.REFUSED,
-        message="its replacement was interrupted, and if it were forgotten now, it would stay half replaced",
-        fix="declare it once more and apply; then forget it",
+    return refusal(
+        "",
+        "its replacement was interrupted, and if it were forgotten now, it would stay half replaced",
+        "declare it once more and apply; then forget it",
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from reconciler.changes.change import Action, Change
 from reconciler.changes.renaming import Renaming
 from reconciler.changes.rule import Found, rule
-from reconciler.changes.verdict import Finding, Outcome
+from reconciler.changes.verdict import refusal
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.readers import elastic_groups, owner_of_stream, static_groups
 from reconciler.kinds.afterwards.streams import afterwards, copies, live_streams
@@ -30,29 +30,29 @@ def name_is_fixed(change: Change, view: View) -> Found:
         return None
     old, new = change.origin, change.address
     if old not in view.live:
-        return Finding(
-            outcome=Outcome.REFUSED,
-            message=f"{old} is gone only in part, and the rest of it cannot become {new}",
-            fix=f"declare it as {old} again, without the entry in `moved`, and apply: it continues at its position",
+        return refusal(
+            "",
+            f"{old} is gone only in part, and the rest of it cannot become {new}",
+            f"declare it as {old} again, without the entry in `moved`, and apply: it continues at its position",
         )
-    asked = _asked(old, new, view)
-    recipe = view.kinds[new.kind].recipe(asked)
+    request = _renaming_request(old, new, view)
+    recipe = view.kinds[new.kind].recipe(request)
     steps = ["Remove the entry from `moved`, and keep both declared until the end.", *recipe]
     steps.append(
-        f"Write removed: [{{address: {old}, reason: …}}{_beside(asked)}] instead of its declaration, and apply."
+        f"Write removed: [{{address: {old}, reason: …}}{_other_removals_text(request)}] instead of its declaration, and apply."
     )
     numbered = "\n".join(f"  {number}. {text}" for number, text in enumerate(steps, 1))
     noun = new.kind.replace("_", " ")
-    return Finding(
-        outcome=Outcome.REFUSED,
-        message=f"no server renames {'an' if noun[0] in 'eo' else 'a'} {noun}, so {old} cannot become {new}",
-        fix=f"copy it, and move its clients:\n{numbered}",
+    return refusal(
+        "",
+        f"no server renames {'an' if noun[0] in 'eo' else 'a'} {noun}, so {old} cannot become {new}",
+        f"copy it, and move its clients:\n{numbered}",
     )
 
 
-def _asked(old: Address, new: Address, view: View) -> Renaming:
+def _renaming_request(old: Address, new: Address, view: View) -> Renaming:
     """The recipe is about what copies or divides it now; the files may already name the new one."""
-    there, declared, stream, groups = (
+    resource, declared, stream, groups = (
         view.live.get(old),
         view.desired.get(new),
         view.stream_of(old),
@@ -66,46 +66,46 @@ def _asked(old: Address, new: Address, view: View) -> Renaming:
     return Renaming(
         old=old,
         new=new,
-        live=there.config if there else {},
+        live=resource.config if resource else {},
         version=view.target.version,
         left_out=frozenset(declared.filled if declared else ()),
-        mirrors=_named((copy.stream for copy in plain if copy.is_mirror), view),
-        sourcing=_named((copy.stream for copy in plain if not copy.is_mirror), view),
-        groups=tuple(_called(one.name, view.owner_of(one.kind, *one.names)) for one in divided),
+        mirrors=_names_with_owners((copy.stream for copy in plain if copy.is_mirror), view),
+        sourcing=_names_with_owners((copy.stream for copy in plain if not copy.is_mirror), view),
+        groups=tuple(_name_with_owner(one.name, view.owner_of(one.kind, *one.names)) for one in divided),
         has_consumers=any(one.kind == "consumer" and one.stream == stream for one in view.live),
         pushed=tuple(
             one.name
             for one, live in view.live.items()
             if one.kind == "consumer" and one.stream == stream and pushes(live.config)
         ),
-        retention=_retention(old, view),
+        retention=_stream_retention(old, view),
         into=str((afterwards(view).streams.get(new.stream) or {}).get("retention", "limits")),
         is_fed=any(copy.stream == new.stream for copy in afterwards(view).copiers.get(old.stream, ())),
     )
 
 
-def _named(names: Iterable[str], view: View) -> tuple[str, ...]:
+def _names_with_owners(names: Iterable[str], view: View) -> tuple[str, ...]:
     """Each once, by the name that its kind uses."""
-    known = {name: next((one.name for one in streams([name], view)), name) for name in names}
-    return tuple(_called(said, owner_of_stream(name, view)) for name, said in known.items())
+    own_names = {name: next((one.name for one in streams([name], view)), name) for name in names}
+    return tuple(_name_with_owner(own_name, owner_of_stream(name, view)) for name, own_name in own_names.items())
 
 
-def _called(name: str, owner: str | None) -> str:
+def _name_with_owner(name: str, owner: str | None) -> str:
     """The name, with its owner if another topology owns it and must do its part."""
     return f"{name} (of {owner})" if owner else name
 
 
-def _beside(asked: Renaming) -> str:
+def _other_removals_text(request: Renaming) -> str:
     """Consumers of a stream or a bucket are resources of their own, and so is everything else that depends on it."""
-    beside = [*(["its consumers"] if asked.has_consumers else []), *(f"its group {one}" for one in asked.groups)]
-    beside += [f"{one} and its consumers" for one in asked.mirrors]
-    return "".join(f", the same of {one}" for one in beside)
+    others = [*(["its consumers"] if request.has_consumers else []), *(f"its group {one}" for one in request.groups)]
+    others += [f"{one} and its consumers" for one in request.mirrors]
+    return "".join(f", the same of {one}" for one in others)
 
 
 RULES = (name_is_fixed,)
 
 
-def _retention(address: Address, view: View) -> str:
+def _stream_retention(address: Address, view: View) -> str:
     """Of the stream that this belongs to."""
     stream = view.live.get(Address.of("stream", address.stream))
     return str(stream.config.get("retention", "limits")) if stream else "limits"

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.stages import Opening, Tie
-from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.verdict import Finding, Outcome, Reaction, refusal
 from reconciler.changes.view import View
 from reconciler.kinds.fields import peers
 from reconciler.model.wire.questions import Unanswered
@@ -26,21 +26,21 @@ def ties(view: View) -> Iterator[Tie]:
     if not view.target.is_clustered:
         return
     for address, change in view.changes.items():
-        if address.kind in IN_STREAMS and change.action is Action.UPDATE and _is_both(change):
-            yield Tie(address, address, gives="placement" if _replicas(change) > 0 else "num_replicas")
+        if address.kind in IN_STREAMS and change.action is Action.UPDATE and _changes_both(change):
+            yield Tie(address, address, gives="placement" if _added_replicas(change) > 0 else "num_replicas")
 
 
-def _is_both(change: Change) -> bool:
+def _changes_both(change: Change) -> bool:
     """Removing a placement moves nothing, and can be combined with anything."""
     return change.touches("num_replicas") and change.touches("placement") and bool(change.becomes("placement"))
 
 
-def _replicas(change: Change) -> int:
+def _added_replicas(change: Change) -> int:
     """How many replicas are added."""
     return int(change.becomes("num_replicas") or 1) - int(change.was("num_replicas") or 1)
 
 
-def _place(change: Change, _view: View) -> Opening:
+def _open_placement(change: Change, _view: View) -> Opening:
     return Opening(
         fields={"placement": change.becomes("placement")},
         cost=(0, 1),
@@ -48,7 +48,7 @@ def _place(change: Change, _view: View) -> Opening:
     )
 
 
-def _number(change: Change, _view: View) -> Opening:
+def _open_replicas(change: Change, _view: View) -> Opening:
     return Opening(
         fields={"num_replicas": change.becomes("num_replicas")},
         cost=(0, 1),
@@ -66,11 +66,11 @@ def too_few_servers(change: Change, view: View) -> Found:
 
     Instead: fewer replicas, or more servers.
     """
-    asked = [*peers.questions(change)]
-    for question in asked if asked and view.target.is_clustered else ():
-        wanted, found = question.least, view.facts.get(question)
-        if found is None or isinstance(found, Unanswered):
-            why = f" ({found.reason})" if found else ""
+    questions = [*peers.questions(change)]
+    for question in questions if questions and view.target.is_clustered else ():
+        wanted, answer = question.least, view.facts.get(question)
+        if answer is None or isinstance(answer, Unanswered):
+            why = f" ({answer.reason})" if answer else ""
             return Finding(
                 outcome=Outcome.WARNS,
                 path="num_replicas",
@@ -79,19 +79,18 @@ def too_few_servers(change: Change, view: View) -> Found:
                 fix=f"let this user publish to {ALL_SERVERS}, or see `nats server list` as an administrator",
                 reaction=Reaction.DOES,
             )
-        if (there := peers.most(found["servers"], question)) < wanted:
+        if (servers := peers.most(answer["servers"], question)) < wanted:
             cluster, tags = question.placement
             tagged = f" with tags {', '.join(tags)}" if tags else ""
             where = f"cluster {cluster or view.target.cluster}{tagged}"
-            return Finding(
-                outcome=Outcome.REFUSED,
-                path="num_replicas",
-                quantities={"servers": there},
-                message=f"{wanted} replicas need {wanted} servers, and {where} has {there} that answer",
-                fix=f"write num_replicas: {1 if there < 3 else 3} or less" if there else "write another placement",
+            return refusal(
+                "num_replicas",
+                f"{wanted} replicas need {wanted} servers, and {where} has {servers} that answer",
+                f"write num_replicas: {1 if servers < 3 else 3} or less" if servers else "write another placement",
+                quantities={"servers": servers},
             )
     return None
 
 
 RULES = (too_few_servers,)
-OPENS = {"placement": _place, "num_replicas": _number}
+OPENS = {"placement": _open_placement, "num_replicas": _open_replicas}

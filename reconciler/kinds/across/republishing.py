@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
-from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.verdict import Finding, Outcome, Reaction, refusal
 from reconciler.changes.view import View
 from reconciler.kinds.across.subjects import captured
 from reconciler.kinds.afterwards.readers import stored_afterwards
@@ -40,14 +40,13 @@ def republish_loop(change: Change, view: View) -> Found:
     if way is None:
         return None
     begin, republish = way.index(name), change.becomes("republish")
-    return Finding(
-        outcome=Outcome.REFUSED,
+    return refusal(
+        "republish.dest" if republish else next((path for path in SHAPES_FLOW if change.becomes(path)), ""),
+        f"messages would go round forever: {' → '.join((*way[begin:], *way[:begin], name))}",
+        "republish to subjects that no stream on the way captures",
         consentable=True,
-        path="republish.dest" if republish else next((path for path in SHAPES_FLOW if change.becomes(path)), ""),
         to=republish["dest"] if republish else None,
         affects=streams(way, view),
-        message=f"messages would go round forever: {' → '.join((*way[begin:], *way[:begin], name))}",
-        fix="republish to subjects that no stream on the way captures",
     )
 
 
@@ -55,18 +54,18 @@ def republish_loop(change: Change, view: View) -> Found:
 def _loops(view: View) -> tuple[tuple[str, ...], ...]:
     """Streams on each loop that starts with a republishing one. Computed once per view."""
     republishing = [name for name, config in afterwards(view).streams.items() if config.get("republish")]
-    return tuple(way for name in republishing if (way := _way_back(name, view)))
+    return tuple(way for name in republishing if (way := _loop_from(name, view)))
 
 
-def _way_back(start: str, view: View) -> tuple[str, ...] | None:
-    """Follows everything that `start` stores; each stream is entered once, with all its ways in."""
+def _loop_from(start: str, view: View) -> tuple[str, ...] | None:
+    """Follow everything that `start` stores; each stream is entered once, with all its ways in."""
     everything = stored_afterwards(view).by(start) or (">",)
     todo: list[tuple[str, str, tuple[str, ...]]] = [(start, subject, (start,)) for subject in everything]
     seen: set[tuple[str, str]] = set()
     while todo:
         name, stored, way = todo.pop()
-        for other, subject in _onward(name, stored, view):
-            if other == start and _goes_on(other, subject, view):
+        for other, subject in _next_streams(name, stored, view):
+            if other == start and _republishes(other, subject, view):
                 return way
             if (other, subject) not in seen and len(way) < LONGEST_WAY:
                 seen.add((other, subject))
@@ -77,21 +76,21 @@ def _way_back(start: str, view: View) -> tuple[str, ...] | None:
 LONGEST_WAY = 20
 
 
-def _goes_on(name: str, stored: str, view: View) -> bool:
+def _republishes(name: str, stored: str, view: View) -> bool:
     """The stream republishes the arriving message once more."""
     return collide(stored, afterwards(view).streams[name]["republish"].get("src") or ">")
 
 
-def _onward(name: str, stored: str, view: View) -> Iterator[tuple[str, str]]:
+def _next_streams(name: str, stored: str, view: View) -> Iterator[tuple[str, str]]:
     """(stream, subject it stores it under) of everything that happens to a message stored here."""
     after = afterwards(view)
     republish = after.streams.get(name, {}).get("republish")
     if republish and republish.get("dest") and collide(stored, republish.get("src") or ">"):
-        sent = _mapped(stored, republish)
+        sent = _republished_subject(stored, republish)
         for other, theirs in captured(view).near(sent):
             if other != name and collide(sent, theirs):
                 for arriving in narrowed([sent], theirs):
-                    yield from ((other, one) for one in _stored_as(arriving, after.streams.get(other, {})))
+                    yield from ((other, one) for one in _stored_subjects(arriving, after.streams.get(other, {})))
     for copy in after.copiers.get(name, ()):
         if not copy.filters or any(collide(stored, one) for one in copy.filters):
             transforms = copy.said.get("subject_transforms") or [{}]
@@ -99,7 +98,7 @@ def _onward(name: str, stored: str, view: View) -> Iterator[tuple[str, str]]:
                 yield copy.stream, arriving
 
 
-def _mapped(stored: str, republish: Config) -> str:
+def _republished_subject(stored: str, republish: Config) -> str:
     """The subject it is republished under; a mapping of everything to everything keeps the subject."""
     dest = outcome(republish["dest"])
     src = republish.get("src") or ">"
@@ -109,7 +108,7 @@ def _mapped(stored: str, republish: Config) -> str:
     return dest
 
 
-def _stored_as(arriving: str, config: Config) -> Iterator[str]:
+def _stored_subjects(arriving: str, config: Config) -> Iterator[str]:
     return transformed([arriving], config.get("subject_transform"))
 
 
@@ -138,13 +137,13 @@ def transform_into_foreign_subject(change: Change, view: View) -> Iterator[Findi
             fix="name one of the stream's subjects, or remove the transform",
         )
         return
-    made = outcome(transform["dest"]) if transform.get("dest") else src
-    for other, theirs in captured(view).near(made):
-        if other != name and collide(made, theirs) and is_subset(made, theirs):
+    stored = outcome(transform["dest"]) if transform.get("dest") else src
+    for other, theirs in captured(view).near(stored):
+        if other != name and collide(stored, theirs) and is_subset(stored, theirs):
             yield Finding(
                 outcome=Outcome.WARNS,
                 path="subject_transform.dest",
-                message=f"this stream stores messages under `{made}`, which stream {other} captures (`{theirs}`) but never gets",
+                message=f"this stream stores messages under `{stored}`, which stream {other} captures (`{theirs}`) but never gets",
                 fix="transform to subjects of your own; to fill another stream, let it source this one",
             )
             return

@@ -14,7 +14,6 @@ from reconciler.kinds.afterwards.readers import (
     consuming,
     copying,
     downstream,
-    filters_of,
     grouped,
     recorded,
     stored_afterwards,
@@ -26,13 +25,14 @@ from reconciler.kinds.effects.over_limit import state_of
 from reconciler.kinds.effects.unprocessed import going_unread
 from reconciler.kinds.fields.words import few, outside, some, verb
 from reconciler.kinds.group_records.group_record import STATIC_BUCKET
+from reconciler.kinds.subjects.filters import named_filters
 from reconciler.kinds.subjects.subjects import collide, is_subset, is_valid
 from reconciler.model.resource import Address
 
 NAMED = 5
 
 
-def _listed(readers: Sequence[Reader]) -> str:
+def _reader_labels(readers: Sequence[Reader]) -> str:
     return few([f"{one.label}{' (protected)' if one.change and one.is_protected else ''}" for one in readers], NAMED)
 
 
@@ -63,9 +63,9 @@ def dependants_left_behind(change: Change, view: View) -> Iterator[Finding]:
         if unread := going_unread(name, state_of(change), view):
             yield unread
     if left:
-        yield _left_behind(left, change)
+        yield _left_behind_finding(left, change)
     if missing := list(recorded(name, view)):
-        yield (_perhaps_live if view.target.is_imagined else _would_come_back)(missing, change)
+        yield (_recorded_perhaps_live if view.target.is_imagined else _recorded_not_live)(missing, change)
 
 
 def _groups_unread(why: str, change: Change) -> Finding:
@@ -76,7 +76,7 @@ def _groups_unread(why: str, change: Change) -> Finding:
     )
 
 
-def _left_behind(left: list[Reader], change: Change) -> Finding:
+def _left_behind_finding(left: list[Reader], change: Change) -> Finding:
     outcome, fix = Outcome.REFUSED, "let their topologies remove or redirect them first"
     if not any(one.owner for one in left):
         fix = "apply the protected ones once with protect: false, in a change of its own; then remove or redirect them"
@@ -87,52 +87,52 @@ def _left_behind(left: list[Reader], change: Change) -> Finding:
         outcome=outcome,
         quantities={"dependants": len(left)},
         affects=_addresses(left),
-        message="; ".join(_fates(left)),
+        message="; ".join(_fate_texts(left)),
         fix=fix,
     )
 
 
-def _would_come_back(missing: Sequence[Reader], change: Change) -> Finding:
+def _recorded_not_live(missing: Sequence[Reader], change: Change) -> Finding:
     """Its owner's files still declare it, as far as the ledger tells."""
-    return _recorded(
+    return _recorded_readers_finding(
         missing, Outcome.NEEDS_CONSENT,
-        f"{verb(len(missing), 'are')} not live: the next apply there fails without this {_noun(change)}",
+        f"{verb(len(missing), 'are')} not live: the next apply there fails without this {_kind_noun(change)}",
         f", or allow it for this run: --allow XX231={change.address}",
     )  # fmt: skip
 
 
-def _perhaps_live(recorded: Sequence[Reader], change: Change) -> Finding:
+def _recorded_perhaps_live(recorded: Sequence[Reader], change: Change) -> Finding:
     """No server was asked whether they are live, which decides whether consent is enough."""
     reads, they_are = ("reads", "it is") if len(recorded) == 1 else ("read", "they are")
-    return _recorded(
-        recorded, Outcome.REFUSED, f"{reads} this {_noun(change)}",
+    return _recorded_readers_finding(
+        recorded, Outcome.REFUSED, f"{reads} this {_kind_noun(change)}",
         f"; where {they_are} not live any more, a plan asks for consent instead",
     )  # fmt: skip
 
 
-def _recorded(readers: Sequence[Reader], outcome: Outcome, what: str, otherwise: str) -> Finding:
+def _recorded_readers_finding(readers: Sequence[Reader], outcome: Outcome, text: str, otherwise: str) -> Finding:
     owners = few([f"`{one}`" for one in dict.fromkeys(one.owner or "" for one in readers)], NAMED)
     return Finding(
         outcome=outcome,
         quantities={"dependants": len(readers)},
         affects=_addresses(readers),
-        message=f"{some(len(readers), 'reader')} that the ledger knows of {owners} {what}",
+        message=f"{some(len(readers), 'reader')} that the ledger knows of {owners} {text}",
         fix=f"let {owners} remove {'it' if len(readers) == 1 else 'them'} first{otherwise}",
     )
 
 
-def _noun(change: Change) -> str:
+def _kind_noun(change: Change) -> str:
     return change.address.kind.replace("_", " ")
 
 
-def _fates(left: Sequence[Reader]) -> Iterator[str]:
+def _fate_texts(left: Sequence[Reader]) -> Iterator[str]:
     """Copies and records of groups stay; a consumer is deleted with its stream."""
     deleted = [one for one in left if one.address and one.address.kind == "consumer"]
     staying = [one for one in left if one not in deleted]
     if staying:
-        yield f"{some(len(staying), 'reader')} {verb(len(staying), 'get')} nothing more from it: {_listed(staying)}"
+        yield f"{some(len(staying), 'reader')} {verb(len(staying), 'get')} nothing more from it: {_reader_labels(staying)}"
     if deleted:
-        yield f"{_listed(deleted)} {verb(len(deleted), 'are')} deleted with it"
+        yield f"{_reader_labels(deleted)} {verb(len(deleted), 'are')} deleted with it"
 
 
 def _addresses(readers: Sequence[Reader]) -> list[Address]:
@@ -183,41 +183,45 @@ def readers_left_dry(change: Change, view: View) -> Found:
     if not view.is_stream(change.address) or not change.touches(*SHAPES_SUBJECTS):
         return None
     own_name = view.stream_of(change.address) or ""
-    each = [_left_dry(name, own_name, view) for name in (own_name, *_passing_on(own_name, view))]
-    dry, less = ([one for found in each for one in found[index]] for index in range(2))
+    each = [_dry_and_losing_readers(name, own_name, view) for name in (own_name, *_unchanged_copies(own_name, view))]
+    dry, less = ([one for pair in each for one in pair[index]] for index in range(2))
     if not dry and not less:
         return None
     path = next(path for path in SHAPES_SUBJECTS if change.touches(path))
     choosy, open_to_all = [one for one in dry if one.filters], [one for one in dry if not one.filters]
-    said = [f"nothing new will match the filters of {_listed(choosy)}"] if choosy else []
-    said += [f"{_listed(open_to_all)} will get only new messages on {own_name}"] if open_to_all else []
-    said += [f"{_listed(less)} will get no new messages on {', '.join(_missing(own_name, less, view))}"] if less else []
+    texts = [f"nothing new will match the filters of {_reader_labels(choosy)}"] if choosy else []
+    texts += [f"{_reader_labels(open_to_all)} will get only new messages on {own_name}"] if open_to_all else []
+    texts += (
+        [f"{_reader_labels(less)} will get no new messages on {', '.join(_lost_parts(own_name, less, view))}"]
+        if less
+        else []
+    )
     return Finding(
         outcome=Outcome.WARNS,
         path=path,
         to=change.becomes(path),
         quantities={"readers": len(dry) + len(less)},
-        message="; ".join(said),
+        message="; ".join(texts),
         affects=_addresses([*dry, *less]),
         fix="keep the subject, or change those filters as well",
     )
 
 
-def _missing(stream: str, readers: Sequence[Reader], view: View) -> list[str]:
+def _lost_parts(stream: str, readers: Sequence[Reader], view: View) -> list[str]:
     """The first subjects that they lose, without the parts that are still stored: `o.> outside o.eu.>`."""
-    stored, after = _lost(stream, view), stored_afterwards(view).by(stream)
+    stored, after = _lost_subjects(stream, view), stored_afterwards(view).by(stream)
     if not any(one.filters for one in readers) and (taken_in := _no_longer_taken_in(stream, view)):
         stored, after = taken_in, stored_afterwards(view).taken_in(stream)
     return [outside(one, [kept for kept in after or () if collide(kept, one)]) for one in stored[:NAMED]]
 
 
-def _left_dry(stream: str, origin: str, view: View) -> tuple[list[Reader], list[Reader]]:
+def _dry_and_losing_readers(stream: str, origin: str, view: View) -> tuple[list[Reader], list[Reader]]:
     """Readers of this stream that get nothing new any more, and readers of other owners that lose a part. The server
     gives a stream without subjects its own name as subject, and nobody publishes on it."""
     before, after = stored_now(view).by(stream), stored_afterwards(view).by(stream)
     if after is None or before == after:
         return [], []
-    lost, lost_whole = _lost(stream, view), _no_longer_taken_in(stream, view)
+    lost, lost_whole = _lost_subjects(stream, view), _no_longer_taken_in(stream, view)
     live = (*consuming(stream, view), *copying(stream, view), *grouped(stream, view))
     every = (*live, *recorded(stream, view), *as_applied(stream, view))
     readers = [one for one in every if not one.is_new and not _takes_over(one, lost, view)]
@@ -226,10 +230,10 @@ def _left_dry(stream: str, origin: str, view: View) -> tuple[list[Reader], list[
     dry = [one for one in readers if one not in fed and (before is None or one.wants_any(before))]
     less = [one for one in fed if one.loses_any(lost if one.filters else lost_whole, after)]
     others = [one for one in less if view.others(_addresses([one])) and one.address not in _addresses(dry)]
-    return _each_once(dry), _each_once(others)
+    return _without_doubles(dry), _without_doubles(others)
 
 
-def _each_once(readers: Sequence[Reader]) -> list[Reader]:
+def _without_doubles(readers: Sequence[Reader]) -> list[Reader]:
     """A consumer whose filters somebody changed may lose what it reads now and what it was applied to read."""
     first = {one.address: one for one in reversed(readers) if one.address}
     return [one for one in readers if one.address is None or first[one.address] is one]
@@ -243,7 +247,7 @@ def _takes_over(reader: Reader, lost: Sequence[str], view: View) -> bool:
     return all(any(is_subset(one, other) for other in own) for one in lost)
 
 
-def _lost(stream: str, view: View) -> list[str]:
+def _lost_subjects(stream: str, view: View) -> list[str]:
     """Subjects that it stores until now, and no longer."""
     before, after = (stored.by(stream) or () for stored in (stored_now(view), stored_afterwards(view)))
     return [one for one in before if not any(is_subset(one, other) for other in after)]
@@ -255,7 +259,7 @@ def _no_longer_taken_in(stream: str, view: View) -> list[str]:
     return [one for one in before or () if after and not any(is_subset(one, other) for other in after)]
 
 
-def _passing_on(origin: str, view: View) -> Iterator[str]:
+def _unchanged_copies(origin: str, view: View) -> Iterator[str]:
     """Streams of this topology that copy this one, directly or through others, and do not change themselves."""
     for name in downstream(origin, view):
         address = next(iter(streams([name], view)), None)
@@ -284,9 +288,9 @@ def filter_matches_nothing(change: Change, view: View) -> Iterator[Finding]:
         if (
             stored is not None
             and is_valid(one)
-            and not any(collide(one, subject) for subject in (*stored, *_held(stream, view)))
+            and not any(collide(one, subject) for subject in (*stored, *_stored_subjects_now(stream, view)))
         ):
-            subjects, rest = ", ".join(stored[:NAMED]) or "nothing at all", _holds_some(stream, view)
+            subjects, rest = ", ".join(stored[:NAMED]) or "nothing at all", _holds_messages(stream, view)
             yield Finding(
                 outcome=Outcome.WARNS,
                 path=path,
@@ -297,14 +301,13 @@ def filter_matches_nothing(change: Change, view: View) -> Iterator[Finding]:
             )
 
 
-def _holds_some(stream: str, view: View) -> bool:
-    info = view.snapshot.streams.get(stream)
-    return info is not None and bool((info.get("state") or {}).get("messages"))
+def _holds_messages(stream: str, view: View) -> bool:
+    return bool(view.snapshot.state_of(stream).get("messages"))
 
 
-def _held(stream: str, view: View) -> Sequence[str]:
+def _stored_subjects_now(stream: str, view: View) -> Sequence[str]:
     """Subjects of messages that are already stored, if those are the ones that the stream takes now."""
-    return stored_now(view).by(stream) or () if _holds_some(stream, view) else ()
+    return stored_now(view).by(stream) or () if _holds_messages(stream, view) else ()
 
 
 def _new_filters(change: Change, view: View) -> Iterator[tuple[str, str, str]]:
@@ -312,7 +315,7 @@ def _new_filters(change: Change, view: View) -> Iterator[tuple[str, str, str]]:
     address, is_create = change.address, change.action is Action.CREATE
     if address.kind == "consumer" and (is_create or change.touches("filter_subject", "filter_subjects")):
         many = not change.becomes("filter_subject")
-        for index, one in enumerate(filters_of(change.desired.config if change.desired else {})):
+        for index, one in enumerate(named_filters(change.desired.config if change.desired else {})):
             yield f"filter_subjects[{index}]" if many else "filter_subject", one, address.stream
     elif address.kind == "elastic_group" and is_create:
         for index, item in enumerate(change.becomes("partitioning_filters") or ()):

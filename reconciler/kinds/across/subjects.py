@@ -8,7 +8,7 @@ from functools import lru_cache
 from reconciler.changes.change import Action, Change
 from reconciler.changes.renaming import moved_entry
 from reconciler.changes.rule import rule
-from reconciler.changes.verdict import Finding, Outcome
+from reconciler.changes.verdict import Finding, refusal
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.streams import afterwards, config_of
 from reconciler.kinds.subjects.subject_index import SubjectIndex
@@ -34,12 +34,13 @@ def subject_overlap(change: Change, view: View) -> Iterator[Finding]:
     for index, subject in storable(config_of(change, view)).items():
         for other, theirs in captured(view).near(subject):
             if other not in own and collide(subject, theirs):
-                yield Finding(
-                    outcome=Outcome.REFUSED,
-                    path=f"subjects[{index}]" if change.address.kind == "stream" else "",
-                    fix=f"narrow one of them, or let one stream source the other{_given_up_first(other, view)}"
-                    f"{_declared_no_more(change, other, view)}",
-                    message=f"`{subject}` overlaps with `{theirs}` of stream {other}",
+                yield refusal(
+                    f"subjects[{index}]" if change.address.kind == "stream" else "",
+                    f"`{subject}` overlaps with `{theirs}` of stream {other}",
+                    (
+                        f"narrow one of them, or let one stream source the other{_given_up_first(other, view)}"
+                        f"{_declared_no_more(change, other, view)}"
+                    ),
                 )
                 break
 
@@ -52,16 +53,16 @@ def _given_up_first(other: str, view: View) -> str:
 
 def _declared_no_more(change: Change, other: str, view: View) -> str:
     """A stream that is declared no more either goes, or is often the new one that wants its subjects."""
-    there = view.changes.get(Address.of(change.address.kind, other))
-    if change.origin or there is None or there.action is not Action.ORPHAN:
+    other_change = view.changes.get(Address.of(change.address.kind, other))
+    if change.origin or other_change is None or other_change.action is not Action.ORPHAN:
         return ""
     goes = (
-        f". If {other} is to go, with what it holds, write removed: [{{address: {there.address}, reason: …}}] at the top level "
+        f". If {other} is to go, with what it holds, write removed: [{{address: {other_change.address}, reason: …}}] at the top level "
         "of the file"
     )
     if change.action is not Action.CREATE:
         return goes
-    entry = moved_entry(there.address, change.address)
+    entry = moved_entry(other_change.address, change.address)
     return f"{goes}; if this is {other} under a new name, write {entry}: the plan then prints the way"
 
 

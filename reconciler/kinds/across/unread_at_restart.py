@@ -11,11 +11,11 @@ from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.readers import static_groups
-from reconciler.kinds.afterwards.streams import GONE, Copy, afterwards, copies
-from reconciler.kinds.consumer_checks.neighbours import changes_of
+from reconciler.kinds.afterwards.streams import Copy, afterwards, copies
 from reconciler.kinds.effects import dependants
+from reconciler.kinds.effects.unprocessed import consumers_afterwards
 from reconciler.kinds.fields.known import V2_14
-from reconciler.kinds.fields.words import few
+from reconciler.kinds.fields.words import few, verb
 from reconciler.kinds.group_records.group_rules import durables
 from reconciler.kinds.stream_config.origins import fed_stream
 from reconciler.kinds.subjects.filters import filters_of
@@ -63,29 +63,25 @@ def unread_gone_at_restart(change: Change, view: View) -> Iterator[Finding]:
     Instead: let the consumers read a stream with limits retention, such as the copy; or give them names that sort before
     `JS_`.
     """
-    found = _losses(view).get(change.address, {})
-    for origin, losses in () if not found or view.target.is_clustered else found.items():
-        is_new = any(one not in _standing(view) for one in losses)
+    by_origin = _losses_by_change(view).get(change.address, {})
+    for origin, losses in () if not by_origin or view.target.is_clustered else by_origin.items():
+        is_new = any(one not in _losses_now(view) for one in losses)
         yield Finding(
             outcome=Outcome.NEEDS_CONSENT if is_new and change.action in MAKES else Outcome.WARNS,
-            path=_path(change, origin, view),
+            path=_copy_path(change, origin, view),
             affects=dependants.consumers(origin, sorted({one.consumer for one in losses}), view),
-            message=words(origin, losses),
+            message=loss_text(origin, losses),
             fix=FIX,
         )
 
 
-def words(origin: str, losses: Sequence[AtRisk]) -> str:
+def loss_text(origin: str, losses: Sequence[AtRisk]) -> str:
     """What goes at a restart, as a message says it."""
     copying, readers = (sorted(set(names)) for names in zip(*((one.copy, one.consumer) for one in losses), strict=True))
     return (
-        f"when it restarts, the server deletes from interest stream {origin} what {few(copying, 3)} {_have(copying)} copied and "
-        f"{few(readers, 3)} {_have(readers)} not processed yet"
+        f"when it restarts, the server deletes from interest stream {origin} what {few(copying, 3)} {verb(len(copying), 'have')} copied "
+        f"and {few(readers, 3)} {verb(len(readers), 'have')} not processed yet"
     )
-
-
-def _have(names: Sequence[str]) -> str:
-    return "has" if len(names) == 1 else "have"
 
 
 def at_restart(snapshot: Snapshot) -> Iterator[AtRisk]:
@@ -95,14 +91,14 @@ def at_restart(snapshot: Snapshot) -> Iterator[AtRisk]:
         for one in copies(name, info["config"]):
             copying.setdefault(one.origin, []).append(one)
     for origin, theirs in copying.items():
-        config = snapshot.streams.get(origin, {}).get("config") or {}
-        yield from _of(origin, config, [*_feeds(theirs)], _live(origin, snapshot))
+        yield from _losses_in(origin, snapshot.config_of(origin), [*_feeds(theirs)], _live_filters(origin, snapshot))
     for origin in snapshot.copiers:
-        config = snapshot.streams.get(origin, {}).get("config") or {}
-        yield from _of(origin, config, [*_elsewhere(origin, snapshot)], _live(origin, snapshot))
+        yield from _losses_in(
+            origin, snapshot.config_of(origin), [*_feeds_elsewhere(origin, snapshot)], _live_filters(origin, snapshot)
+        )
 
 
-def _live(stream: str, snapshot: Snapshot) -> dict[str, Sequence[str]]:
+def _live_filters(stream: str, snapshot: Snapshot) -> dict[str, Sequence[str]]:
     """The subjects of each consumer that there is."""
     return {name: filters_of(info["config"]) for name, info in snapshot.consumers.get(stream, {}).items()}
 
@@ -121,14 +117,14 @@ def _feeds(copying: Iterable[Copy]) -> Iterator[_Feed]:
         yield _Feed(one.stream, own or ("JS_MIRROR_" if one.is_mirror else "JS_SRC_"), one.filters or (">",))
 
 
-def _elsewhere(origin: str, snapshot: Snapshot) -> Iterator[_Feed]:
+def _feeds_elsewhere(origin: str, snapshot: Snapshot) -> Iterator[_Feed]:
     """Those of copies in other accounts."""
     for name, info in snapshot.copiers.get(origin, {}).items():
         if (copy := fed_stream(info) or name) not in snapshot.streams:
             yield _Feed(copy, name, filters_of(info["config"]))
 
 
-def _of(
+def _losses_in(
     origin: str, config: Config, feeds: Sequence[_Feed], consumers: Mapping[str, Sequence[str]]
 ) -> Iterator[AtRisk]:
     if config.get("retention") != "interest" or config.get("storage") == "memory":
@@ -140,19 +136,16 @@ def _of(
 
 
 @lru_cache(maxsize=4)
-def _standing(view: View) -> frozenset[AtRisk]:
+def _losses_now(view: View) -> frozenset[AtRisk]:
     """What is lost as it is now."""
     return frozenset(at_restart(view.snapshot))
 
 
-def _afterwards(stream: str, view: View) -> dict[str, Sequence[str]]:
+def _filters_afterwards(stream: str, view: View) -> dict[str, Sequence[str]]:
     """The same once this plan is applied, with those that the members of static groups create."""
-    consumers = _live(stream, view.snapshot)
-    for change in changes_of(view).get(stream, ()):
-        if change.action in GONE:
-            consumers.pop(change.address.name, None)
-        elif change.desired:
-            consumers[change.address.name] = filters_of(change.desired.config)
+    consumers: dict[str, Sequence[str]] = {
+        name: filters_of(config) for name, config in consumers_afterwards(stream, view).items()
+    }
     for address, config in static_groups(stream, view):
         filters = [f"*.{one}" for one in config.get("filters") or (">",)]
         consumers |= dict.fromkeys(durables(address.name, config), filters)
@@ -160,30 +153,30 @@ def _afterwards(stream: str, view: View) -> dict[str, Sequence[str]]:
 
 
 @lru_cache(maxsize=4)
-def _losses(view: View) -> Mapping[Address, Mapping[str, Sequence[AtRisk]]]:
+def _losses_by_change(view: View) -> Mapping[Address, Mapping[str, Sequence[AtRisk]]]:
     """What is lost once this plan is applied, by the change that says so and by stream."""
-    after, found = afterwards(view), dict[Address, dict[str, list[AtRisk]]]()
+    after, by_address = afterwards(view), dict[Address, dict[str, list[AtRisk]]]()
     for origin in dict.fromkeys((*after.copiers, *view.snapshot.copiers)):
-        consumers = _afterwards(origin, view)
-        feeds = [*_feeds(after.copiers.get(origin, ())), *_elsewhere(origin, view.snapshot)]
-        for one in _of(origin, after.streams.get(origin, {}), feeds, consumers):
-            if address := _teller(one, view):
-                found.setdefault(address, {}).setdefault(origin, []).append(one)
-    return found
+        consumers = _filters_afterwards(origin, view)
+        feeds = [*_feeds(after.copiers.get(origin, ())), *_feeds_elsewhere(origin, view.snapshot)]
+        for one in _losses_in(origin, after.streams.get(origin, {}), feeds, consumers):
+            if address := _change_to_blame(one, view):
+                by_address.setdefault(address, {}).setdefault(origin, []).append(one)
+    return by_address
 
 
-def _teller(one: AtRisk, view: View) -> Address | None:
+def _change_to_blame(one: AtRisk, view: View) -> Address | None:
     """Whose change says it: what makes it so; or the stream, if it is so already."""
     made_by = afterwards(view).made_by
     stream, copy = made_by.get(one.origin), made_by.get(one.copy)
     consumer = view.changes.get(Address.of("consumer", one.origin, one.consumer))
     own = [one for one in (stream, copy, consumer) if one and not (one.desired and one.desired.external)]
     making = [one for one in (copy, consumer, stream) if one in own and one and one.action in MAKES]
-    tellers = own if one in _standing(view) else [*making, *own]
+    tellers = own if one in _losses_now(view) else [*making, *own]
     return next((one.address for one in tellers if one.action in (*MAKES, *STANDS)), None)
 
 
-def _path(change: Change, origin: str, view: View) -> str:
+def _copy_path(change: Change, origin: str, view: View) -> str:
     """Of a copy: where it names the stream."""
     paths = (
         one.path for one in afterwards(view).copiers.get(origin, ()) if one.stream == view.stream_of(change.address)

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
-from reconciler.changes.verdict import Finding, Outcome
+from reconciler.changes.verdict import Finding, Outcome, refusal
 from reconciler.changes.view import View
 from reconciler.engine.guards import READ_FIRST, UNREADABLE
 from reconciler.kinds.afterwards.readers import consuming, copying, elastic_groups, grouped, recorded, stored_now
@@ -39,68 +39,71 @@ def used_from_another(change: Change, view: View) -> Found:
     Instead: name the owner, let the owner apply first, or write `external: true`, which asks for no owner.
     """
     used = view.desired.get(change.address)
-    said = owner_in(used.terms) if used and used.external else None
-    if said is None:
+    owner = owner_in(used.terms) if used and used.external else None
+    if owner is None:
         return None
-    if said == view.topology:
-        return _refused(
-            f"`{said}` is this topology itself", "name the topology that owns the stream, or remove `external`"
+    if owner == view.topology:
+        return _owner_refusal(
+            f"`{owner}` is this topology itself", "name the topology that owns the stream, or remove `external`"
         )
     if not view.ledger_known:
-        return _refused(
-            f"nobody can tell whether topology `{said}` owns this: {UNREADABLE}", f"{READ_FIRST}, or {ANY_OWNER}"
+        return _owner_refusal(
+            f"nobody can tell whether topology `{owner}` owns this: {UNREADABLE}", f"{READ_FIRST}, or {ANY_OWNER}"
         )
-    found = _record(change.address.name, view)
-    if found is None:
-        return _unowned(change, said, view)
-    return None if found[1].topology == said else _of_another(change, said, *found, view)
+    record = _owner_record(change.address.name, view)
+    if record is None:
+        return _no_owner(change, owner, view)
+    return None if record[1].topology == owner else _other_owner(change, owner, *record, view)
 
 
-def _refused(message: str, fix: str) -> Finding:
-    return Finding(outcome=Outcome.REFUSED, path="external.from", message=message, fix=fix)
+def _owner_refusal(message: str, fix: str) -> Finding:
+    return refusal("external.from", message, fix)
 
 
-def _not_yet(said: str, why: str) -> Finding:
-    message, fix = f"topology `{said}` does not own this yet: {why}", f"apply `{said}` next, with this stream declared"
+def _owner_pending(owner: str, why: str) -> Finding:
+    message, fix = (
+        f"topology `{owner}` does not own this yet: {why}",
+        f"apply `{owner}` next, with this stream declared",
+    )
     return Finding(outcome=Outcome.WARNS, path="external.from", message=message, fix=fix)
 
 
-def _of_another(change: Change, said: str, address: Address, owned: Owned, view: View) -> Finding:
+def _other_owner(change: Change, owner: str, address: Address, owned: Owned, view: View) -> Finding:
     called = f", as {address}" if address != change.address else ""
     if owned.topology == view.topology and change.action is Action.FORGET:
-        return _not_yet(said, "this apply gives it up")
+        return _owner_pending(owner, "this apply gives it up")
     if owned.topology == view.topology:
-        return _refused(
-            f"this topology itself owns this{called}, and not `{said}`", "remove `from`, or the stream's other entry"
+        return _owner_refusal(
+            f"this topology itself owns this{called}, and not `{owner}`", "remove `from`, or the stream's other entry"
         )
     gone = "" if change.live else ", which does not exist now"
     since = f" (recorded on {owned.written[:10]})" if owned.written else ""
-    message = f"topology `{owned.topology}` owns this{called}{gone}{since}, and not `{said}`"
-    return _refused(message, f"write `from: {OWNER}{owned.topology}`, or {ANY_OWNER}")
+    message = f"topology `{owned.topology}` owns this{called}{gone}{since}, and not `{owner}`"
+    return _owner_refusal(message, f"write `from: {OWNER}{owned.topology}`, or {ANY_OWNER}")
 
 
-def _unowned(change: Change, said: str, view: View) -> Finding | None:
+def _no_owner(change: Change, owner: str, view: View) -> Finding | None:
     """ST109 says if the stream is missing as well."""
-    known, entries = _topologies(view), view.snapshot.entries.get(BUCKET, {})
+    topologies, entries = _topologies(view), view.snapshot.entries.get(BUCKET, {})
     if change.live is None:
         return None
     names = list(view.backed_by(change.address.name))
     if giver := next((view.given_up[one] for one in names if one in view.given_up), None):
-        return _not_yet(said, f"topology `{giver}` gives it up in this run")
+        return _owner_pending(owner, f"topology `{giver}` gives it up in this run")
     keys = map(encode_key, names)
     if unusable := next((key for key in keys if key in entries and not entries[key].deleted), None):
-        message = f"nobody can tell whether topology `{said}` owns this: its record {unusable} cannot be used"
-        return _refused(message, f"see why (LE101), or {ANY_OWNER}")
-    if said in known:
+        message = f"nobody can tell whether topology `{owner}` owns this: its record {unusable} cannot be used"
+        return _owner_refusal(message, f"see why (LE101), or {ANY_OWNER}")
+    if owner in topologies:
         message = "no topology owns this: it is live, and bucket reconciler has no record of it"
-        return _refused(message, f"let `{said}` declare it and apply, or {ANY_OWNER}")
-    near = meant(said, known - {view.topology})
+        return _owner_refusal(message, f"let `{owner}` declare it and apply, or {ANY_OWNER}")
+    near = meant(owner, topologies - {view.topology})
     guess = f"; did you mean `{near}`?" if near else ""
-    message = f"no topology `{said}` is known to own anything in this account{guess}"
-    return _refused(message, f"correct the name, let `{said}` declare the stream and apply, or {ANY_OWNER}")
+    message = f"no topology `{owner}` is known to own anything in this account{guess}"
+    return _owner_refusal(message, f"correct the name, let `{owner}` declare the stream and apply, or {ANY_OWNER}")
 
 
-def _record(stream: str, view: View) -> tuple[Address, Owned] | None:
+def _owner_record(stream: str, view: View) -> tuple[Address, Owned] | None:
     """Who owns a stream, under any kind's name."""
     group = elastic_groups(view).get(stream)
     names = (*view.backed_by(stream), *([group] if group else ()))
@@ -126,11 +129,11 @@ def limits_of_others_lowered(change: Change, view: View) -> Iterator[Finding]:
     if (stream := view.stream_of(change.address)) is None or not view.is_stream(change.address):
         return
     own = view.kinds[change.address.kind].own_name
-    lowered = [own(limit) for limit in LIMITS if is_lowered(change, own(limit)) and not _refuses(change, limit)]
-    readers = _readers(stream, view) if lowered else []
+    lowered = [own(limit) for limit in LIMITS if is_lowered(change, own(limit)) and not _refuses_instead(change, limit)]
+    readers = _foreign_readers(stream, view) if lowered else []
     for path in lowered if readers else ():
-        found = change.field(path)
-        unit = found.info.unit if found else "text"
+        field_change = change.field(path)
+        unit = field_change.info.unit if field_change else "text"
         was, becomes = (change.was(path) or None), limit_afterwards(change, path)
         before = in_words(was, unit) if was and was > 0 else "no limit"
         yield Finding(
@@ -139,24 +142,24 @@ def limits_of_others_lowered(change: Change, view: View) -> Iterator[Finding]:
             to=becomes,
             tells=readers,
             message=f"others that fall behind lose messages sooner: {path} was {before} and becomes {in_words(becomes, unit)}",
-            fix=f"ask {_owners(readers, view)} before you apply, or keep the limit",
+            fix=f"ask {_owner_names(readers, view)} before you apply, or keep the limit",
         )
 
 
-def _refuses(change: Change, limit: str) -> bool:
+def _refuses_instead(change: Change, limit: str) -> bool:
     """At this limit the server refuses new messages, and nobody loses one."""
     is_full = limit in REFUSING and keeps_old(change)
     return is_full or bool(limit == "max_msgs_per_subject" and change.becomes("discard_new_per_subject"))
 
 
-def _readers(stream: str, view: View) -> list[Address]:
+def _foreign_readers(stream: str, view: View) -> list[Address]:
     """What other topologies read of a stream, as far as it stores that."""
     stored = stored_now(view).by(stream)
     every = (*consuming(stream, view), *copying(stream, view), *grouped(stream, view), *recorded(stream, view))
     return [one.address for one in every if one.address and one.owner and (stored is None or one.wants_any(stored))]
 
 
-def _owners(addresses: Iterable[Address], view: View) -> str:
+def _owner_names(addresses: Iterable[Address], view: View) -> str:
     owners = dict.fromkeys(view.ledger[one].topology for one in addresses if one in view.ledger)
     return few([f"`{one}`" for one in owners], NAMED)
 
@@ -186,7 +189,7 @@ def readers_gone_with_it(change: Change, view: View) -> Found:
         outcome=Outcome.WARNS,
         tells=gone,
         message=f"it was deleted, and {some(len(gone), 'reader')} of others with it",
-        fix=f"let {_owners(gone, view)} apply next, which recreates {'it' if len(gone) == 1 else 'them'}",
+        fix=f"let {_owner_names(gone, view)} apply next, which recreates {'it' if len(gone) == 1 else 'them'}",
     )
 
 
@@ -205,7 +208,7 @@ def owner_changes(change: Change, view: View) -> Found:
     if change.owned is None or not view.is_stream(change.address):
         return None
     owner = change.owned.taken_from or (change.owned.topology if change.action is Action.FORGET else "")
-    naming = _naming(view).get((view.stream_of(change.address) or "", owner), []) if owner else []
+    naming = _readers_naming_owner(view).get((view.stream_of(change.address) or "", owner), []) if owner else []
     if not naming:
         return None
     now = f"write `from: {OWNER}{view.topology}`" if change.owned.taken_from else "name the next owner"
@@ -213,18 +216,18 @@ def owner_changes(change: Change, view: View) -> Found:
         outcome=Outcome.WARNS,
         tells=naming,
         message=f"others use it from topology `{owner}`, and their next plan is refused",
-        fix=f"let {_owners(naming, view)} {now}",
+        fix=f"let {_owner_names(naming, view)} {now}",
     )
 
 
 @lru_cache(maxsize=4)
-def _naming(view: View) -> dict[tuple[str, str], list[Address]]:
+def _readers_naming_owner(view: View) -> dict[tuple[str, str], list[Address]]:
     """Readers of other topologies, by the stream and the owner that their files name."""
-    found: dict[tuple[str, str], list[Address]] = {}
+    by_use: dict[tuple[str, str], list[Address]] = {}
     for address, owned in view.ledger.items():
         for used in owned.uses.items() if owned.topology != view.topology else ():
-            found.setdefault(used, []).append(address)
-    return found
+            by_use.setdefault(used, []).append(address)
+    return by_use
 
 
 RULES = (used_from_another, limits_of_others_lowered, readers_gone_with_it, owner_changes)

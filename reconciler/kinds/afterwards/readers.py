@@ -11,7 +11,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.afterwards.stored import StoredSubjects
 from reconciler.kinds.afterwards.streams import GONE, Copy, afterwards, live_streams
 from reconciler.kinds.effects.dependants import consumers, streams
-from reconciler.kinds.subjects.filters import EVERYTHING
+from reconciler.kinds.subjects.filters import EVERYTHING, named_filters
 from reconciler.kinds.subjects.subjects import collide, is_subset, meets
 from reconciler.model.dataclass import dataclass
 from reconciler.model.records import Owned
@@ -60,7 +60,7 @@ def copying(stream: str, view: View) -> Iterator[Reader]:
         group = elastic_groups(view).get(name)
         wanted = [one.filters for one in copies]
         yield Reader(
-            label=_called(copies[0], view), address=next(iter(streams([name], view)), None),
+            label=_copy_label(copies[0], view), address=next(iter(streams([name], view)), None),
             filters=tuple(one for some in wanted for one in some) if all(wanted) else (),
             change=after.made_by.get(name), owner=owner_of_stream(name, view),
             is_protected=group is not None and view.protects(group.kind, *group.names),
@@ -85,7 +85,7 @@ def owner_of_stream(stream: str, view: View) -> str | None:
     return next(filter(None, (view.owner_of(one.kind, *one.names) for one in view.backed_by(stream))), None)
 
 
-def _called(copy: Copy, view: View) -> str:
+def _copy_label(copy: Copy, view: View) -> str:
     if group := elastic_groups(view).get(copy.stream):
         return f"elastic group {group.name}"
     return f"{'mirror' if copy.is_mirror else 'stream'} {copy.stream}"
@@ -99,19 +99,19 @@ def elastic_groups(view: View) -> dict[str, Address]:
 
 def static_groups(stream: str, view: View) -> Iterator[tuple[Address, Config]]:
     """Static groups that stay or are created, with their configuration."""
-    return iter(_static_groups(view).get(stream, ()))
+    return iter(_static_groups_by_stream(view).get(stream, ()))
 
 
 @lru_cache(maxsize=4)
-def _static_groups(view: View) -> dict[str, list[tuple[Address, Config]]]:
-    found: dict[str, list[tuple[Address, Config]]] = {}
+def _static_groups_by_stream(view: View) -> dict[str, list[tuple[Address, Config]]]:
+    by_stream: dict[str, list[tuple[Address, Config]]] = {}
     for address in dict.fromkeys((*view.live, *view.desired)):
         change = view.changes.get(address)
         if address.kind != "static_group" or (change and change.action in GONE):
             continue
         resource = (change.desired if change else None) or view.live.get(address) or view.desired[address]
-        found.setdefault(address.stream, []).append((address, resource.config))
-    return found
+        by_stream.setdefault(address.stream, []).append((address, resource.config))
+    return by_stream
 
 
 def grouped(stream: str, view: View) -> Iterator[Reader]:
@@ -128,7 +128,7 @@ def grouped(stream: str, view: View) -> Iterator[Reader]:
 def consuming(stream: str, view: View) -> Iterator[Reader]:
     """Consumers as they will be."""
     live = view.snapshot.consumers.get(stream, {})
-    changes = _consumer_changes(view).get(stream, {})
+    changes = {change.address.name: change for change in view.children(stream, "consumer")}
     for name, info in live.items():
         if name not in changes:
             fleeting = not info["config"].get("durable_name")
@@ -136,29 +136,20 @@ def consuming(stream: str, view: View) -> Iterator[Reader]:
             owner = view.owner_of("consumer", stream, name)
             address = next(iter(consumers(stream, [name], view)), None)
             yield Reader(
-                label=label, address=address, filters=filters_of(info["config"]), is_ephemeral=fleeting, owner=owner
+                label=label, address=address, filters=named_filters(info["config"]), is_ephemeral=fleeting, owner=owner
             )
     for name, change in changes.items():
         resource = change.desired or change.live
         if change.action not in GONE and resource:
             yield Reader(
-                label=f"consumer {name}", address=change.address, filters=filters_of(resource.config), change=change,
+                label=f"consumer {name}", address=change.address, filters=named_filters(resource.config), change=change,
                 is_protected=view.protects("consumer", stream, name),
             )  # fmt: skip
 
 
-@lru_cache(maxsize=4)
-def _consumer_changes(view: View) -> dict[str, dict[str, Change]]:
-    found: dict[str, dict[str, Change]] = {}
-    for address, change in view.changes.items():
-        if address.kind == "consumer":
-            found.setdefault(address.stream, {})[address.name] = change
-    return found
-
-
 def recorded(stream: str, view: View) -> Iterator[Reader]:
     """Readers that the ledger knows of another topology, and that are not live: deleted by hand, or not looked at."""
-    return iter(_recorded(view).get(stream, ()))
+    return iter(_recorded_by_stream(view).get(stream, ()))
 
 
 def as_applied(stream: str, view: View) -> Iterator[Reader]:
@@ -167,23 +158,23 @@ def as_applied(stream: str, view: View) -> Iterator[Reader]:
     for name, info in view.snapshot.consumers.get(stream, {}).items():
         address = Address.of("consumer", stream, name)
         owned = view.ledger.get(address)
-        if owned and owned.topology != view.topology and filters_of(owned.applied) != filters_of(info["config"]):
-            for _, reader in _as_recorded(address, owned, view):
+        if owned and owned.topology != view.topology and named_filters(owned.applied) != named_filters(info["config"]):
+            for _, reader in _readers_on_record(address, owned, view):
                 wants = ", ".join(reader.filters) or "everything"
                 yield replace(reader, label=f"{reader.label} as {owned.topology} applied it ({wants})")
 
 
 @lru_cache(maxsize=4)
-def _recorded(view: View) -> dict[str, list[Reader]]:
-    found: dict[str, list[Reader]] = {}
+def _recorded_by_stream(view: View) -> dict[str, list[Reader]]:
+    by_stream: dict[str, list[Reader]] = {}
     for address, owned in view.ledger.items():
         if owned.topology != view.topology and not _is_live(address, view):
-            for stream, reader in _as_recorded(address, owned, view):
-                found.setdefault(stream, []).append(reader)
-    return found
+            for stream, reader in _readers_on_record(address, owned, view):
+                by_stream.setdefault(stream, []).append(reader)
+    return by_stream
 
 
-def _as_recorded(address: Address, owned: Owned, view: View) -> Iterator[tuple[str, Reader]]:
+def _readers_on_record(address: Address, owned: Owned, view: View) -> Iterator[tuple[str, Reader]]:
     """What it reads by its record, by stream."""
     kind = view.kinds.get(address.kind)
     for one in kind.reads(address, owned.applied) if kind else ():
@@ -200,12 +191,6 @@ def _is_live(address: Address, view: View) -> bool:
     if address in view.live or view.stream_of(address) in view.snapshot.streams:
         return True
     return address.kind == "consumer" and address.name in view.snapshot.consumers.get(address.stream, {})
-
-
-def filters_of(config: Config) -> tuple[str, ...]:
-    """Subjects that a consumer filters by; none: it takes everything."""
-    one = config.get("filter_subject")
-    return (one,) if one else tuple(config.get("filter_subjects") or ())
 
 
 @lru_cache(maxsize=4)

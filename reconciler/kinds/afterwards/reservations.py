@@ -75,7 +75,7 @@ class Book:
         return bool(self.target.usage.get("tiers"))
 
     def enter(self, name: str, need: StreamReservation) -> None:
-        """Counts this stream from now on; an earlier entry under its name is removed."""
+        """Count this stream from now on; an earlier entry under its name is removed."""
         if name in self.entries:
             self._add(self.entries[name], -1)
         self.entries[name] = need
@@ -93,17 +93,17 @@ class Book:
 
     def room(self, name: str, need: StreamReservation, live: StreamReservation | None) -> Room:
         """What the stream `name` finds beside all other entries. `live`: as it is now, None for a new one."""
-        tier, here = self._tier(need), self.entries.get(name)
+        tier, own_entry = self._tier(need), self.entries.get(name)
         reserved = sum(
             total * self._weight(need, replicas)
             for (other, storage, replicas), total in self.reserved.items()
             if (other, storage) == (tier, need.storage)
         )
-        itself = here is not None and self._tier(here) == tier
-        if here and itself and here.storage == need.storage:
-            reserved -= here.reserves * self._weight(need, here.replicas)
+        itself = own_entry is not None and self._tier(own_entry) == tier
+        if own_entry and itself and own_entry.storage == need.storage:
+            reserved -= own_entry.reserves * self._weight(need, own_entry.replicas)
         byte = not need.reserves or self.unlimited.get((tier, need.storage), 0) > (
-            itself and not (here and here.reserves)
+            itself and not (own_entry and own_entry.reserves)
         )
         return Room(
             streams=self.count.get(tier, 0) - itself,
@@ -135,17 +135,17 @@ def rooms(view: View) -> Mapping[str, Room]:
     after, book = afterwards(view), Book(view.target)
     live = {name: StreamReservation.of(config) for name, config in live_streams(view).items()}
     wanted = {name: StreamReservation.of(config) for name, config in after.streams.items() if name in after.made_by}
-    growing = {name for name, need in wanted.items() if _grows(need, live.get(name))}
+    growing = {name for name, need in wanted.items() if _reserves_more(need, live.get(name))}
     for name, need in live.items():
         if name in after.streams:
             book.enter(name, need if name in growing or name not in wanted else wanted[name])
-    found: dict[str, Room] = {}
+    by_stream: dict[str, Room] = {}
     shrinking = (name for name in wanted if name not in growing)
     for name in (*shrinking, *sorted(growing, key=lambda name: (*reversed(after.made_by[name].address), name))):
-        found[name] = book.room(name, wanted[name], live.get(name))
+        by_stream[name] = book.room(name, wanted[name], live.get(name))
         book.enter(name, wanted[name])
-    return found
+    return by_stream
 
 
-def _grows(need: StreamReservation, live: StreamReservation | None) -> bool:
+def _reserves_more(need: StreamReservation, live: StreamReservation | None) -> bool:
     return live is None or need.reserves * need.replicas > live.reserves * live.replicas

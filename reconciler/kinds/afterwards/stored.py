@@ -40,10 +40,10 @@ class StoredSubjects:
         """Subjects under which a stream stores messages; None: anything may be stored. `way`: streams not to be
         followed again."""
         if name not in self.known or way:
-            found = self._find(name, (*way, name))
+            subjects = self._find(name, (*way, name))
             if way:
-                return found
-            self.known[name] = found
+                return subjects
+            self.known[name] = subjects
         return self.known[name]
 
     def taken_in(self, name: str) -> Patterns:
@@ -57,15 +57,15 @@ class StoredSubjects:
     def _found(self, name: str, config: Config | None, way: tuple[str, ...]) -> Patterns:
         if config is None or len(way) > DEEPEST or _copies_from_elsewhere(config) or not is_clear(config):
             return None
-        found = list(config.get("subjects") or ())
+        subjects = list(config.get("subjects") or ())
         for copy in copies(name, config):
             if copy.origin in way:
                 continue
             if (copied := self.copied(copy, way)) is None:
                 return None
-            found += copied
+            subjects += copied
         transform = config.get("subject_transform")
-        return tuple(dict.fromkeys([*transformed(found, transform), *_untouched(name, config, found)]))
+        return tuple(dict.fromkeys([*transformed(subjects, transform), *_maybe_untransformed(name, config, subjects)]))
 
     def copied(self, copy: Copy, way: tuple[str, ...] = ()) -> Patterns:
         """What a mirror or source brings in."""
@@ -73,7 +73,7 @@ class StoredSubjects:
         if theirs is None:
             return None
         if transforms := copy.said.get("subject_transforms"):
-            return tuple(made for one in transforms for made in self._renamed(theirs, one))
+            return tuple(subject for one in transforms for subject in self._renamed(theirs, one))
         if only := copy.said.get("filter_subject"):
             return tuple(narrowed(theirs, only))
         return theirs
@@ -92,26 +92,29 @@ def is_clear(config: Config) -> bool:
     """Does it say which subjects it stores? Nobody knows what an impossible subject or transform was meant for."""
     if len(storable(config)) < len(config.get("subjects") or ()):
         return False
-    transforms = [config.get("subject_transform"), *(one for said in _copied(config) for one in _renaming(said))]
-    filters = [said["filter_subject"] for said in _copied(config) if said.get("filter_subject")]
+    transforms = [
+        config.get("subject_transform"),
+        *(one for entry in _copied_entries(config) for one in _transforms_of(entry)),
+    ]
+    filters = [entry["filter_subject"] for entry in _copied_entries(config) if entry.get("filter_subject")]
     return all(map(is_valid, filters)) and not any(
         problem(one.get("src") or "", one.get("dest") or "", SUPPORTED[-1]) for one in transforms if one
     )
 
 
-def _untouched(name: str, config: Config, found: list[str]) -> list[str]:
+def _maybe_untransformed(name: str, config: Config, subjects: list[str]) -> list[str]:
     """It is not certain whether copied messages go through the stream's own transform."""
-    return found if any(copies(name, config)) else []
+    return subjects if any(copies(name, config)) else []
 
 
 def _copies_from_elsewhere(config: Config) -> bool:
-    return any("external" in said for said in _copied(config))
+    return any("external" in entry for entry in _copied_entries(config))
 
 
-def _copied(config: Config) -> list[Json]:
+def _copied_entries(config: Config) -> list[Json]:
     """The mirror's origin, and all sources."""
-    return [said for said in (config.get("mirror"), *(config.get("sources") or ())) if said]
+    return [entry for entry in (config.get("mirror"), *(config.get("sources") or ())) if entry]
 
 
-def _renaming(said: Json) -> Iterable[Json]:
-    return said.get("subject_transforms") or ()
+def _transforms_of(entry: Json) -> Iterable[Json]:
+    return entry.get("subject_transforms") or ()

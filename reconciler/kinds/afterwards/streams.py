@@ -55,9 +55,9 @@ class Afterwards:
 def copies(name: str, config: Config) -> Iterator[Copy]:
     """What a stream copies from this very account."""
     mirror = config.get("mirror")
-    said = [("mirror", mirror)] if mirror else []
-    said += [(f"sources[{i}]", source) for i, source in enumerate(config.get("sources") or ())]
-    for path, one in said:
+    entries = [("mirror", mirror)] if mirror else []
+    entries += [(f"sources[{i}]", source) for i, source in enumerate(config.get("sources") or ())]
+    for path, one in entries:
         if "external" not in one:
             yield Copy(stream=name, origin=one["name"], path=path, said=one)
 
@@ -84,7 +84,7 @@ def afterwards(view: View) -> Afterwards:
         made_by[own] = change
         if change.action in GONE:
             streams.pop(own, None)
-        elif (config := _config(change, view)) is not None:
+        elif (config := _config_after(change, view)) is not None:
             streams[own] = config
     for name, change in _buckets_of_records(view):
         if name not in streams:
@@ -102,21 +102,21 @@ def config_of(change: Change, view: View) -> Config:
     return afterwards(view).streams.get(name, {}) if name else {}
 
 
-def _config(change: Change, view: View) -> Config | None:
+def _config_after(change: Change, view: View) -> Config | None:
     """None: as it is live, or it never exists."""
     desired = change.desired
     if desired is None or desired.external:
         return None
     if change.address.kind == "elastic_group":
-        return _queue(desired, view) if change.action is Action.CREATE or change.was("queue_stream") else None
+        return _queue_config(desired, view) if change.action is Action.CREATE or change.was("queue_stream") else None
     return view.kinds[change.address.kind].as_stream(desired)
 
 
-def _queue(group: Resource, view: View) -> Config:
+def _queue_config(group: Resource, view: View) -> Config:
     """An elastic group's work-queue stream, as far as rules across resources concern it."""
     source = Address.of("stream", group.address.stream)
     above = view.desired.get(source)
-    live = view.snapshot.streams.get(source.name, {}).get("config", {})
+    live = view.snapshot.config_of(source.name)
     followed = {**live, **(above.config if above and not above.external else {})}
     filters = group.config.get("partitioning_filters") or [{"filter": ">"}]
     return {

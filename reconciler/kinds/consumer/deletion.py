@@ -13,10 +13,10 @@ from reconciler.kinds.consumer import taking_over
 from reconciler.kinds.consumer.filter_changes import Info, others_of
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.consumer_position.unclaimed import unwanted
-from reconciler.kinds.effects.unprocessed import behind, filters, later, undelivered
+from reconciler.kinds.effects.unprocessed import behind, later, undelivered
 from reconciler.kinds.fields.words import amount, listed, some, verb
 from reconciler.kinds.stream_config.new_copies import successors
-from reconciler.kinds.subjects.filters import keeping
+from reconciler.kinds.subjects.filters import filters_of, keeping
 from reconciler.kinds.subjects.subject_moves import taken_at_deletions
 from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.resource import Address
@@ -27,7 +27,7 @@ def questions(change: Change, view: View) -> Iterator[Question]:
     """What the consumer has not delivered, and how much of it goes to others that the same plan creates."""
     if change.action is Action.DELETE and change.live:
         yield from later(change.address.stream, change.live.state)
-        yield from taking_over.questions(change, filters(change.live.config), (), view)
+        yield from taking_over.questions(change, filters_of(change.live.config), (), view)
 
 
 @rule("CO310", "consumer-deletion", on=(Action.DELETE,), needs=("live", "facts"), reaction=Reaction.HARMS)
@@ -84,7 +84,7 @@ def _fate(change: Change, info: Info, unread: Amount, view: View) -> tuple[Amoun
         return exactly(0), f", and {'is' if is_one else 'are'} deleted with {'its' if is_one else 'their'} stream"
     retention = retention_of(change.address.stream, view)
     if retention == "workqueue":
-        left = filters(info["config"])
+        left = filters_of(info["config"])
         is_taken = taking_over.is_taken(change, left, view) or taking_over.heirs(change, left, (), view)
         at_work = ", also those that a client is still at work on" if info.get("num_ack_pending") and is_taken else ""
         return exactly(0), f": {taking_over.fate(change, left, (), view)}{at_work}"
@@ -92,8 +92,8 @@ def _fate(change: Change, info: Info, unread: Amount, view: View) -> tuple[Amoun
 
 
 def _dropped_by_interest(change: Change, info: Info, unread: Amount, view: View) -> tuple[Amount, str]:
-    mine, taken = filters(info["config"]), taken_at_deletions(change.address.stream, view)
-    others = [one for other in others_of(change, view) for one in keeping(filters(other), taken)]
+    mine, taken = filters_of(info["config"]), taken_at_deletions(change.address.stream, view)
+    others = [one for other in others_of(change, view) for one in keeping(filters_of(other), taken)]
     copies = successors(change.address, view)
     if whole := [one.stream for one in copies if one.is_whole]:
         return exactly(0), f"; {listed(whole)} {'copies' if len(whole) == 1 else 'copy'} what it has not processed"

@@ -14,11 +14,11 @@ from reconciler.kinds.consumer_config.consumer_config import FIELDS
 from reconciler.kinds.consumer_config.consumer_settle import ACK_WAIT, PINNED_TIMEOUT
 from reconciler.kinds.consumer_position.position import is_recreated, redelivered
 from reconciler.kinds.effects.effect_rules import Effects, MovedField, foretold, note, notes_of
-from reconciler.kinds.effects.unprocessed import behind, filters, undelivered
+from reconciler.kinds.effects.unprocessed import behind, undelivered
 from reconciler.kinds.fields.field_effects import value_after
 from reconciler.kinds.fields.times import ZERO, between
 from reconciler.kinds.fields.words import amount, in_words, listed, some, verb
-from reconciler.kinds.subjects.filters import gained
+from reconciler.kinds.subjects.filters import filters_of, gained
 from reconciler.model.resource import Config, Json
 from reconciler.model.units import show_duration
 
@@ -420,7 +420,7 @@ def other_messages(moved: MovedField) -> Iterable[Finding]:
     if moved.field == "filter_subjects" and moved.change.touches("filter_subject"):
         return
     if filter_change.judge(moved.change, moved.view) is None:
-        after = filters(moved.change.desired.config if moved.change.desired else {})
+        after = filters_of(moved.change.desired.config if moved.change.desired else {})
         yield note(f"from then on clients get messages on {listed(after)}")
 
 

@@ -11,14 +11,13 @@ from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.consumer import taking_over
-from reconciler.kinds.consumer_checks.neighbours import changes_of
 from reconciler.kinds.consumer_position import position
 from reconciler.kinds.consumer_position.counts import counting, number_of
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.effects import shrinking
-from reconciler.kinds.effects.unprocessed import filters, later, undelivered
+from reconciler.kinds.effects.unprocessed import later, undelivered
 from reconciler.kinds.fields.words import amount, consent_to, listed, some
-from reconciler.kinds.subjects.filters import FILTERS, keeping
+from reconciler.kinds.subjects.filters import EVERYTHING, FILTERS, filters_of, keeping
 from reconciler.kinds.subjects.subject_moves import passed_on, taken_at_deletions
 from reconciler.kinds.subjects.subjects import collide, is_subset, meets
 from reconciler.model.dataclass import dataclass
@@ -98,8 +97,8 @@ def _move(change: Change, view: View) -> _Move:
     is_recreated = position.is_recreated(change, view)
     return _Move(
         stream=change.address.names[0],
-        before=filters(change.live.config if change.live else {}),
-        after=filters(change.desired.config if change.desired else {}),
+        before=filters_of(change.live.config if change.live else {}),
+        after=filters_of(change.desired.config if change.desired else {}),
         position=info.get("delivered", {}).get("stream_seq", 0),
         pending=undelivered(change.address.names[0], info, view) if info else exactly(0),
         flying=info.get("num_ack_pending", 0),
@@ -360,7 +359,7 @@ def others_of(change: Change, view: View) -> Iterator[Config]:
     for where in (view.snapshot.consumers, view.snapshot.copiers):
         yield from (other["config"] for key, other in where.get(stream, {}).items() if key not in own)
     yield from (
-        one.desired.config for one in changes_of(view).get(stream, ()) if one.desired and one.address.name not in own
+        one.desired.config for one in view.children(stream, "consumer") if one.desired and one.address.name not in own
     )
 
 
@@ -379,7 +378,7 @@ def _kept_whole(change: Change, view: View) -> str:
     """A consumer whose filters are all that the stream takes keeps also what its filters do not match."""
     stream = change.address.stream
     taken = taken_at_deletions(stream, view)
-    others = [filters(one) for one in others_of(change, view)]
+    others = [filters_of(one) for one in others_of(change, view)]
     is_kept = any(one != keeping(one, taken) for one in others)
     return f", as one may whose filter is all that {stream} takes" if is_kept else ""
 
@@ -387,7 +386,7 @@ def _kept_whole(change: Change, view: View) -> str:
 def _goes_on(move: _Move, retention: str, passed: int) -> str:
     """What it gets from now on; on a work queue, a consumer that takes more starts over."""
     only = "" if move.is_listed else "only "
-    subjects = "everything" if move.after == [">"] else f"{only}what matches {listed(list(move.after))}"
+    subjects = "everything" if tuple(move.after) == EVERYTHING else f"{only}what matches {listed(list(move.after))}"
     if _starts_over(move, retention):
         return f"it starts over and gets {subjects}"
     if move.point is not None:

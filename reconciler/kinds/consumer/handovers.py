@@ -18,7 +18,6 @@ from typing import NamedTuple
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_checks import neighbours
-from reconciler.kinds.consumer_checks.neighbours import changes_of
 from reconciler.kinds.consumer_position import retention
 from reconciler.kinds.consumer_position.retention import is_interest, switches
 from reconciler.kinds.stream_config.calls import REPLICAS_TIMEOUT
@@ -66,7 +65,7 @@ def _unheard(view: View) -> dict[str, list[tuple[str, Sequence[str]]]]:
     """Consumers that stay, by stream, with their filters: unchanged or updated ones with a replica that may be away. A
     replaced consumer has gates of its own. Computed once per view, since many may give up subjects at once."""
     found: dict[str, list[tuple[str, Sequence[str]]]] = {}
-    for one in (one for consumers in neighbours.changes_of(view).values() for one in consumers):
+    for one in (one for consumers in view.by_parent("consumer").values() for one in consumers):
         goes = one.action in (Action.CREATE, Action.REPLACE, Action.DELETE)
         if not goes and one.intent is None and one.live and not is_heard(one.live.state):
             found.setdefault(one.address.stream, []).append((one.address.name, filters_of(one.live.config)))
@@ -81,14 +80,14 @@ class Handover(NamedTuple):
 @lru_cache(maxsize=4)
 def handovers(view: View) -> tuple[Handover, ...]:
     """Computed once per view."""
-    return tuple(found for changes in changes_of(view).values() for found in _among(changes, view))
+    return tuple(found for changes in view.by_parent("consumer").values() for found in _among(changes, view))
 
 
 @lru_cache(maxsize=4)
 def takers(view: View) -> frozenset[Address]:
     """Consumers that take over subjects which others give up, or which a stream is about to drop."""
     begin = {stream for stream, above in switches(view).items() if above.becomes("retention") == "interest"}
-    coming = {one.address for stream in begin for one in changes_of(view).get(stream, ()) if gained(one)}
+    coming = {one.address for stream in begin for one in view.children(stream, "consumer") if gained(one)}
     return frozenset(coming | {one.taker.address for one in handovers(view)})
 
 

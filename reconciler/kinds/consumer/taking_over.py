@@ -7,15 +7,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
-from reconciler.kinds.consumer_checks.neighbours import afterwards, changes_of
 from reconciler.kinds.consumer_position.counts import counting, naming, takes_all
 from reconciler.kinds.consumer_position.predecessors import left_from
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.effects.over_limit import MANY_SUBJECTS
-from reconciler.kinds.effects.unprocessed import filters
+from reconciler.kinds.effects.unprocessed import consumers_afterwards
 from reconciler.kinds.fields.words import few, listed
 from reconciler.kinds.stream_config.origins import copying_on
-from reconciler.kinds.subjects.filters import wanted
+from reconciler.kinds.subjects.filters import filters_of, wanted
 from reconciler.kinds.subjects.subjects import collide, is_subset, meets
 from reconciler.model.wire.questions import MessagesFrom, SubjectCounts
 
@@ -77,7 +76,7 @@ def _heirs(change: Change, before: Sequence[str], view: View) -> dict[str, Seque
     if retention_of(stream, view) == "workqueue":
         found = [*_takers(change, view)]
     else:
-        created = (one for one in changes_of(view).get(stream, ()) if one.action is Action.CREATE and one.desired)
+        created = (one for one in view.children(stream, "consumer") if one.action is Action.CREATE and one.desired)
         found = [(one.address.name, wanted(one)) for one in created if _starts_in_time(one, change, view)]
         narrows = change.action is Action.UPDATE and retention_of(stream, view) == "interest"
         for name, theirs in _behind(change, view) if narrows else ():
@@ -92,15 +91,15 @@ def _behind(change: Change, view: View) -> Iterator[tuple[str, Sequence[str]]]:
     process."""
     stream, name = change.address.names
     there = view.snapshot.consumers.get(stream, {})
-    changing = {one.address.name for one in changes_of(view).get(stream, ())}
-    for other, config in afterwards(stream, view):
+    changing = {one.address.name for one in view.children(stream, "consumer")}
+    for other, config in consumers_afterwards(stream, view).items():
         info = there.get(other)
-        if other == name or info is None or (other in changing and filters(config) != filters(info["config"])):
+        if other == name or info is None or (other in changing and filters_of(config) != filters_of(info["config"])):
             continue
         floor = int((info.get("ack_floor") or {}).get("stream_seq") or 0)
         is_behind = floor < left_from(change, view) and not str(config.get("deliver_policy")).startswith("last")
-        if is_behind and not any(collide(one, two) for one in filters(config) for two in wanted(change)):
-            yield other, filters(config)
+        if is_behind and not any(collide(one, two) for one in filters_of(config) for two in wanted(change)):
+            yield other, filters_of(config)
 
 
 def _starts_in_time(heir: Change, change: Change, view: View) -> bool:
@@ -123,5 +122,7 @@ def _names(found: Collection[str]) -> str:
 def _takers(change: Change, view: View) -> Iterator[tuple[str, Sequence[str]]]:
     """Other consumers as they will be, and streams that copy the queue."""
     stream, name = change.address.names
-    yield from ((other, filters(config)) for other, config in afterwards(stream, view) if other != name)
+    yield from (
+        (other, filters_of(config)) for other, config in consumers_afterwards(stream, view).items() if other != name
+    )
     yield from ((f"stream {copy}", subjects) for copy, subjects in sorted(copying_on(stream, view).items()))

@@ -10,9 +10,7 @@ from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_checks.neighbours import (
-    changes_of,
     consumers_of,
-    filters_of,
     first_but,
     is_work_queue,
     stream_of,
@@ -21,7 +19,7 @@ from reconciler.kinds.consumer_config.consumer_config import FIELDS
 from reconciler.kinds.fields.checks import ALL, WRITES, Check, codes, is_new, objections
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.stream_config.origins import Copiers, copying_on, feeding
-from reconciler.kinds.subjects.filters import FILTERS
+from reconciler.kinds.subjects.filters import FILTERS, named_filters
 from reconciler.kinds.subjects.subjects import collide
 
 ON_QUEUES = (
@@ -80,7 +78,7 @@ def work_queue_shared(change: Change, view: View) -> Found:
     """
     if not is_work_queue(stream_of(change, view)) or change.desired is None:
         return None
-    filters, around = filters_of(change.desired.config), consumers_of(change, view)
+    filters, around = named_filters(change.desired.config), consumers_of(change, view)
     refused_themselves = set() if is_new(change, *FILTERS) else {*around.new, *_refused_updates(change, view)}
     but = {change.address.name} | refused_themselves
     if not filters:
@@ -91,7 +89,7 @@ def work_queue_shared(change: Change, view: View) -> Found:
     return _unread(change, view)
 
 
-def _collision(change: Change, view: View, other: str, theirs: str | None, filters: list[str]) -> Finding:
+def _collision(change: Change, view: View, other: str, theirs: str | None, filters: Sequence[str]) -> Finding:
     refused = _is_refused(change, view, filters)
     new = refused or is_new(change, *FILTERS)
     return Finding(
@@ -107,13 +105,13 @@ def _collision(change: Change, view: View, other: str, theirs: str | None, filte
     )
 
 
-def _is_doomed(change: Change, view: View, filters: list[str]) -> bool:
+def _is_doomed(change: Change, view: View, filters: Sequence[str]) -> bool:
     """A single server restores consumers by name, and accepts none without a filter after another one."""
     is_first = consumers_of(change, view).names[0] == change.address.name
     return not filters and not view.target.is_clustered and not is_first
 
 
-def _is_refused(change: Change, view: View, filters: list[str]) -> bool:
+def _is_refused(change: Change, view: View, filters: Sequence[str]) -> bool:
     """The server refuses every creation. A single server also refuses updates of a consumer with filters; where a filter
     goes, apply writes one that takes everything."""
     if change.action is Action.UPDATE:
@@ -123,7 +121,7 @@ def _is_refused(change: Change, view: View, filters: list[str]) -> bool:
 
 def _refused_updates(change: Change, view: View) -> Iterator[str]:
     """Consumers of the same stream with other filters, which a single server refuses if they collide."""
-    for one in changes_of(view).get(change.address.stream, ()):
+    for one in view.children(change.address.stream, "consumer"):
         is_moved = one.action in (Action.UPDATE, Action.REPLACE) and one.touches(*FILTERS)
         if is_moved and not view.target.is_clustered:
             yield one.address.name
@@ -136,7 +134,7 @@ def _taken(view: View) -> str:
     return "; this server accepts that, and loses one of the two at its next restart"
 
 
-def _words(other: str, theirs: str | None, filters: list[str]) -> str:
+def _words(other: str, theirs: str | None, filters: Sequence[str]) -> str:
     if not filters:
         return f"it has no filter and takes every message of the work queue, including those of {other}"
     if theirs is None:
@@ -174,7 +172,7 @@ def work_queue_copied(change: Change, view: View) -> Found:
     """
     if not is_work_queue(stream_of(change, view)) or change.desired is None:
         return None
-    stream, filters = change.address.stream, filters_of(change.desired.config)
+    stream, filters = change.address.stream, named_filters(change.desired.config)
     path = next((path for path in FILTERS if change.becomes(path)), "")
     fix = "give the consumer filters that overlap with none of the copy's, or remove the copy"
     is_written = is_new(change, *FILTERS) or (change.action is Action.UPDATE and bool(filters))

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 from functools import lru_cache
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
-from reconciler.kinds.effects.unprocessed import unread_consumers
+from reconciler.kinds.effects.unprocessed import consumers_afterwards, unread_consumers
 from reconciler.kinds.fields.peers import account_limits
 from reconciler.kinds.stream_config.stream_config import canonical
+from reconciler.kinds.subjects.filters import named_filters
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.dataclass import dataclass
-from reconciler.model.resource import Address, Config, Json
+from reconciler.model.resource import Address, Config
 
 
 def stream_of(change: Change, view: View) -> Config | None:
@@ -49,12 +50,6 @@ def is_work_queue(stream: Config | None) -> bool:
     return bool(stream) and (stream or {}).get("retention") == "workqueue"
 
 
-def filters_of(config: Config) -> list[str]:
-    """Its filters; empty: it takes everything."""
-    one = config.get("filter_subject")
-    return [one] if one else [*(config.get("filter_subjects") or ())]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consumers:
     """The consumers of one stream after apply, in a form in which thousands can be compared."""
@@ -68,7 +63,7 @@ class Consumers:
     unknown: Mapping[str, str] = field(default_factory=dict)
     """Consumers that exist but could not be read."""
 
-    def colliding(self, but: Collection[str], filters: list[str]) -> tuple[str, str | None] | None:
+    def colliding(self, but: Collection[str], filters: Sequence[str]) -> tuple[str, str | None] | None:
         """(another consumer, its colliding filter) that wants messages this one wants; None as filter: it wants all."""
         if other := first_but(but, self.unfiltered):
             return other, None
@@ -101,37 +96,11 @@ def _by_stream(_view: View) -> dict[str, Consumers]:
 
 def _consumers(stream: str, view: View) -> Consumers:
     index, unfiltered, names = SubjectIndex(), [], []
-    for name, config in sorted(afterwards(stream, view), key=lambda one: one[0].encode()):
+    for name, config in sorted(consumers_afterwards(stream, view).items(), key=lambda one: one[0].encode()):
         names.append(name)
-        if not (filters := filters_of(config)):
+        if not (filters := named_filters(config)):
             unfiltered.append(name)
         for one in filters:
             index.add(name, one)
-    new = frozenset(c.address.name for c in changes_of(view).get(stream, ()) if c.action is Action.CREATE)
+    new = frozenset(c.address.name for c in view.children(stream, "consumer") if c.action is Action.CREATE)
     return Consumers(names=names, unfiltered=unfiltered, index=index, new=new, unknown=unread_consumers(stream, view))
-
-
-def afterwards(stream: str, view: View) -> Iterator[tuple[str, Config]]:
-    """Its consumers as they will be, by name."""
-    changes = {c.address.name: c for c in changes_of(view).get(stream, ())}
-    raw: Mapping[str, Mapping[str, Json]] = view.snapshot.consumers.get(stream, {})
-    for name, info in raw.items():
-        if name not in changes:
-            yield name, info["config"]
-    for name, change in changes.items():
-        if change.action is Action.DELETE:
-            continue
-        if change.desired:
-            yield name, change.desired.config
-        elif change.live:
-            yield name, change.live.config
-
-
-@lru_cache(maxsize=2)
-def changes_of(view: View) -> dict[str, list[Change]]:
-    """Changes of consumers, by stream."""
-    found: dict[str, list[Change]] = {}
-    for address, change in view.changes.items():
-        if address.kind == "consumer":
-            found.setdefault(address.stream, []).append(change)
-    return found

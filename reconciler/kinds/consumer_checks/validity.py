@@ -8,11 +8,11 @@ from reconciler.changes.change import Change
 from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.consumer_checks.neighbours import filters_of
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
 from reconciler.kinds.fields.checks import ALL, Check, codes, objections
 from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.fields.words import some
+from reconciler.kinds.subjects.filters import named_filters
 from reconciler.model.resource import Config
 
 MILLISECOND = 1_000_000
@@ -45,7 +45,7 @@ STARTS = (
     _lacks_start("by_start_time", "opt_start_time"),
     Check(
         path="deliver_policy",
-        wrong=lambda c: c.get("deliver_policy") == "last_per_subject" and not filters_of(c),
+        wrong=lambda c: c.get("deliver_policy") == "last_per_subject" and not named_filters(c),
         says="deliver_policy last_per_subject needs a filter",
         fix='write filter_subject: ">" for the last message of every subject',
         err_code=10094,

@@ -7,7 +7,7 @@ from itertools import combinations
 
 from reconciler.changes.change import Change
 from reconciler.changes.view import View
-from reconciler.kinds.effects.unprocessed import filters
+from reconciler.kinds.subjects.filters import filters_of
 from reconciler.kinds.subjects.subjects import collide, matches
 from reconciler.model.wire.questions import MessagesFrom, SubjectCounts
 
@@ -49,5 +49,5 @@ def naming(stream: str, filters: Sequence[str]) -> list[SubjectCounts]:
 
 def counted_from(change: Change, start: int | str) -> list[MessagesFrom]:
     """What counts the messages that the declared consumer matches from there on."""
-    subjects = filters(change.desired.config if change.desired else {})
+    subjects = filters_of(change.desired.config if change.desired else {})
     return [MessagesFrom(stream=change.address.stream, start=start, filter=one) for one in subjects]

@@ -24,8 +24,8 @@ from reconciler.kinds.consumer_position.start_position import (
 )
 from reconciler.kinds.effects import shrinking
 from reconciler.kinds.effects.made_again import is_filled_at_once, is_made_again, when_recorded
-from reconciler.kinds.effects.unprocessed import filters
 from reconciler.kinds.fields.words import amount, consent_to, some, verb
+from reconciler.kinds.subjects.filters import EVERYTHING, filters_of
 from reconciler.model.resource import Address, Json
 
 
@@ -146,7 +146,7 @@ def _except(policy: str, change: Change, state: Mapping[str, Json]) -> str:
 
 def _may_miss_the_last(change: Change, state: Mapping[str, Json]) -> bool:
     """Without a filter it starts at the last sequence, which may not be stored any more."""
-    return filters(change.desired.config if change.desired else {}) == [">"] and has_gaps(state)
+    return filters_of(change.desired.config if change.desired else {}) == EVERYTHING and has_gaps(state)
 
 
 def _unseen(policy: str, among: Amount, change: Change, view: View) -> int:

@@ -22,7 +22,7 @@ from reconciler.kinds.consumer_position.counts import counted_from, number_of
 from reconciler.kinds.consumer_position.retention import is_interest, is_queue
 from reconciler.kinds.consumer_position.unclaimed import left_in_queue
 from reconciler.kinds.effects import lost_tail, shrinking
-from reconciler.kinds.effects.unprocessed import filters
+from reconciler.kinds.subjects.filters import filters_of
 from reconciler.kinds.subjects.subjects import is_subset
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.questions import Question
@@ -94,7 +94,7 @@ def leaves_out(change: Change) -> bool:
     """The filter changes too, and does not match everything that the old one matched."""
     if not (change.live and change.desired):
         return False
-    before, after = filters(change.live.config), filters(change.desired.config)
+    before, after = filters_of(change.live.config), filters_of(change.desired.config)
     return not all(any(is_subset(old, new) for new in after) for old in before)
 
 
@@ -173,7 +173,7 @@ def resumed(change: Change, view: View) -> Config:
     if change.intent is None or not is_start_noted(change):
         return {}
     noted = change.intent.start
-    point = lost_tail.where(noted["opt_start_seq"], change.address.stream, change.intent, view)
+    point = lost_tail.safe_start(noted["opt_start_seq"], change.address.stream, change.intent, view)
     asked = (change.desired.config if change.desired else {}).get("deliver_policy", "all")
     return {} if point == 1 < noted["opt_start_seq"] and asked == "all" else {**noted, "opt_start_seq": point}
 

@@ -10,7 +10,6 @@ from itertools import combinations
 from reconciler.changes.amount import Amount, exactly, total
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
-from reconciler.kinds.consumer_checks.neighbours import changes_of
 from reconciler.kinds.consumer_position.counts import counting, number_of, takes_all
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.effects.unprocessed import undelivered
@@ -81,7 +80,7 @@ def _givers(view: View) -> dict[str, list[Change]]:
     renamed = {change.origin for change in view.changes.values() if change.origin}
     return {
         stream: found
-        for stream, changes in changes_of(view).items()
+        for stream, changes in view.by_parent("consumer").items()
         if (found := [one for one in changes if _gives_up(one) and one.address not in renamed])
     }
 

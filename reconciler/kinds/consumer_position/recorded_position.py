@@ -11,8 +11,9 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.engine.bindings import after_ack_floor, first_asked
 from reconciler.kinds.consumer_position.counts import number_of
-from reconciler.kinds.effects.unprocessed import filters, undelivered
+from reconciler.kinds.effects.unprocessed import undelivered
 from reconciler.kinds.fields.times import before, moment
+from reconciler.kinds.subjects.filters import EVERYTHING, filters_of
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.questions import MessagesFrom, MessagesSince
 
@@ -116,8 +117,8 @@ def _gone_by(change: Change, view: View) -> int | None:
 
 def _later(change: Change, view: View) -> list[MessagesFrom]:
     """What counts the messages that the live consumer matches from there on."""
-    subjects, first = filters(_live_config(change)), _gone_by(change, view)
-    if first is None or subjects == [">"]:
+    subjects, first = filters_of(_live_config(change)), _gone_by(change, view)
+    if first is None or subjects == EVERYTHING:
         return []
     return [MessagesFrom(stream=change.address.stream, start=first, filter=one) for one in subjects]
 

@@ -12,7 +12,7 @@ from reconciler.changes.amount import Amount
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_position.counts import number_of
-from reconciler.kinds.effects.unprocessed import filters
+from reconciler.kinds.subjects.filters import filters_of
 from reconciler.model.records import BUCKET, encode_key
 from reconciler.model.wire.questions import MessagesFrom, MessagesSince, Question
 
@@ -55,5 +55,5 @@ def _later(change: Change, until: str, view: View) -> list[MessagesFrom] | None:
         return None
     if answer.get("first") is None:
         return []
-    subjects = filters(change.desired.config if change.desired else {})
+    subjects = filters_of(change.desired.config if change.desired else {})
     return [MessagesFrom(stream=change.address.stream, start=int(answer["first"]), filter=one) for one in subjects]

@@ -13,8 +13,8 @@ from reconciler.kinds.consumer_position.counts import counted_from, number_of
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.effects import shrinking
 from reconciler.kinds.effects.made_again import is_made_again
-from reconciler.kinds.effects.unprocessed import filters
 from reconciler.kinds.fields.words import amount, some, verb
+from reconciler.kinds.subjects.filters import EVERYTHING, filters_of
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config, Resource
 from reconciler.model.wire.questions import Question
@@ -102,7 +102,7 @@ def questions(change: Change, view: View) -> Iterator[Question]:
         return
     yield from predecessors.questions(change, view)
     config = change.desired.config
-    if filters(config) != [">"]:
+    if filters_of(config) != EVERYTHING:
         yield from counted_from(change, 1)
     elif deliver_policy(config) == "last" and has_gaps(state := recorded_position.stream_state(change, view)):
         yield from counted_from(change, state["last_seq"])
@@ -134,7 +134,7 @@ def start_of(change: Change, view: View) -> Start | None:
         )
         there = "" if later is None else f", with {amount(later, 'stored message')} from there on"
         return Start(where + there, later, _rest(total, later))
-    if policy == "last" and filters(config) == [">"] and has_gaps(state):
+    if policy == "last" and filters_of(config) == EVERYTHING and has_gaps(state):
         is_stored = number_of(counted_from(change, state["last_seq"]), view)
         return _at_last_sequence(total, is_stored)
     return _in_what_is_stored(policy, total)
@@ -183,7 +183,7 @@ def deliver_policy(config: Config) -> str:
 
 def _total(change: Change, state: Config, view: View) -> int | None:
     """How many stored messages it may get; None: nobody counted."""
-    if filters(change.desired.config if change.desired else {}) == [">"]:
+    if filters_of(change.desired.config if change.desired else {}) == EVERYTHING:
         return int(state.get("messages", 0))
     return number_of(counted_from(change, 1), view) if state.get("messages") else 0
 
@@ -198,7 +198,7 @@ def _less(change: Change, messages: int, others: int, view: View) -> Amount:
     """What this plan leaves of these messages, if the stream also holds `others`."""
     if (loss := shrinking.going(change.address.stream, view)) is None:
         return exactly(messages)
-    gone = shrinking.gone(loss, filters(change.desired.config if change.desired else {}), messages, others)
+    gone = shrinking.gone(loss, filters_of(change.desired.config if change.desired else {}), messages, others)
     return Amount(messages - gone.most, messages - gone.least)
 
 

@@ -10,8 +10,8 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_position.counts import number_of
 from reconciler.kinds.consumer_position.retention import is_interest, is_queue, retention_of
-from reconciler.kinds.effects.unprocessed import behind, filters, together
-from reconciler.kinds.subjects.filters import FILTERS
+from reconciler.kinds.effects.unprocessed import behind, together
+from reconciler.kinds.subjects.filters import FILTERS, filters_of
 from reconciler.model.resource import Address, Json
 from reconciler.model.wire.questions import MessagesFrom
 
@@ -53,7 +53,7 @@ def unwanted(change: Change, view: View) -> int:
 
 
 def _wants(stream: str, info: Info, view: View) -> tuple[Sequence[str], int]:
-    return filters(info["config"]), behind(stream, info, view).least
+    return filters_of(info["config"]), behind(stream, info, view).least
 
 
 def _gives_up(change: Change) -> bool:
@@ -80,7 +80,7 @@ def _sequence(change: Change, name: str) -> int:
 
 def _both_sides(change: Change, sequence: int) -> list[MessagesFrom]:
     """What counts all that it matches, and what comes after this one."""
-    subjects = filters(change.live.config if change.live else {})
+    subjects = filters_of(change.live.config if change.live else {})
     return [
         MessagesFrom(stream=change.address.stream, start=start, filter=one)
         for start in (1, sequence + 1)

@@ -3,7 +3,7 @@ manages them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from reconciler.changes.change import Change
@@ -11,20 +11,20 @@ from reconciler.changes.view import View
 from reconciler.kinds.stream_config import origins
 from reconciler.kinds.subjects.filters import filters_of
 from reconciler.kinds.subjects.subjects import meets
-from reconciler.model.resource import Address, Json
-
-Consumers = Mapping[str, Mapping[str, Json]]
+from reconciler.model.resource import Address
 
 
 def streams(names: Iterable[str], view: View) -> list[Address]:
     """Addresses of streams, given their own names. Streams of buckets, object stores and elastic groups have the
     address of these."""
     return [
-        known for name in names if (known := next(filter(_known(view).__contains__, _candidates(name, view)), None))
+        address
+        for name in names
+        if (address := next(filter(_known_addresses(view).__contains__, _possible_addresses(name, view)), None))
     ]
 
 
-def _candidates(name: str, view: View) -> Iterator[Address]:
+def _possible_addresses(name: str, view: View) -> Iterator[Address]:
     yield from view.backed_by(name)
     for index, letter in enumerate(name):
         if letter == "-":
@@ -32,7 +32,7 @@ def _candidates(name: str, view: View) -> Iterator[Address]:
 
 
 @lru_cache(maxsize=4)
-def _known(view: View) -> frozenset[Address]:
+def _known_addresses(view: View) -> frozenset[Address]:
     """Addresses that are live under some kind, or remembered."""
     return frozenset((*view.live, *view.ledger))
 
@@ -40,19 +40,19 @@ def _known(view: View) -> frozenset[Address]:
 def consumers(stream: str, names: Iterable[str], view: View) -> list[Address]:
     """Addresses of consumers of one stream. Consumers that serve the members of a static group have the address of the
     group."""
-    found = dict.fromkeys(known for name in names if (known := _consumer(stream, name, view)))
-    return list(found)
+    addresses = dict.fromkeys(address for name in names if (address := _consumer_address(stream, name, view)))
+    return list(addresses)
 
 
-def _consumer(stream: str, name: str, view: View) -> Address | None:
-    if (address := Address.of("consumer", stream, name)) in _known(view):
+def _consumer_address(stream: str, name: str, view: View) -> Address | None:
+    if (address := Address.of("consumer", stream, name)) in _known_addresses(view):
         return address
     groups = (Address.of("static_group", stream, name[:index]) for index, one in enumerate(name) if one == "-")
-    group = next(filter(_known(view).__contains__, groups), None)
-    return group or (address if _is_of_a_bucket(stream, name, view) else None)
+    group = next(filter(_known_addresses(view).__contains__, groups), None)
+    return group or (address if _is_durable_of_bucket(stream, name, view) else None)
 
 
-def _is_of_a_bucket(stream: str, consumer: str, view: View) -> bool:
+def _is_durable_of_bucket(stream: str, consumer: str, view: View) -> bool:
     """A durable consumer of a bucket. No kind manages consumers of buckets, since most of them come and go."""
     info = view.snapshot.consumers.get(stream, {}).get(consumer)
     is_bucket = any(one.kind != "stream" and view.is_stream(one) for one in streams([stream], view))
@@ -74,17 +74,17 @@ def everybody(stream: str, view: View) -> list[Address]:
     return [*consuming(stream, view), *copies(stream, view)]
 
 
-def getting(subjects: Sequence[str], stream: str, view: View) -> list[Address]:
+def readers_of(subjects: Sequence[str], stream: str, view: View) -> list[Address]:
     """What consumes or copies some of these subjects of it now."""
-    there = view.snapshot.consumers.get(stream, {})
-    reading = [name for name, info in there.items() if meets(filters_of(info["config"]), subjects)]
+    consumers_now = view.snapshot.consumers.get(stream, {})
+    reading = [name for name, info in consumers_now.items() if meets(filters_of(info["config"]), subjects)]
     copying = [name for name, taken in origins.copying_on(stream, view).items() if meets(taken, subjects)]
     return [*consumers(stream, reading, view), *streams(copying, view)]
 
 
 def groups(stream: str, view: View) -> list[Address]:
     """Static groups, whose members create consumers of the stream."""
-    return [one for one in _known(view) if one.kind == "static_group" and one.stream == stream]
+    return [one for one in _known_addresses(view) if one.kind == "static_group" and one.stream == stream]
 
 
 def copying_through(change: Change, view: View) -> list[Address]:

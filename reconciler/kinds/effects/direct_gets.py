@@ -9,6 +9,7 @@ from reconciler.changes.verdict import Finding, Outcome
 from reconciler.kinds.effects import over_limit
 from reconciler.kinds.effects.effect_rules import MovedField, foretold, note, notes_of
 from reconciler.kinds.effects.over_limit import REFUSING, is_lowered, state_of, stream_of
+from reconciler.kinds.effects.shrinking import stream_changes
 from reconciler.kinds.fields.field_effects import value_after
 from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.fields.words import listed, some
@@ -27,10 +28,10 @@ def direct_gets_refused(moved: MovedField) -> Iterable[Finding]:
     Instead: let these clients read through the stream's leader first.
     """
     if moved.field == "mirror_direct":
-        yield from _in_its_origins_place(moved)
+        yield from _gets_of_its_origin(moved)
     elif not state_of(moved.change).get("messages"):
         yield note("from then on direct gets get an error (no responders)")
-    elif mirrors := list(_answering(moved, stream_of(moved.change))):
+    elif mirrors := list(_whole_mirrors_answering(moved, stream_of(moved.change))):
         yield note(
             f"from then on only {listed(mirrors)} answer{'s' if len(mirrors) == 1 else ''} direct gets, with what is copied there"
         )
@@ -48,63 +49,67 @@ def direct_gets_refused(moved: MovedField) -> Iterable[Finding]:
         )
 
 
-def _in_its_origins_place(moved: MovedField) -> Iterator[Finding]:
+def _gets_of_its_origin(moved: MovedField) -> Iterator[Finding]:
     """What happens to direct gets of a mirror's origin."""
     mirror = (moved.change.becomes("mirror") or moved.change.was("mirror")) or {}
     origin = mirror.get("name", "")
-    own, streams = stream_of(moved.change), moved.view.snapshot.streams
+    own, snapshot = stream_of(moved.change), moved.view.snapshot
     if value_after(moved.change, moved.path):
-        held, all_of_it = (streams.get(name, {}).get("state", {}).get("messages", 0) for name in (own, origin))
+        held, all_of_it = (snapshot.state_of(name).get("messages", 0) for name in (own, origin))
         words = (
             f"this mirror answers direct gets of {origin} as well, and holds {some(held)} of its "
             f"{some(all_of_it, 'message')}: gets of the others sometimes find nothing (404)"
         )
         fix = f"remove allow_direct from {origin}, or let the mirror hold all of it"
-        yield from [_at_once(moved, words, fix)] if held < all_of_it else []
-    elif _answers(moved, origin) or any(name != own for name in _answering(moved, origin)):
-        yield note(f"{_then(moved)}this mirror no longer answers direct gets of its origin {origin}; others still do")
-    elif streams.get(origin, {}).get("config", {}).get("allow_direct"):
+        yield from [_warning_or_note(moved, words, fix)] if held < all_of_it else []
+    elif _answers_itself(moved, origin) or any(name != own for name in _whole_mirrors_answering(moved, origin)):
+        yield note(
+            f"{_from_restart_on(moved)}this mirror no longer answers direct gets of its origin {origin}; others still do"
+        )
+    elif snapshot.config_of(origin).get("allow_direct"):
         return  # the verdict on the origin says that nobody answers any more
-    elif origin in streams:
-        words = f"{_none(origin)}, since {origin} has no allow_direct"
-        yield _at_once(
+    elif origin in snapshot.streams:
+        words = f"{_no_responders_text(origin)}, since {origin} has no allow_direct"
+        yield _warning_or_note(
             moved, words, f"set allow_direct of {origin}, or let these clients read through the leader first"
         )
     elif "external" not in mirror and state_of(moved.change).get("messages"):
-        yield _at_once(
-            moved, f"{_none(origin)}, since there is no {origin}", f"let these clients read {own} itself first"
+        yield _warning_or_note(
+            moved,
+            f"{_no_responders_text(origin)}, since there is no {origin}",
+            f"let these clients read {own} itself first",
         )
 
 
-def _none(origin: str) -> str:
+def _no_responders_text(origin: str) -> str:
     return f"direct gets of {origin} get an error (no responders): only this mirror answered them"
 
 
-def _answers(moved: MovedField, stream: str) -> bool:
+def _answers_itself(moved: MovedField, stream: str) -> bool:
     """Does this stream answer direct gets itself, once the plan is applied?"""
-    change = next((one for one in moved.view.changes.values() if one.live and stream_of(one) == stream), None)
+    change = stream_changes(moved.view).get(stream)
     if change is not None and change.touches("allow_direct"):
         return bool(change.becomes("allow_direct"))
-    return bool(moved.view.snapshot.streams.get(stream, {}).get("config", {}).get("allow_direct"))
+    return bool(moved.view.snapshot.config_of(stream).get("allow_direct"))
 
 
-def _at_once(moved: MovedField, words: str, fix: str) -> Finding:
-    if late := _then(moved):
+def _warning_or_note(moved: MovedField, words: str, fix: str) -> Finding:
+    if late := _from_restart_on(moved):
         return note(f"{late}{words}")
     return Finding(outcome=Outcome.WARNS, path=moved.path, message=words, fix=fix)
 
 
-def _then(moved: MovedField) -> str:
+def _from_restart_on(moved: MovedField) -> str:
     """Servers before 2.12 look at a mirror's mirror_direct only when they start."""
     return "from the server's next restart on: " if moved.view.target.version < V2_12 else ""
 
 
-def _answering(moved: MovedField, stream: str) -> Iterator[str]:
+def _whole_mirrors_answering(moved: MovedField, stream: str) -> Iterator[str]:
     """Mirrors that hold all of this stream and answer in its place, now and after this plan."""
-    return (name for name, origin in _in_its_place(moved, stream) if not _takes_a_part(origin))
+    return (name for name, origin in _mirrors_answering(moved, stream) if not _is_partial(origin))
 
 
-def _in_its_place(moved: MovedField, stream: str) -> Iterator[tuple[str, Mapping[str, Json]]]:
+def _mirrors_answering(moved: MovedField, stream: str) -> Iterator[tuple[str, Mapping[str, Json]]]:
     """Mirrors that answer for this stream, with what they say of it."""
     streams = moved.view.snapshot.streams
     for name, info in streams.items():
@@ -122,7 +127,7 @@ def _in_its_place(moved: MovedField, stream: str) -> Iterator[tuple[str, Mapping
             yield name, origin
 
 
-def _takes_a_part(origin: Mapping[str, Json]) -> bool:
+def _is_partial(origin: Mapping[str, Json]) -> bool:
     return bool(origin.get("filter_subject") or origin.get("subject_transforms"))
 
 
@@ -136,7 +141,7 @@ def kept_by_mirrors(moved: MovedField) -> Iterable[Finding]:
     if not change.becomes("allow_direct") or (moved.field in REFUSING and over_limit.keeps_old(change)):
         return
     most = over_limit.becomes(change, path)
-    keeping = [name for name, _ in _in_its_place(moved, stream_of(change)) if _keeps_more(name, moved, most)]
+    keeping = [name for name, _ in _mirrors_answering(moved, stream_of(change)) if _keeps_more(name, moved, most)]
     if keeping:
         who = f"{listed(keeping)}, which answer{'s' if len(keeping) == 1 else ''} in its place"
         yield note(f"direct gets sometimes find deleted messages in {who}")
@@ -144,8 +149,8 @@ def kept_by_mirrors(moved: MovedField) -> Iterable[Finding]:
 
 def _keeps_more(mirror: str, moved: MovedField, most: int) -> bool:
     """Is its own limit higher, or none, once this plan is applied?"""
-    change = next((one for one in moved.view.changes.values() if one.live and stream_of(one) == mirror), None)
-    live = moved.view.snapshot.streams.get(mirror, {}).get("config", {})
-    said = (path for path in (moved.path, moved.field) if change and change.touches(path))
-    limit = next((change.becomes(path) for path in said if change), live.get(moved.field)) or 0
+    change = stream_changes(moved.view).get(mirror)
+    live = moved.view.snapshot.config_of(mirror)
+    touched = (path for path in (moved.path, moved.field) if change and change.touches(path))
+    limit = next((change.becomes(path) for path in touched if change), live.get(moved.field)) or 0
     return not 0 < limit <= most

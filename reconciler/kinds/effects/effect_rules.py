@@ -56,12 +56,12 @@ class Foretold:
 
 
 def foretold(number: int, name: str, ask: Ask = lambda _moved: ()) -> Callable[[Tell], Foretold]:
-    """Makes a family of changes from a function that finds what hurts. `ask`: what it must ask the server first."""
+    """Make a family of changes from a function that finds what hurts. `ask`: what it must ask the server first."""
     return lambda tell: Foretold(number=str(number), name=name, tell=tell, ask=ask)
 
 
 def notes_of(number: int) -> Callable[[Tell], Foretold]:
-    """Makes notes from a function, under the number of a rule defined elsewhere that judges what hurts now."""
+    """Make notes from a function, under the number of a rule defined elsewhere that judges what hurts now."""
     return lambda tell: Foretold(number=str(number), name="", tell=tell, has_rule=True)
 
 
@@ -93,7 +93,7 @@ class Effects:
         object.__setattr__(self, "tables", {one.number: self._table(one, told) for one in self.families})
 
     def _table(self, one: Foretold, told: Mapping[str, str]) -> dict[str, tuple[Felt, ...]]:
-        return {path: effects for path, name in told.items() if (effects := _by(one, self.fields[name]))}
+        return {path: effects for path, name in told.items() if (effects := _effects_of_rule(one, self.fields[name]))}
 
     def rules(self) -> tuple[Rule, ...]:
         """One rule for each family that any field of this kind belongs to; families of notes alone have none."""
@@ -102,10 +102,10 @@ class Effects:
     def consequences(self, change: Change, view: View) -> Iterator[Consequence]:
         """Notes: what may hurt one day, with the code of the page that says more. Fields that mean the same share one note."""
         notes = dict.fromkeys(
-            (found.message, f"{self.family}{one.number}")
+            (finding.message, f"{self.family}{one.number}")
             for one, moved in self._moved(change, view)
-            for found in one.tell(moved)
-            if found.outcome is Outcome.ALLOWED
+            for finding in one.tell(moved)
+            if finding.outcome is Outcome.ALLOWED
         )
         yield from (Consequence(message=f"{message} ({code})", code=code) for message, code in notes)
 
@@ -129,7 +129,7 @@ class Effects:
     def _rule(self, one: Foretold) -> Rule:
         def judge(change: Change, view: View) -> Iterator[Finding]:
             for moved in self._of(one, change, view):
-                yield from (found for found in one.tell(moved) if found.outcome is not Outcome.ALLOWED)
+                yield from (finding for finding in one.tell(moved) if finding.outcome is not Outcome.ALLOWED)
 
         *page, instead = inspect.cleandoc(one.tell.__doc__ or "").split("\n\n")
         judge.__doc__ = "\n\n".join([*page, *in_words(self.tables[one.number]), instead])
@@ -140,5 +140,5 @@ class Effects:
         return make(judge)
 
 
-def _by(one: Foretold, about: Known) -> tuple[Felt, ...]:
-    return tuple(effect for effect in about.felt or () if effect.rule == one.number)
+def _effects_of_rule(one: Foretold, known_field: Known) -> tuple[Felt, ...]:
+    return tuple(effect for effect in known_field.felt or () if effect.rule == one.number)

@@ -13,10 +13,10 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.effects import dependants
 from reconciler.kinds.effects.over_limit import OwnName, as_named, state_of, stream_of
-from reconciler.kinds.effects.unprocessed import SOME, Counts, Info, every, is_durable, unread_consumers
+from reconciler.kinds.effects.unprocessed import SOME, Counts, Info, every, is_durable, that_stay, unread_consumers
 from reconciler.kinds.fields.field_effects import value_after
 from reconciler.kinds.fields.words import amount, consent_to, few, listed
-from reconciler.model.resource import Address, Json
+from reconciler.model.resource import Json
 from reconciler.model.wire.version import Version
 
 FIELD = "num_replicas"
@@ -50,7 +50,7 @@ def replicas_lowered(family: str, own: OwnName = as_named, counts: Counts = ever
         before, after = int(change.was(own(FIELD)) or 1), int(value_after(change, own(FIELD)) or 1)
         if after >= before or not view.target.is_clustered:
             return None
-        return _finding(change, view, family, own(FIELD), counts)
+        return _finding_of_losses(change, view, family, own(FIELD), counts)
 
     harms = rule(
         f"{family}306", "replicas-lowered", on=(Action.UPDATE,), needs=("live", "neighbours"), reaction=Reaction.HARMS
@@ -71,9 +71,9 @@ class _Losing(NamedTuple):
     again: int
 
 
-def _finding(change: Change, view: View, family: str, path: str, counts: Counts) -> Found:
+def _finding_of_losses(change: Change, view: View, family: str, path: str, counts: Counts) -> Found:
     stream, after = stream_of(change), value_after(change, path)
-    lost, unread = _losing(change, view, counts), unread_consumers(stream, view)
+    lost, unread = _losing_consumers(change, view, counts), unread_consumers(stream, view)
     costs = {"messages": lost.flying, "skipped": lost.skipped, "redelivered": lost.again}
     if not (unread or any(costs.values())):
         return None
@@ -83,7 +83,7 @@ def _finding(change: Change, view: View, family: str, path: str, counts: Counts)
         outcome=Outcome.WARNS if is_warning else Outcome.NEEDS_CONSENT,
         path=path,
         to=None if is_warning else after,
-        message=". ".join(filter(None, (_lost(lost, change, view), _not_read(unread)))),
+        message=". ".join(filter(None, (_lost_state_text(lost, change, view), _unread_text(unread)))),
         quantities={name: Amount(0, most) for name, most in costs.items() if most}
         | ({"unread": len(unread)} if unread else {}),
         affects=dependants.consumers(stream, lost.names, view),
@@ -103,49 +103,46 @@ def _ways_out(lost: _Losing) -> list[str]:
     return ways or ["plan again when its consumers can be read"]
 
 
-def _losing(change: Change, view: View, counts: Counts) -> _Losing:
-    found = {
+def _losing_consumers(change: Change, view: View, counts: Counts) -> _Losing:
+    stream = stream_of(change)
+    stays = that_stay(stream, view, counts)
+    losing = {
         name: info
-        for name, info in view.snapshot.consumers.get(stream_of(change), {}).items()
-        if counts(info) and _is_lost(info, change) and _stays(change, name, view)
+        for name, info in view.snapshot.consumers.get(stream, {}).items()
+        if stays(info) and _is_lost(info, change)
     }
-    costs = {name: _costs(info, change) for name, info in found.items()}
+    costs = {name: _possible_costs(info, change) for name, info in losing.items()}
     names = sorted(name for name, many in costs.items() if any(many))
-    fleeting = [name for name in names if not is_durable(found[name])]
-    fewer = [name for name in names if name not in fleeting and _is_fewer(found[name], change)]
+    fleeting = [name for name in names if not is_durable(losing[name])]
+    fewer = [name for name in names if name not in fleeting and _has_fewer_copies(losing[name], change)]
     return _Losing(names, fewer, fleeting, *(sum(costs[name][part] for name in names) for part in range(3)))
 
 
 def _is_lost(info: Info, change: Change) -> bool:
     """Has the server that leads the stream no current copy of it? If no server says so, its number of copies tells."""
-    there, leader = info.get("cluster") or {}, _leader(change)
-    if not leader or not there.get("leader"):
-        return _is_fewer(info, change)
-    current = [one["name"] for one in there.get("replicas") or () if one.get("current", True)]
-    return leader not in (there["leader"], *current)
+    cluster, leader = info.get("cluster") or {}, _leader(change)
+    if not leader or not cluster.get("leader"):
+        return _has_fewer_copies(info, change)
+    current = [one["name"] for one in cluster.get("replicas") or () if one.get("current", True)]
+    return leader not in (cluster["leader"], *current)
 
 
-def _is_fewer(info: Info, change: Change) -> bool:
+def _has_fewer_copies(info: Info, change: Change) -> bool:
     """Does it have fewer copies than the stream, as the server counts them? One that follows has as many."""
-    live, own = _live(change)["config"], int(info["config"].get(FIELD) or 0)
+    live, own = _live_info(change)["config"], int(info["config"].get(FIELD) or 0)
     is_fleeting = not is_durable(info) and live.get("retention", "limits") == "limits"
     return 0 < own < int(live.get(FIELD) or 1) or (is_fleeting and own == 0)
 
 
 def _leader(change: Change) -> str:
-    return (_live(change).get("cluster") or {}).get("leader") or ""
+    return (_live_info(change).get("cluster") or {}).get("leader") or ""
 
 
-def _live(change: Change) -> Mapping[str, Json]:
+def _live_info(change: Change) -> Mapping[str, Json]:
     return change.live.state if change.live else {"config": {}}
 
 
-def _stays(change: Change, name: str, view: View) -> bool:
-    theirs = view.changes.get(Address.of("consumer", stream_of(change), name))
-    return theirs is None or theirs.action is not Action.DELETE
-
-
-def _costs(info: Info, change: Change) -> tuple[int, int, int]:
+def _possible_costs(info: Info, change: Change) -> tuple[int, int, int]:
     """Messages in flight, those that it may skip if it starts over, and acknowledged ones that it may get again."""
     state, delivered = state_of(change), info.get("delivered") or {}
     position, flying = int(delivered.get("stream_seq") or 0), int(info.get("num_ack_pending") or 0)
@@ -156,30 +153,30 @@ def _costs(info: Info, change: Change) -> tuple[int, int, int]:
     return flying, int(info.get("num_pending") or 0) if starts_late and position else 0, again
 
 
-def _lost(lost: _Losing, change: Change, view: View) -> str:
+def _lost_state_text(lost: _Losing, change: Change, view: View) -> str:
     if not lost.names:
         return ""
     leader, is_one = _leader(change), len(lost.names) == 1
     has, its = ("has", "its") if is_one else ("have", "their")
-    place = (
+    server_text = (
         f"on {leader}, which leads the stream and keeps it"
         if leader
         else "that is known to be on the server that keeps it"
     )
     loses = "in rare cases loses" if view.target.version >= HANDS_OVER else "may lose"
     return (
-        f"consumer{'' if is_one else 's'} {few(lost.names)} {has} no current copy {place}. The server {loses} {its} state, and then "
+        f"consumer{'' if is_one else 's'} {few(lost.names)} {has} no current copy {server_text}. The server {loses} {its} state, and then "
         f"{listed(_costs_in_words(lost))}"
     )
 
 
 def _costs_in_words(lost: _Losing) -> list[str]:
-    said = [f"never redelivers {amount(Amount(0, lost.flying), 'message')} in flight"] if lost.flying else []
-    said += [f"skips {amount(Amount(0, lost.skipped), 'pending message')}"] if lost.skipped else []
-    return said + ([f"redelivers {amount(Amount(0, lost.again), 'acknowledged message')}"] if lost.again else [])
+    texts = [f"never redelivers {amount(Amount(0, lost.flying), 'message')} in flight"] if lost.flying else []
+    texts += [f"skips {amount(Amount(0, lost.skipped), 'pending message')}"] if lost.skipped else []
+    return texts + ([f"redelivers {amount(Amount(0, lost.again), 'acknowledged message')}"] if lost.again else [])
 
 
-def _not_read(unread: Mapping[str, str]) -> str:
+def _unread_text(unread: Mapping[str, str]) -> str:
     """Nobody knows where the copies of these consumers are, nor what is in flight."""
     if not unread:
         return ""

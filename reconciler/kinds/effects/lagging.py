@@ -21,14 +21,16 @@ NAMED = 3
 
 def lagging(origin: str, view: View) -> list[str]:
     """Streams that have not yet copied everything from this one, and that exist once this plan is applied."""
-    return [name for name in _by_origin(view).get(origin, []) if name not in removed(view)]
+    return [name for name in _lagging_by_origin(view).get(origin, []) if name not in removed(view)]
 
 
 def taking_in(origin: str, view: View) -> list[str]:
     """Streams to which the server passes on right now what this one stores."""
     streams = view.snapshot.streams
     return sorted(
-        name for name, info in streams.items() if any(one.get("name") == origin and hears(one) for one in _told(info))
+        name
+        for name, info in streams.items()
+        if any(one.get("name") == origin and hears(one) for one in _reported_copies(info))
     )
 
 
@@ -37,24 +39,24 @@ def behind_in(origin: str, view: View) -> str:
     names = lagging(origin, view)
     if not names:
         return ""
-    said = names[:NAMED] + ([some(len(names) - NAMED, "other")] if len(names) > NAMED else [])
-    copies = f"stream{'s' if len(names) > 1 else ''} {listed(said)}"
+    named = names[:NAMED] + ([some(len(names) - NAMED, "other")] if len(names) > NAMED else [])
+    copies = f"stream{'s' if len(names) > 1 else ''} {listed(named)}"
     return f"; {copies} {'have' if len(names) > 1 else 'has'} not yet copied all of {origin}, and may miss some of them"
 
 
 @lru_cache(maxsize=4)
-def _by_origin(view: View) -> dict[str, list[str]]:
+def _lagging_by_origin(view: View) -> dict[str, list[str]]:
     """Computed once per view."""
-    found: dict[str, list[str]] = {}
+    by_origin: dict[str, list[str]] = {}
     for name, info in sorted(view.snapshot.streams.items()):
-        for origin in dict.fromkeys(str(told.get("name")) for told in _told(info) if told.get("lag")):
-            found.setdefault(origin, []).append(name)
-    return found
+        for origin in dict.fromkeys(str(copy.get("name")) for copy in _reported_copies(info) if copy.get("lag")):
+            by_origin.setdefault(origin, []).append(name)
+    return by_origin
 
 
-def _told(info: Mapping[str, Json]) -> Iterator[Mapping[str, Json]]:
+def _reported_copies(info: Mapping[str, Json]) -> Iterator[Mapping[str, Json]]:
     """What the server says of the copies that this account's streams make."""
     mirror = info.get("mirror")
     yield from (
-        told for told in (*(info.get("sources") or ()), *([mirror] if mirror else ())) if not told.get("external")
+        copy for copy in (*(info.get("sources") or ()), *([mirror] if mirror else ())) if not copy.get("external")
     )

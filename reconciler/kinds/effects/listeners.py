@@ -23,6 +23,7 @@ from reconciler.kinds.fields.words import amount, few, listed, outside, some
 from reconciler.kinds.stream_config import origins
 from reconciler.kinds.stream_config.mirrors_and_sources import SOURCE_HEADER
 from reconciler.kinds.stream_config.origins import taken_subjects
+from reconciler.kinds.subjects.filters import filters_of
 from reconciler.kinds.subjects.subject_moves import is_parking_subject
 from reconciler.kinds.subjects.subjects import collide, is_subset, meets
 from reconciler.kinds.subjects.transforms import outcome, transformed
@@ -33,26 +34,26 @@ from reconciler.model.resource import Json
 def taken_in_besides(moved: MovedField) -> Iterable[Finding]:
     """Subjects are added, and readers whose filters match them get what is published there."""
     held = [one for one in moved.change.was(moved.path) or () if not is_parking_subject(one)]
-    added = _outside(moved.change.becomes(moved.path) or (), held)
+    added = _not_held(moved.change.becomes(moved.path) or (), held)
     if not held or not added:
         return
     getting: dict[tuple[str, ...], list[str]] = {}
     is_renamed = bool((stored_value(moved, "subject_transform") or {}).get("dest"))
     for name, wanted, _ in reading(stream_of(moved.change), moved.view):
-        if wanted == [">"] or not is_renamed:
-            getting.setdefault(tuple(_outside(meets(added, wanted), held)), []).append(name)
+        if list(wanted) == [">"] or not is_renamed:
+            getting.setdefault(tuple(_not_held(meets(added, wanted), held)), []).append(name)
     for subjects, names in getting.items():
         if subjects:
             rest = [some(len(names) - NAMED, "more reader")] if len(names) > NAMED else []
-            new = few([_besides(one, held) for one in subjects])
+            new = few([_without_held_parts(one, held) for one in subjects])
             yield note(f"what is published on {new} goes to {listed([*names[:NAMED], *rest])} as well")
 
 
-def _besides(subject: str, held: Iterable[str]) -> str:
+def _without_held_parts(subject: str, held: Iterable[str]) -> str:
     return outside(subject, [one for one in held if is_subset(one, subject)])
 
 
-def _outside(subjects: Iterable[str], held: Iterable[str]) -> list[str]:
+def _not_held(subjects: Iterable[str], held: Iterable[str]) -> list[str]:
     return [one for one in subjects if not any(is_subset(one, other) for other in held)]
 
 
@@ -79,11 +80,11 @@ def leader_changes(moved: MovedField) -> Iterable[Finding]:
     if moved.field == "placement":
         has_consumers = moved.view.snapshot.consumers.get(stream_of(moved.change))
         yield note(MOVES + CONSUMERS if has_consumers else MOVES)
-    elif int(moved.change.was(moved.path) or 1) == 1 and not _moves(moved.change):
+    elif int(moved.change.was(moved.path) or 1) == 1 and not _is_placed_anew(moved.change):
         yield note(RISES)
 
 
-def _moves(change: Change) -> bool:
+def _is_placed_anew(change: Change) -> bool:
     return change.touches("placement") and bool(change.becomes("placement"))
 
 
@@ -97,33 +98,33 @@ def listeners_fall_silent(moved: MovedField) -> Iterable[Finding]:
     Instead: move the subscribers first.
     """
     if moved.field == "subject_delete_marker_ttl":
-        yield from _without_markers(moved)
+        yield from _missing_markers(moved)
         return
     before, after = moved.change.was(moved.path) or {}, moved.change.becomes(moved.path) or {}
     old, new = before.get("dest", ""), after.get("dest", "")
     if not after:
-        said = f"from then on the stream does not republish messages to {old}"
+        text = f"from then on the stream does not republish messages to {old}"
     elif old != new:
-        said = f"from then on the stream republishes messages to {new} instead of {old}"
+        text = f"from then on the stream republishes messages to {new} instead of {old}"
     elif after.get("src", ">") != before.get("src", ">"):
-        said = f"from then on the stream republishes only {after.get('src', '>')} to {new}"
+        text = f"from then on the stream republishes only {after.get('src', '>')} to {new}"
     elif after.get("headers_only") and not before.get("headers_only"):
-        said = f"from then on the stream republishes messages to {new} without their payload"
+        text = f"from then on the stream republishes messages to {new} without their payload"
     else:
         return
     if not _is_republished(moved, before.get("src") or ">"):
-        yield note(f"{said}; it stores nothing under {before.get('src')}, so nobody received anything")
+        yield note(f"{text}; it stores nothing under {before.get('src')}, so nobody received anything")
         return
     yield Finding(
         outcome=Outcome.WARNS,
         path=moved.path,
-        message=f"{said}, and subscribers get no notice of that",
-        affects=streams(_taking_in(old, moved), moved.view),
+        message=f"{text}, and subscribers get no notice of that",
+        affects=streams(_streams_capturing(old, moved), moved.view),
         fix="move the subscribers first",
     )
 
 
-def _taking_in(dest: str, moved: MovedField) -> Iterator[str]:
+def _streams_capturing(dest: str, moved: MovedField) -> Iterator[str]:
     """Streams that store the republished messages."""
     sent = outcome(dest) if dest else ">"
     for name, info in moved.view.snapshot.streams.items():
@@ -142,7 +143,7 @@ def _is_republished(moved: MovedField, src: str) -> bool:
     return any(collide(subject, src) for subject in transformed(was("subjects") or (">",), transform))
 
 
-def _without_markers(moved: MovedField) -> Iterator[Finding]:
+def _missing_markers(moved: MovedField) -> Iterator[Finding]:
     words = "from then on no marker tells watchers that the last message of a subject has expired"
     if not value_after(moved.change, moved.own("max_age")):
         yield note(words)
@@ -160,7 +161,7 @@ def stored_elsewhere(moved: MovedField) -> Iterable[Finding]:
 
     Instead: let consumers and readers know both subjects first.
     """
-    shown = [_rewriting(value(moved.path)) for value in (moved.change.was, moved.change.becomes)]
+    shown = [_transform_text(value(moved.path)) for value in (moved.change.was, moved.change.becomes)]
     yield Finding(
         outcome=Outcome.WARNS,
         path=moved.path,
@@ -171,7 +172,7 @@ def stored_elsewhere(moved: MovedField) -> Iterable[Finding]:
     )
 
 
-def _rewriting(transform: Json) -> str:
+def _transform_text(transform: Json) -> str:
     return f"{transform.get('src') or '>'} as {transform.get('dest') or 'it is'}" if transform else "as published"
 
 
@@ -193,17 +194,17 @@ def consumers_refused(moved: MovedField) -> Iterable[Finding]:
                 f"the server refuses consumers that clients create with more than these {' and '.join(tighter)} (10121)"
             )
         return
-    most, there = limit_after(moved, moved.field) or 0, state_of(moved.change).get("consumer_count", 0)
-    if there < most:
+    most, existing = limit_after(moved, moved.field) or 0, state_of(moved.change).get("consumer_count", 0)
+    if existing < most:
         yield note(
             f"once {some(most, 'consumer')} {'exists' if most == 1 else 'exist'}, clients can create no other (10026)"
         )
-    elif there == most:
+    elif existing == most:
         yield Finding(
             outcome=Outcome.WARNS,
             path=moved.path,
-            message=f"{some(there, 'consumer')} {'exists' if there == 1 else 'exist'}, which is all that max_consumers allows: clients "
-            "can create no other (10026)",
+            message=f"{some(existing, 'consumer')} {'exists' if existing == 1 else 'exist'}, which is all that max_consumers allows: "
+            "clients can create no other (10026)",
             affects=groups(stream_of(moved.change), moved.view),
             fix="leave room for consumers that clients create",
         )
@@ -250,7 +251,13 @@ def copied_at_once(moved: MovedField) -> Iterable[Finding]:
             )
             number = Amount(0, number.most) if _may_not_fit(moved, one) else number
             copied = f"the server at once copies {amount(number, 'message')} that {one.origin} stores{hidden}"
-            yield note(copied + _once_more(one) + _kept(moved) + _on_arrival(moved, one) + _read_by(one, number))
+            yield note(
+                copied
+                + _caveat_about_earlier_source(one)
+                + _limit_per_subject_text(moved)
+                + _treatment_of_copies(moved, one)
+                + _readers_text(one, number)
+            )
         elif one.stored and one.start.at in (one.source.get("opt_start_time"), one.source.get("opt_start_seq")):
             yield note(
                 f"the server copies none of the {amount(one.stored, 'message')} that {one.origin} stores: its start, "
@@ -260,57 +267,57 @@ def copied_at_once(moved: MovedField) -> Iterable[Finding]:
 
 def _may_not_fit(moved: MovedField, one: Begun) -> bool:
     """At the first message that is too large the server stops (XX211)."""
-    origin = moved.view.snapshot.streams.get(one.origin, {}).get("config") or {}
+    origin = moved.view.snapshot.config_of(one.origin)
     own, theirs = limit_after(moved, "max_msg_size"), origin.get("max_msg_size") or -1
     return own is not None and (theirs < 0 or own < theirs + SOURCE_HEADER)
 
 
-def _once_more(one: Begun) -> str:
+def _caveat_about_earlier_source(one: Begun) -> str:
     """Of a source that says where to start; of others a rule says it."""
     held = one.held if one.source.keys() & {"opt_start_seq", "opt_start_time"} else 0
     return f", and may have up to {some(held)} of them already, through an earlier source" if held else ""
 
 
-def _kept(moved: MovedField) -> str:
+def _limit_per_subject_text(moved: MovedField) -> str:
     """A limit for each subject holds for copies as well."""
     most = moved.change.becomes(moved.own("max_msgs_per_subject"))
     return f", and keeps at most {some(most, 'message')} of each subject" if most and most > 0 else ""
 
 
-def _on_arrival(moved: MovedField, one: Begun) -> str:
+def _treatment_of_copies(moved: MovedField, one: Begun) -> str:
     """What the stream does with copies as with every message that it stores. On 2.11, copying waits until a window for
     message ids is over."""
-    said = ""
+    text = ""
     if limit_after(moved, "duplicate_window") and moved.view.target.version >= V2_12:
-        said += "; of those with the same `Nats-Msg-Id` it stores the first"
-    origin = moved.view.snapshot.streams.get(one.origin, {}).get("config") or {}
+        text += "; of those with the same `Nats-Msg-Id` it stores the first"
+    origin = moved.view.snapshot.config_of(one.origin)
     if origin.get("allow_msg_ttl") and not stored_value(moved, "allow_msg_ttl"):
-        said += "; times to live of their own (`Nats-TTL`) do not count here"
+        text += "; times to live of their own (`Nats-TTL`) do not count here"
     if stored_value(moved, "retention") == "interest":
-        said += "; it keeps those that a consumer here wants"
+        text += "; it keeps those that a consumer here wants"
     if stored_value(moved, "republish"):
-        said += "; subscribers of its republish get them, too"
-    return said
+        text += "; subscribers of its republish get them, too"
+    return text
 
 
-def _read_by(one: Begun, number: Amount) -> str:
+def _readers_text(one: Begun, number: Amount) -> str:
     """Consumers that stay and want some of it."""
     if one.change.becomes("subject_transform"):
         return ""  # its copies lie under other subjects
     stream = stream_of(one.change)
-    there, stay = one.view.snapshot.consumers.get(stream, {}), unprocessed.that_stay(stream, one.view)
+    live, stay = one.view.snapshot.consumers.get(stream, {}), unprocessed.that_stay(stream, one.view)
     names = sorted(
-        name for name, info in there.items() if stay(info) and meets(unprocessed.filters(info["config"]), one.lands_on)
+        name for name, info in live.items() if stay(info) and meets(filters_of(info["config"]), one.lands_on)
     )
     if not names:
         return ""
     read = "may read" if ">" in one.lands_on else "reads" if len(names) == 1 else "read"
-    return f"; {_called(names, there)} {read} {'it' if number.most == 1 else 'them'} here"
+    return f"; {_consumer_names(names, live)} {read} {'it' if number.most == 1 else 'them'} here"
 
 
-def _called(names: Sequence[str], there: Mapping[str, Mapping[str, Json]]) -> str:
+def _consumer_names(names: Sequence[str], live: Mapping[str, Mapping[str, Json]]) -> str:
     """The first of these consumers by name, and how many more there are."""
-    named = [unprocessed.called(name, there[name]) for name in names[: unprocessed.NAMED]]
+    named = [unprocessed.called(name, live[name]) for name in names[: unprocessed.NAMED]]
     more = [some(rest, "more consumer")] if (rest := len(names) - len(named)) else []
     return listed([*named, *more])
 
@@ -319,7 +326,8 @@ def _called(names: Sequence[str], there: Mapping[str, Mapping[str, Json]]) -> st
 def copies_to_come(moved: MovedField) -> Iterable[Finding]:
     """A removed source copies nothing more, even if nothing of it was left to copy."""
     before, after = (
-        {source["name"]: None for source in said(moved.path) or ()} for said in (moved.change.was, moved.change.becomes)
+        {source["name"]: None for source in value(moved.path) or ()}
+        for value in (moved.change.was, moved.change.becomes)
     )
     if gone := [name for name in before if name not in after]:
         yield note(f"from then on the stream does not copy new messages of {listed(gone)}")

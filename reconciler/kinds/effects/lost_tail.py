@@ -30,15 +30,15 @@ def reached(info: Mapping[str, Json] | None) -> Config:
 def questions(stream: str, intent: Intent) -> Iterator[MessagesFrom]:
     """The first message after the last one noted, and the first one after the note was written."""
     if noted := _noted(intent):
-        _, at = noted
-        yield MessagesFrom(stream=stream, start=before(at, -MICROSECOND))
+        _, time = noted
+        yield MessagesFrom(stream=stream, start=before(time, -MICROSECOND))
     if intent.written:
         yield MessagesFrom(stream=stream, start=intent.written)
 
 
-def where(point: int, stream: str, intent: Intent, view: View) -> int:
+def safe_start(point: int, stream: str, intent: Intent, view: View) -> int:
     """The sequence from which nothing stored since is missed, if `point` was noted as the next one to process."""
-    last = (((view.snapshot.streams.get(stream)) or {}).get("state") or {}).get("last_seq")
+    last = view.snapshot.state_of(stream).get("last_seq")
     return min(point, _first_since(stream, intent, view) or point, point if last is None else last + 1)
 
 
@@ -47,25 +47,27 @@ def _first_since(stream: str, intent: Intent, view: View) -> int | None:
     stream's own clock tells what came before the stream was read. Between that and the note, the bucket's clock tells,
     and it may be another one."""
     noted = _noted(intent)
-    seq, at = noted or (0, "")
-    since = _answer(MessagesFrom(stream=stream, start=before(at, -MICROSECOND)), view) if noted else None
+    seq, time = noted or (0, "")
+    since = _first_in_answer(MessagesFrom(stream=stream, start=before(time, -MICROSECOND)), view) if noted else None
     if since is not None and since <= seq:
         return since
-    later = _answer(MessagesFrom(stream=stream, start=intent.written), view) if noted and intent.written else None
+    later = (
+        _first_in_answer(MessagesFrom(stream=stream, start=intent.written), view) if noted and intent.written else None
+    )
     return None if later is None else max(later, seq + 1)
 
 
-def _answer(question: MessagesFrom, view: View) -> int | None:
-    said = view.facts.get(question)
-    return said.get("first") if isinstance(said, Mapping) else None
+def _first_in_answer(question: MessagesFrom, view: View) -> int | None:
+    answer = view.facts.get(question)
+    return answer.get("first") if isinstance(answer, Mapping) else None
 
 
 def _noted(intent: Intent) -> tuple[int, str] | None:
     """The note, if it has the expected shape."""
-    said = intent.notes.get(NOTE)
-    if not isinstance(said, Mapping) or not isinstance(said.get("seq"), int):
+    recorded = intent.notes.get(NOTE)
+    if not isinstance(recorded, Mapping) or not isinstance(recorded.get("seq"), int):
         return None
     try:
-        return said["seq"], utc(str(said.get("at")))
+        return recorded["seq"], utc(str(recorded.get("at")))
     except ValueError:
         return None

@@ -42,27 +42,27 @@ def limit_lowered(family: str, own: OwnName = as_named, counts: unprocessed.Coun
         return list(_findings(change, view))
 
     def _findings(change: Change, view: View) -> Iterator[Finding]:
-        yield from _ended(change, view, f"{family}301")
+        yield from _expired_copies(change, view, f"{family}301")
         lost = LimitLosses(change, view, own, counts)
         for path in lost.each:
             if not is_lowered(change, path):
                 continue  # the rule about discard says it
-            told, to = lost.told(path), over_limit.becomes(change, path)
+            loss, to = lost.told(path), over_limit.becomes(change, path)
             yield Finding(
                 outcome=Outcome.NEEDS_CONSENT,
                 path=path,
                 to=to,
-                message=told.words,
-                quantities=told.quantities,
-                affects=told.affects,
-                fix=f"consent here if that is meant: {consent_to(f'{family}301', to, _unit(change, path))}",
+                message=loss.words,
+                quantities=loss.quantities,
+                affects=loss.affects,
+                fix=f"consent here if that is meant: {consent_to(f'{family}301', to, _unit_of(change, path))}",
             )
 
     harms = rule(f"{family}301", "limit-lowered", on=(Action.UPDATE,), needs=("live", "facts"), reaction=Reaction.HARMS)
     return harms(judge)
 
 
-def _ended(change: Change, view: View, code: str) -> Iterator[Finding]:
+def _expired_copies(change: Change, view: View, code: str) -> Iterator[Finding]:
     """A stream that has no times to live ignores those of the messages it copies, until it gets them."""
     begins = change.touches("allow_msg_ttl") and change.becomes("allow_msg_ttl")
     if begins and (change.was("mirror") or change.was("sources")) and over_limit.state_of(change).get("messages"):
@@ -79,7 +79,7 @@ def _ended(change: Change, view: View, code: str) -> Iterator[Finding]:
         )
 
 
-class Told(NamedTuple):
+class DescribedLoss(NamedTuple):
     """What a limit deletes, who has not processed it, and the quantities that an `upto` may bound: of messages, what
     all limits delete together."""
 
@@ -94,40 +94,50 @@ class LimitLosses:
     def __init__(
         self, change: Change, view: View, own: OwnName, counts: unprocessed.Counts = unprocessed.every
     ) -> None:
-        self.each = over_limit.begun(change, view, own)
+        self.each = over_limit.limit_losses(change, view, own)
         self._change, self._view, self._counts = change, view, counts
 
-    def told(self, path: str) -> Told:
+    def told(self, path: str) -> DescribedLoss:
         """What is to be said of one of them."""
-        whole = altogether([*self.each.values()], over_limit.state_of(self._change))
-        late, others = self._unread(whole), [other for other in self.each if other != path]
-        return Told(self.each[path].words + _with(others, whole) + late.words, _quantities(whole, late), late.affects)
+        altogether_lost = altogether([*self.each.values()], over_limit.state_of(self._change))
+        late, others = self._unread(altogether_lost), [other for other in self.each if other != path]
+        return DescribedLoss(
+            self.each[path].words + _others_text(others, altogether_lost) + late.words,
+            _lost_quantities(altogether_lost, late),
+            late.affects,
+        )
 
-    def _unread(self, whole: Loss) -> Unread:
-        if whole.going is None:
+    def _unread(self, altogether_lost: Loss) -> Unread:
+        if altogether_lost.going is None:
             return Unread()
         stream, state = over_limit.stream_of(self._change), over_limit.state_of(self._change)
         counts = unprocessed.that_stay(stream, self._view, self._counts)
-        return unprocessed.unread(stream, state, whole.going, self._view, by=whole.by or None, counts=counts)
+        return unprocessed.unread(
+            stream, state, altogether_lost.going, self._view, by=altogether_lost.by or None, counts=counts
+        )
 
 
 def questions(change: Change, view: View, own: OwnName = as_named) -> Iterator[Question]:
     """What must be asked about the limits of a stream that begin to delete, and about its readers."""
     yield from over_limit.questions(change, view, own)
-    for loss in over_limit.begun(change, view, own).values():
+    for loss in over_limit.limit_losses(change, view, own).values():
         if loss.going:
             yield from unprocessed.questions(over_limit.stream_of(change), loss.going, view)
 
 
-def _with(others: Sequence[str], whole: Loss) -> str:
-    return f"; with {' and '.join(others)}, {amount(whole.going.messages)} altogether" if others and whole.going else ""
+def _others_text(others: Sequence[str], altogether_lost: Loss) -> str:
+    return (
+        f"; with {' and '.join(others)}, {amount(altogether_lost.going.messages)} altogether"
+        if others and altogether_lost.going
+        else ""
+    )
 
 
-def _quantities(whole: Loss, late: Unread) -> dict[str, Amount]:
-    lost = {"messages": whole.going.messages} if whole.going else {}
-    return {**whole.more, **lost, **({"unprocessed": late.furthest} if late.furthest.most else {})}
+def _lost_quantities(altogether_lost: Loss, late: Unread) -> dict[str, Amount]:
+    lost = {"messages": altogether_lost.going.messages} if altogether_lost.going else {}
+    return {**altogether_lost.more, **lost, **({"unprocessed": late.furthest} if late.furthest.most else {})}
 
 
-def _unit(change: Change, path: str) -> Unit:
-    found = change.field(path)
-    return found.info.unit if found else "text"
+def _unit_of(change: Change, path: str) -> Unit:
+    field_change = change.field(path)
+    return field_change.info.unit if field_change else "text"

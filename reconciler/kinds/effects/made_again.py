@@ -45,32 +45,38 @@ class Behind(NamedTuple):
         return {name: number for name, number in (("skipped", self.skipped), ("copied", self.copied)) if number}
 
 
-def behind(origin: str, change: Change, view: View, own: OwnName, *, is_known: bool) -> Behind:
+def copies_behind(origin: str, change: Change, view: View, own: OwnName, *, is_known: bool) -> Behind:
     """Tell it for the stream `origin` that this change creates.
 
     `is_known`: the old one is on record. A stream with sources need not have copied from one that is not."""
     old = "the old one" if is_known else "an earlier stream of this name"
     config = {name: change.becomes(own(name)) for name in ("mirror", "sources")}
-    mirrors, sourced = _copies(origin, view)
+    mirrors, sourced = _copies_that_stay(origin, view)
     first, is_new_server = change.becomes(own("first_seq")) or 1, view.target.version >= V2_15
-    filled = sum(_stored(name, view) for name in names(config))
+    filled = sum(_stored_messages(name, view) for name in names(config))
     counts_as_before = is_known and _counts_as_before(change, config, max(mirrors.values(), default=0), view, own)
-    late = {} if counts_as_before else {name: at for name, at in mirrors.items() if at >= first}
+    late = (
+        {}
+        if counts_as_before
+        else {name: reached_sequence for name, reached_sequence in mirrors.items() if reached_sequence >= first}
+    )
     begun = {name: start - 1 for name, start in sourced.items() if start > first} if is_new_server else {}
     begun = {} if counts_as_before else begun
     unsure = [*sourced] if first == 1 and not (is_new_server or counts_as_before) else []
     twice = sorted(
         [*([] if counts_as_before else mirrors.keys() - late), *(sourced if is_new_server or first > 1 else [])]
     )
-    answering = () if counts_as_before else _answering(mirrors, change, view, own)
+    answering = () if counts_as_before else _mirrors_with_old_messages(mirrors, change, view, own)
     reached, copied = max((*late.values(), *begun.values()), default=0), filled if twice else 0
     again = twice if filled else []
     words = (
-        *_of([*late], "skips", _first_of(late, first), old, is_known=True),
-        *_of(unsure, "skips", f"up to as many messages of the new one as {old} ever stored", old, is_known=is_known),
-        *_of(again, "copies", f"up to {some(copied, 'message')} again", old, is_known=is_known),
-        *_beginning(begun, first),
-        *_read_in(answering),
+        *_copies_sentence([*late], "skips", _first_messages_text(late, first), old, is_known=True),
+        *_copies_sentence(
+            unsure, "skips", f"up to as many messages of the new one as {old} ever stored", old, is_known=is_known
+        ),
+        *_copies_sentence(again, "copies", f"up to {some(copied, 'message')} again", old, is_known=is_known),
+        *_begun_sources_text(begun, first),
+        *_stale_gets_text(answering),
     )
     can_count_on = reached and not (unsure or filled or config["mirror"])
     skipped = reached + 1 - first if reached else 0
@@ -78,47 +84,48 @@ def behind(origin: str, change: Change, view: View, own: OwnName, *, is_known: b
     return Behind(words, skipped, copied, reached + 1 if can_count_on else 0, copies, answering)
 
 
-def _first_of(late: Mapping[str, int], first: int) -> str:
+def _first_messages_text(late: Mapping[str, int], first: int) -> str:
     return f"up to the first {some(max(late.values(), default=first) + 1 - first, 'message')} of the new one"
 
 
-def _beginning(begun: Mapping[str, int], first: int) -> Iterator[str]:
+def _begun_sources_text(begun: Mapping[str, int], first: int) -> Iterator[str]:
     """Sources with a start, which numbers the messages of the old one."""
     if begun:
         begins, where = ("begins", "its") if len(begun) == 1 else ("begin", "their")
         yield (
-            f"{listed(sorted(begun))} {begins} where {where} opt_start_seq says and {_one([*begun], 'skips')} {_first_of(begun, first)}"
+            f"{listed(sorted(begun))} {begins} where {where} opt_start_seq says and {_verb_for([*begun], 'skips')} "
+            f"{_first_messages_text(begun, first)}"
         )
 
 
-def _answering(mirrors: Iterable[str], change: Change, view: View, own: OwnName) -> tuple[str, ...]:
+def _mirrors_with_old_messages(mirrors: Iterable[str], change: Change, view: View, own: OwnName) -> tuple[str, ...]:
     """A mirror answers direct gets of its origin, whatever that is now. Clients send none to a stream without
     `allow_direct`."""
-    said, stock = change.becomes(own("allow_direct")), change.desired.stock if change.desired else {}
-    if not (stock.get("allow_direct") if said is None else said):
+    declared, stock = change.becomes(own("allow_direct")), change.desired.stock if change.desired else {}
+    if not (stock.get("allow_direct") if declared is None else declared):
         return ()
     streams = view.snapshot.streams
     return tuple(sorted(name for name in mirrors if streams[name]["config"].get("mirror_direct")))
 
 
-def _read_in(answering: tuple[str, ...]) -> Iterator[str]:
+def _stale_gets_text(answering: tuple[str, ...]) -> Iterator[str]:
     if answering:
         answer, hold = ("answers", "it holds") if len(answering) == 1 else ("answer", "they hold")
         yield f"{listed([*answering])} {answer} direct gets of the new one with what {hold} of the old one (mirror_direct)"
 
 
-def _of(copies: list[str], verb: str, what: str, old: str, *, is_known: bool) -> Sequence[str]:
+def _copies_sentence(copies: list[str], verb: str, objects: str, old: str, *, is_known: bool) -> Sequence[str]:
     """What these streams do, as a sentence; `is_known`: they certainly copied from the old one."""
     if not copies:
         return ()
-    do, named = _one(copies, verb), listed(sorted(copies))
+    do, named = _verb_for(copies, verb), listed(sorted(copies))
     if is_known:
-        return (f"{named} copied from {old} and {do} {what}",)
+        return (f"{named} copied from {old} and {do} {objects}",)
     have, they = ("has", "it") if len(copies) == 1 else ("have", "they")
-    return (f"{named} {have} a source of this name: if {they} copied from {old}, {they} {do} {what}",)
+    return (f"{named} {have} a source of this name: if {they} copied from {old}, {they} {do} {objects}",)
 
 
-def _one(names: Sequence[str], verb: str) -> str:
+def _verb_for(names: Sequence[str], verb: str) -> str:
     """The verb for one of them, or for several."""
     return verb if len(names) == 1 else {"skips": "skip", "copies": "copy"}[verb]
 
@@ -128,31 +135,30 @@ def _counts_as_before(change: Change, config: Config, reached: int, view: View, 
     mirror, before = config["mirror"], change.on_record.applied.get(own("mirror")) if change.on_record else None
     if not mirror or not before or mirror["name"] != before["name"]:
         return False
-    there = view.snapshot.streams.get(mirror["name"])
-    return "external" in mirror or bool(there and (there.get("state") or {}).get("last_seq", 0) >= reached)
+    is_live = mirror["name"] in view.snapshot.streams
+    return "external" in mirror or (is_live and view.snapshot.state_of(mirror["name"]).get("last_seq", 0) >= reached)
 
 
-def _copies(origin: str, view: View) -> tuple[dict[str, int], dict[str, int]]:
+def _copies_that_stay(origin: str, view: View) -> tuple[dict[str, int], dict[str, int]]:
     """Live streams that have copied from it and stay: mirrors, with the last of its messages they have, and streams with a
     source of that name, with its `opt_start_seq`. Of several the latest one counts."""
     mirrors, sourced = dict[str, int](), dict[str, int]()
     for name, info in view.snapshot.streams.items():
         config, last = info["config"], (info.get("state") or {}).get("last_seq", 0)
-        if last and _is(config.get("mirror") or {}, origin):
+        if last and _copies_from(config.get("mirror") or {}, origin):
             mirrors[name] = last
-        elif last and (found := [one for one in config.get("sources") or () if _is(one, origin)]):
-            sourced[name] = max(one.get("opt_start_seq") or 0 for one in found)
+        elif last and (from_origin := [one for one in config.get("sources") or () if _copies_from(one, origin)]):
+            sourced[name] = max(one.get("opt_start_seq") or 0 for one in from_origin)
     return mirrors, dict(sorted(sourced.items()))
 
 
-def _is(copied: Config, origin: str) -> bool:
+def _copies_from(copied: Config, origin: str) -> bool:
     return copied.get("name") == origin and "external" not in copied
 
 
-def _stored(name: str, view: View) -> int:
+def _stored_messages(name: str, view: View) -> int:
     """How many messages a live stream holds."""
-    state: Mapping[str, int] = (view.snapshot.streams.get(name) or {}).get("state") or {}
-    return state.get("messages", 0)
+    return int(view.snapshot.state_of(name).get("messages", 0))
 
 
 NAMED = 3
@@ -198,23 +204,23 @@ def made_again(family: str, own: OwnName = as_named, stream: OwnName = as_named)
         fills it again, let it continue their numbers with `first_seq`.
         """
         is_again = is_made_again(change) or bool(change.made_anew)
-        if change.desired is None or not (is_again or _is_new(change)):
+        if change.desired is None or not (is_again or _is_plain_create(change)):
             return None
         messages = change.on_record.seen.get("messages", 0) if change.on_record else 0
         held = when_recorded(change, some(messages, "message") if messages else "")
-        copies = behind(stream(change.address.name), change, view, own, is_known=is_again)
+        copies = copies_behind(stream(change.address.name), change, view, own, is_known=is_again)
         if change.made_anew:
-            return _by_hand(held, messages, copies) if messages or copies.words else None
+            return _recreated_by_hand(held, messages, copies) if messages or copies.words else None
         if not is_again and not copies.words:
             return None
-        said = [f"it is gone with everything in it{held}: recreated, it is empty", *_copied(change, view, own)]
-        said = [*said, *_read(change, view)] if is_again else []
+        texts = [f"it is gone with everything in it{held}: recreated, it is empty", *_refilled_from(change, view, own)]
+        texts = [*texts, *_restarting_consumers_text(change, view)] if is_again else []
         needs_consent = bool(copies.words) and (is_again or bool(copies.skipped))
-        ways = _instead(change, copies, own, is_again=is_again)
+        ways = _advice(change, copies, own, is_again=is_again)
         return Finding(
             outcome=Outcome.NEEDS_CONSENT if needs_consent else Outcome.WARNS,
-            quantities=_quantities(messages, copies),
-            message="; ".join([*said, *copies.words]),
+            quantities=_quantities_of_gone(messages, copies),
+            message="; ".join([*texts, *copies.words]),
             affects=dependants.streams(copies.behind, view),
             fix="; or ".join([*ways, *([f"consent here: {consent_to(f'{family}312')}"] if needs_consent else [])])
             or None,
@@ -225,15 +231,15 @@ def made_again(family: str, own: OwnName = as_named, stream: OwnName = as_named)
     return harms(judge)
 
 
-def _is_new(change: Change) -> bool:
+def _is_plain_create(change: Change) -> bool:
     return change.action is Action.CREATE and change.intent is None and change.origin is None
 
 
-def _quantities(messages: int, copies: Behind) -> dict[str, int]:
+def _quantities_of_gone(messages: int, copies: Behind) -> dict[str, int]:
     return {**({"messages": messages} if messages else {}), **copies.quantities}
 
 
-def _instead(change: Change, copies: Behind, own: OwnName, *, is_again: bool) -> list[str]:
+def _advice(change: Change, copies: Behind, own: OwnName, *, is_again: bool) -> list[str]:
     """What to do before an apply, in the order of what helps most."""
     mirror, ways = change.becomes(own("mirror")), list[str]()
     if copies.first and change.address.kind == "stream" and copies.first != change.becomes("first_seq"):
@@ -246,7 +252,7 @@ def _instead(change: Change, copies: Behind, own: OwnName, *, is_again: bool) ->
     if mirror and copies.copied:
         ways.append(_ONCE)
     if is_again:
-        ways.append(_restore(mirror))
+        ways.append(_restore_advice(mirror))
     elif copies.skipped:
         ways.append("remove or promote the mirrors first")
     elif not copies.copied:
@@ -254,7 +260,7 @@ def _instead(change: Change, copies: Behind, own: OwnName, *, is_again: bool) ->
     return ways
 
 
-def _restore(mirror: Json) -> str:
+def _restore_advice(mirror: Json) -> str:
     """A mirror gets everything again that its origin still holds."""
     when = "if its origin no longer holds all of it and there is one" if mirror else "if there is one"
     return f"restore a backup before you apply, {when} (nats stream restore)"
@@ -268,34 +274,34 @@ _ONCE = (
 _COUNT_ON = f"write a first_seq above the last message that they copied, so that they skip nothing {_COPIED}"
 
 
-def _by_hand(held: str, messages: int, copies: Behind) -> Finding:
+def _recreated_by_hand(held: str, messages: int, copies: Behind) -> Finding:
     """Somebody recreated it: apply loses nothing more, and brings nothing back."""
     return Finding(
         outcome=Outcome.WARNS,
         reaction=Reaction.DOES,
-        quantities=_quantities(messages, copies),
+        quantities=_quantities_of_gone(messages, copies),
         message="; ".join([f"the old one is gone with everything in it{held}", *copies.words]),
         fix="an apply only updates the record and brings no message back; a backup, if there is one, can be restored only after "
         "the new one is deleted (nats stream restore)",
     )
 
 
-def _copied(change: Change, view: View, own: OwnName) -> Iterator[str]:
+def _refilled_from(change: Change, view: View, own: OwnName) -> Iterator[str]:
     """The streams that fill it again."""
-    if origins := _origins(change, view, own):
+    if origins := _origins_text(change, view, own):
         yield f"it copies again from {origins}"
 
 
-def _origins(change: Change, view: View, own: OwnName) -> str:
+def _origins_text(change: Change, view: View, own: OwnName) -> str:
     mirror, sources = change.becomes(own("mirror")), change.becomes(own("sources")) or ()
-    origins = [_origin(one, view) for one in ([mirror] if mirror else sources)]
+    origins = [_origin_text(one, view) for one in ([mirror] if mirror else sources)]
     return few(origins, NAMED) if len(origins) > NAMED else listed(origins)
 
 
 def filled_at_once(change: Change, view: View, own: OwnName = as_named) -> Iterator[Consequence]:
     """What a new stream copies when it is created, where no rule speaks of one that was there before."""
     if not is_made_again(change) and is_filled_at_once(change, view, own):
-        yield Consequence(message=f"It copies from {_origins(change, view, own)}")
+        yield Consequence(message=f"It copies from {_origins_text(change, view, own)}")
 
 
 def is_filled_at_once(change: Change, view: View, own: OwnName = as_named) -> bool:
@@ -303,25 +309,24 @@ def is_filled_at_once(change: Change, view: View, own: OwnName = as_named) -> bo
     if change.action is not Action.CREATE:
         return False
     copied = [change.becomes(own("mirror")), *(change.becomes(own("sources")) or ())]
-    there = [view.snapshot.streams.get(one["name"]) for one in copied if one and "external" not in one]
-    return any((one.get("state") or {}).get("messages") for one in there if one)
+    return any(_stored_messages(one["name"], view) for one in copied if one and "external" not in one)
 
 
-def _origin(copied: Json, view: View) -> str:
-    there = view.snapshot.streams.get(copied["name"]) if "external" not in copied else None
-    stored = f", which holds {some((there.get('state') or {}).get('messages', 0), 'message')}" if there else ""
+def _origin_text(copied: Json, view: View) -> str:
+    is_live = "external" not in copied and copied["name"] in view.snapshot.streams
+    stored = f", which holds {some(_stored_messages(copied['name'], view), 'message')}" if is_live else ""
     start = next((copied[key] for key in ("opt_start_seq", "opt_start_time") if copied.get(key)), None)
-    return f"{copied['name']}{stored}{_part(copied)}{f', from {start} on' if start else ''}"
+    return f"{copied['name']}{stored}{_copied_part_text(copied)}{f', from {start} on' if start else ''}"
 
 
-def _part(copied: Json) -> str:
+def _copied_part_text(copied: Json) -> str:
     """What of it is copied, if not all."""
     filters = [one.get("src") for one in copied.get("subject_transforms") or () if one.get("src")]
     filters += [copied["filter_subject"]] if copied.get("filter_subject") else []
     return f" (only {listed(filters)} is copied)" if filters else ""
 
 
-def _read(change: Change, view: View) -> Iterator[str]:
+def _restarting_consumers_text(change: Change, view: View) -> Iterator[str]:
     """Consumers that are recreated with it."""
     if change.address.kind != "stream":
         return

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Rule, rule
-from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.verdict import Finding, Outcome, Reaction, refusal
 from reconciler.changes.view import View
 from reconciler.kinds.effects import dependants
 from reconciler.kinds.effects.over_limit import state_of, stream_of
@@ -33,15 +33,15 @@ def one_way_change(family: str, lower: Lower) -> Rule:
     def judge(change: Change, view: View) -> Iterator[Finding]:
         wanted, live = lower(change)
         seals = wanted.get("sealed") and not live.get("sealed")
-        for path, what in {"sealed": _sealing(change)}.items() if seals else DENIED.items():  # sealing denies both
+        for path, text in {"sealed": _sealing_text(change)}.items() if seals else DENIED.items():  # sealing denies both
             if wanted.get(path) and not live.get(path):
                 dry = dependants.everybody(stream_of(change), view) if seals else ()
-                yield replace(_one_way(code, path, True, what), affects=dry)
+                yield replace(_one_way_finding(code, path, True, text), affects=dry)
         is_promoted = change.was("mirror") and not change.becomes("mirror")
         if is_promoted and view.target.version >= V2_12:  # before, no server does it, and another rule refuses it
-            yield from _without_its_origin(change, view)
-            what, behind = _promotion(change, view)
-            yield _one_way(code, "mirror", None, what + _under_its_name(change, view), behind)
+            yield from _refuse_removed_origin(change, view)
+            text, behind = _promotion_text(change, view)
+            yield _one_way_finding(code, "mirror", None, text + _caveat_about_subjects(change, view), behind)
 
     judge.__doc__ = f"""A change cannot be undone: sealing, denying deletes or purges, promoting a mirror.
 
@@ -52,7 +52,7 @@ def one_way_change(family: str, lower: Lower) -> Rule:
     return rule(code, "one-way-change", on=(Action.UPDATE,), needs=("live", "facts"), reaction=Reaction.ONE_WAY)(judge)
 
 
-def _sealing(change: Change) -> str:
+def _sealing_text(change: Change) -> str:
     """Consumers of interest streams and work queues still delete what they acknowledge, even from sealed streams."""
     messages, stored = state_of(change).get("messages", 0), state_of(change).get("bytes", 0)
     shut = "from then on nothing can be stored, deleted or purged"
@@ -65,37 +65,36 @@ def _sealing(change: Change) -> str:
     return f"{shut}; {kept}" + (f", and max_age {show_duration(age)} no longer removes any" if age else "")
 
 
-def _promotion(change: Change, view: View) -> tuple[str, int | None]:
+def _promotion_text(change: Change, view: View) -> tuple[str, int | None]:
     """What a promotion means, and how many messages never arrive: none, if apply waits for what is still to be
     copied."""
     copied = (change.live.state.get("mirror") or {}) if change.live else {}
     origin = copied.get("name") or change.was("mirror").get("name", "its origin")
-    what = f"the stream stops copying {origin} and becomes an ordinary stream"
-    error, behind = (copied.get("error") or {}).get("description"), _to_copy(change, view)
+    text = f"the stream stops copying {origin} and becomes an ordinary stream"
+    error, behind = (copied.get("error") or {}).get("description"), _messages_to_copy(change, view)
     if not change.live or not copies(change.live.state):
         why = f"it does not copy now ({error or 'its origin has not been heard for a while'})"
         if behind is None:
-            return f"{what}; {why}, so how far it is behind is not known", None
-        return f"{what}; {why}, and it never gets {some(behind, 'message')} of {origin} that it lacks", behind
+            return f"{text}; {why}, so how far it is behind is not known", None
+        return f"{text}; {why}, and it never gets {some(behind, 'message')} of {origin} that it lacks", behind
     lacks = "what it lacks" if behind is None else f"the {some(behind, 'message')} it lacks"
     waits = "" if behind == 0 else f"; apply waits until it has copied {lacks}"
-    return f"{what}{waits}; it never gets what is published to {origin} afterwards", 0
+    return f"{text}{waits}; it never gets what is published to {origin} afterwards", 0
 
 
-def _without_its_origin(change: Change, view: View) -> Iterator[Finding]:
+def _refuse_removed_origin(change: Change, view: View) -> Iterator[Finding]:
     """A removed origin gives its subjects up before the mirror takes them, so it would be gone while the mirror still copies."""
     origin = (change.was("mirror") or {}).get("name", "")
     if origin in removed(view) and change.live and copies(change.live.state):
-        yield Finding(
-            outcome=Outcome.REFUSED,
-            path="mirror",
+        yield refusal(
+            "mirror",
+            f"{origin} is removed in the same plan, and would be gone before this mirror has copied all of it",
+            f"promote the mirror with this plan, and remove {origin} with the next one",
             reaction=Reaction.HARMS,
-            message=f"{origin} is removed in the same plan, and would be gone before this mirror has copied all of it",
-            fix=f"promote the mirror with this plan, and remove {origin} with the next one",
         )
 
 
-def _under_its_name(change: Change, view: View) -> str:
+def _caveat_about_subjects(change: Change, view: View) -> str:
     """Clients look for the keys of a bucket under its own name, and the copies lie under that of their origin."""
     mirror, held, kind = (
         change.was("mirror") or {},
@@ -124,21 +123,21 @@ def to_copy(change: Change) -> MessagesFrom | None:
     return MessagesFrom(stream=mirror["name"], start=start, filter=subjects[0])
 
 
-def _to_copy(change: Change, view: View) -> int | None:
-    asked = to_copy(change)
-    answer = view.facts.get(asked) if asked else None
+def _messages_to_copy(change: Change, view: View) -> int | None:
+    question = to_copy(change)
+    answer = view.facts.get(question) if question else None
     if not isinstance(answer, Mapping):
         return None
     return 0 if answer["first"] is None else answer.get("messages")
 
 
-def _one_way(code: str, path: str, value: object, what: str, lost: int | None = None) -> Finding:
+def _one_way_finding(code: str, path: str, value: object, text: str, lost: int | None = None) -> Finding:
     stay = f"write `{path}: false`, as it is; or " if value else ""
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path=path,
         to=value,
         quantities={} if lost is None else {"messages": lost},
-        message=f"{path} cannot be undone as long as this stream exists: {what}",
+        message=f"{path} cannot be undone as long as this stream exists: {text}",
         fix=f"{stay}consent here if that is meant: {consent_to(code, value)}",
     )

@@ -78,21 +78,21 @@ def stream_of(change: Change) -> str:
 def questions(change: Change, view: View, own: OwnName = as_named) -> Iterator[Question]:
     """What must be asked about lowered limits. `own` gives the kind's name for a stream's field."""
     age_field, subject_field = own("max_age"), own("max_msgs_per_subject")
-    if is_lowered(change, age_field) and (asked := _since(change, age_field, view)):
-        yield asked
-        answer = view.facts.get(asked)
+    if is_lowered(change, age_field) and (question := _age_question(change, age_field, view)):
+        yield question
+        answer = view.facts.get(question)
         if isinstance(answer, Mapping) and "messages" not in answer:
             yield from holes(change)
     for limit, of in REFUSING.items():
-        if begins(change, limit, own) and (surplus := _above(change, own(limit), of)):
+        if begins(change, limit, own) and (surplus := _surplus(change, own(limit), of)):
             yield from holes(change)
             if of == "bytes" and surplus <= FEW_BYTES:
                 yield Oldest(stream=stream_of(change), bytes=surplus)
     if is_lowered(change, subject_field):
-        yield from _per_subject(change)
+        yield from _subject_question(change)
 
 
-def _above(change: Change, path: str, of: str) -> int:
+def _surplus(change: Change, path: str, of: str) -> int:
     """How much more is stored than the limit keeps."""
     return 0 if keeps_old(change) else max(0, state_of(change).get(of, 0) - becomes(change, path))
 
@@ -103,7 +103,7 @@ def holes(change: Change) -> Iterator[Holes]:
         yield Holes(stream=stream_of(change))
 
 
-def _deleted(change: Change, view: View) -> list[int] | None:
+def _deleted_sequences(change: Change, view: View) -> list[int] | None:
     """Sequences without a message, between the first one and the last; None: nobody listed them."""
     if not state_of(change).get("num_deleted"):
         return []
@@ -115,7 +115,7 @@ def is_lowered(change: Change, path: str) -> bool:
     """The limit becomes tighter, or there was none before. Zero and negative numbers mean no limit."""
     if not change.touches(path):
         return False
-    before, after = _limit(change, path, change.was(path)), becomes(change, path)
+    before, after = _effective_limit(change, path, change.was(path)), becomes(change, path)
     return after is not None and (before is None or after < before)
 
 
@@ -127,57 +127,57 @@ def begins(change: Change, limit: str, own: OwnName = as_named) -> bool:
 
 def becomes(change: Change, path: str) -> Json:
     """The new limit. If the file leaves it out, its default counts: a bucket's history is then 1."""
-    return _limit(change, path, change.becomes(path))
+    return _effective_limit(change, path, change.becomes(path))
 
 
-def _limit(change: Change, path: str, value: Json) -> Json:
-    found = change.field(path)
-    limit = found.info.default if value is None and found else value
+def _effective_limit(change: Change, path: str, value: Json) -> Json:
+    field_change = change.field(path)
+    limit = field_change.info.default if value is None and field_change else value
     return None if limit is None or limit <= 0 else limit
 
 
-def _since(change: Change, path: str, view: View) -> MessagesFrom | MessagesSince | None:
+def _age_question(change: Change, path: str, view: View) -> MessagesFrom | MessagesSince | None:
     """The first message young enough, by the clock of the server that answered."""
-    asked, longest = (change.live.state.get("ts") if change.live else None), becomes(change, path)
-    if not asked or not longest or not state_of(change).get("messages"):
+    server_time, longest = (change.live.state.get("ts") if change.live else None), becomes(change, path)
+    if not server_time or not longest or not state_of(change).get("messages"):
         return None
-    since = times.before(asked, longest)
+    since = times.before(server_time, longest)
     if view.target.version < FINDS_TIMES and state_of(change).get("num_deleted"):
         return MessagesSince(stream=stream_of(change), since=since)
     return MessagesFrom(stream=stream_of(change), start=since)
 
 
-def _per_subject(change: Change) -> Iterator[SubjectCounts]:
+def _subject_question(change: Change) -> Iterator[SubjectCounts]:
     if 0 < state_of(change).get("num_subjects", 0) <= MANY_SUBJECTS:
         yield SubjectCounts(stream=stream_of(change), filter=">")
 
 
-def too_old(change: Change, path: str, state: State, view: View) -> Loss | None:
+def too_old(change: Change, path: str, view: View) -> Loss | None:
     """Messages older than the lowered `max_age`, by the server's clock; None if there are none."""
-    messages, asked = state.get("messages", 0), _since(change, path, view)
-    oldest = _oldest_age(change, state)
+    messages, question = state_of(change).get("messages", 0), _age_question(change, path, view)
+    oldest = _oldest_age(change)
     if not messages or oldest is None or oldest <= becomes(change, path):
         return None
     limit = show_duration(becomes(change, path))
-    answer = view.facts.get(asked) if asked else None
+    answer = view.facts.get(question) if question else None
     if not isinstance(answer, Mapping):
         return Loss(
             words=f"apply deletes messages older than {limit}; the oldest of {some(messages, 'message')} is {age(oldest)} "
-            f"old, and how many are too old was not counted{_because(answer)}"
+            f"old, and how many are too old was not counted{_reason_text(answer)}"
         )
-    counted = _older(answer, state, _deleted(change, view))
+    counted = _older_messages(answer, change, view)
     if not counted.messages.most:
         return None
     why = "" if counted.messages.is_exact else " (only bounds: the gaps between them were not counted)"
-    going, spared = _but_lasting(counted, change)
+    going, spared = _without_lasting(counted, change)
     return Loss(
-        words=f"apply deletes {amount(going.messages)} of {some(messages, 'message')}{_weighing(going, change)}, those older "
+        words=f"apply deletes {amount(going.messages)} of {some(messages, 'message')}{_bytes_text(going, change)}, those older "
         f"than {limit}{spared}{why}",
         going=going,
     )
 
 
-def _but_lasting(going: Going, change: Change) -> tuple[Going, str]:
+def _without_lasting(going: Going, change: Change) -> tuple[Going, str]:
     """What goes of these where messages may carry a time of their own, and the words for what stays. Only `never`
     outlasts max_age, and only headers tell which messages say so."""
     if not (change.live and (change.live.state.get("config") or {}).get("allow_msg_ttl")):
@@ -187,8 +187,9 @@ def _but_lasting(going: Going, change: Change) -> tuple[Going, str]:
     return lasting, ", but none with `Nats-TTL: never`"
 
 
-def _older(answer: Mapping[str, Json], state: State, deleted: list[int] | None) -> Going:
+def _older_messages(answer: Mapping[str, Json], change: Change, view: View) -> Going:
     """What lies before the first message that is young enough."""
+    state, deleted = state_of(change), _deleted_sequences(change, view)
     messages, gaps = state.get("messages", 0), state.get("num_deleted", 0)
     if (kept := answer["first"]) is None:
         return Going(messages=exactly(messages), before=exactly(state.get("last_seq", 0) + 1))
@@ -202,21 +203,16 @@ def _older(answer: Mapping[str, Json], state: State, deleted: list[int] | None) 
     return Going(messages=bounds, before=exactly(kept))
 
 
-def too_many(change: Change, path: str, state: State, view: View) -> Loss | None:
+def too_many(change: Change, path: str, view: View) -> Loss | None:
     """The oldest messages, as many as exceed the lowered `max_msgs`; None if there are none."""
-    if not (surplus := _above(change, path, "messages")):
+    if not (surplus := _surplus(change, path, "messages")):
         return None
-    before = _first_kept(exactly(surplus), state, _deleted(change, view))
-    going = Going(messages=exactly(surplus), before=before)
+    going = Going(messages=exactly(surplus), before=first_kept(exactly(surplus), change, view))
+    messages = some(state_of(change)["messages"], "message")
     return Loss(
-        words=f"apply deletes the oldest {some(surplus)} of {some(state['messages'], 'message')}{_weighing(going, change)}",
+        words=f"apply deletes the oldest {some(surplus)} of {messages}{_bytes_text(going, change)}",
         going=going,
     )
-
-
-def first_kept(going: Amount, change: Change, view: View) -> Amount:
-    """The sequence of the first message that stays if this many of the oldest are deleted."""
-    return _first_kept(going, state_of(change), _deleted(change, view))
 
 
 def weighing(over: Amount, change: Change) -> Amount:
@@ -224,25 +220,26 @@ def weighing(over: Amount, change: Change) -> Amount:
     state = state_of(change)
     if not state.get("messages"):
         return exactly(0)
-    at_least, at_most = ((_by_average(min(one, state["bytes"]), change, state)[0]) for one in over[:2])
+    at_least, at_most = ((_number_by_average(min(one, state["bytes"]), change)[0]) for one in over[:2])
     guess = average_number(min(over.most if over.about is None else over.about, state["bytes"]), change)
     least, most = at_least.least if over.least else 0, at_most.most
     return Amount(min(least, guess), max(guess, most), guess)
 
 
-def _first_kept(going: Amount, state: State, deleted: list[int] | None) -> Amount:
+def first_kept(going: Amount, change: Change, view: View) -> Amount:
     """The sequence of the first message that stays if this many of the oldest are deleted; bounds if the holes between
     them are not known."""
+    state, deleted = state_of(change), _deleted_sequences(change, view)
     first, end = state.get("first_seq", 1), state.get("last_seq", 0) + 1
     if deleted is None:
         return Amount(
             first + going.least, max(first + going.least, min(first + going.most + state["num_deleted"], end))
         )
-    least, most = (_after(first, number, deleted) for number in (going.least, going.most))
+    least, most = (_sequence_after(first, number, deleted) for number in (going.least, going.most))
     return Amount(least, most)
 
 
-def _after(first: int, number: int, deleted: list[int]) -> int:
+def _sequence_after(first: int, number: int, deleted: list[int]) -> int:
     for hole in deleted:
         if hole > first + number:
             break
@@ -250,12 +247,12 @@ def _after(first: int, number: int, deleted: list[int]) -> int:
     return first + number
 
 
-def too_large(change: Change, path: str, state: State, view: View) -> Loss | None:
+def too_large(change: Change, path: str, view: View) -> Loss | None:
     """The oldest messages beyond the lowered `max_bytes`, in bounds if their sizes were not read; None if there are
     none."""
-    if not (surplus := _above(change, path, "bytes")):
+    if not (surplus := _surplus(change, path, "bytes")):
         return None
-    messages, stored = state.get("messages", 0), state["bytes"]
+    messages, stored = state_of(change).get("messages", 0), state_of(change)["bytes"]
     of, in_units = some(messages, "message"), partial(size, beside=becomes(change, path))
     of_all = f"of {in_units(stored)}, the oldest messages first"
     answer = view.facts.get(Oldest(stream=stream_of(change), bytes=surplus))
@@ -263,8 +260,8 @@ def too_large(change: Change, path: str, state: State, view: View) -> Loss | Non
         going = Going(messages=exactly(answer["messages"]), before=exactly(answer["first"]))
         words = f"apply deletes {in_units(answer['bytes'])} {of_all}: {some(answer['messages'])} of {of}"
         return Loss(words=words, going=going, more={"bytes": exactly(answer["bytes"])})
-    number, largest = _by_average(surplus, change, state)
-    going = Going(messages=number, before=_first_kept(number, state, _deleted(change, view)))
+    number, largest = _number_by_average(surplus, change)
+    going = Going(messages=number, before=first_kept(number, change, view))
     words = f"apply deletes at least {in_units(surplus)} {of_all}: about {some(number.about or 0)} of {of}"
     bounds = f"by their average size, {amount(number._replace(about=None))}, since the size of each was not read"
     more = {"bytes": Amount(surplus, min(stored, surplus + largest - 1))}
@@ -280,10 +277,10 @@ SMALLEST = {"memory": 17}
 """Bytes that a server counts for an empty message on a subject of one letter."""
 
 
-def _by_average(surplus: int, change: Change, state: State) -> tuple[Amount, int]:
+def _number_by_average(surplus: int, change: Change) -> tuple[Amount, int]:
     """How many of the oldest messages are that large together, and how large one may be. None is smaller than the
     smallest possible message."""
-    messages, stored = state.get("messages", 0), state["bytes"]
+    messages, stored = state_of(change).get("messages", 0), state_of(change)["bytes"]
     smallest = smallest_message(change)
     largest = max(smallest, min(LARGEST, stored - (messages - 1) * smallest))
     least, most = max(1, -(-surplus // largest), messages - (stored - surplus) // smallest), -(-surplus // smallest)
@@ -297,19 +294,20 @@ def smallest_message(change: Change) -> int:
     return SMALLEST.get(str(config.get("storage")), 31)
 
 
-def too_many_per_subject(change: Change, path: str, state: State, view: View) -> Loss | None:
+def too_many_per_subject(change: Change, path: str, view: View) -> Loss | None:
     """What each subject holds beyond the lowered limit, in bounds if that was not counted; None if nothing is
     deleted."""
-    limit, messages = becomes(change, path), state.get("messages", 0)
+    limit, state = becomes(change, path), state_of(change)
+    messages = state.get("messages", 0)
     if messages <= limit:
         return None
-    counts = next((view.facts.get(asked) for asked in _per_subject(change)), None)
-    is_prompt = bool(view.target.version >= TRIMS or _limit(change, path, change.was(path)))
-    who, when = ("apply", "") if is_prompt else ("the server", _later(change))
+    counts = next((view.facts.get(question) for question in _subject_question(change)), None)
+    is_prompt = bool(view.target.version >= TRIMS or _effective_limit(change, path, change.was(path)))
+    who, when = ("apply", "") if is_prompt else ("the server", _when_deleted(change))
     if isinstance(counts, Mapping):
         by = {subject: number - limit for subject, number in counts.items() if number > limit}
         above = sum(by.values())
-        words = f"{who} deletes {some(above)} of {some(messages, 'message')}{when}: {_crowded(counts, limit, _holder(change))}"
+        words = f"{who} deletes {some(above)} of {some(messages, 'message')}{when}: {_crowded_text(counts, limit, _holder_noun(change))}"
         going = Going(messages=exactly(above))
         return Loss(words=words, going=going, by=by, is_prompt=is_prompt, keeps=limit) if above else None
     sure = max(0, messages - limit * state.get("num_subjects", messages))
@@ -317,33 +315,33 @@ def too_many_per_subject(change: Change, path: str, state: State, view: View) ->
     going = Going(messages=Amount(sure, max(sure, at_most)))
     if not going.messages.most:
         return None
-    uncounted = f"how many each {_holder(change)} holds was not counted"
+    uncounted = f"how many each {_holder_noun(change)} holds was not counted"
     words = f"{who} deletes {amount(going.messages)} of {some(messages, 'message')}{when}: {uncounted}"
-    return Loss(words=words + _because(counts), going=going, is_prompt=is_prompt, keeps=limit)
+    return Loss(words=words + _reason_text(counts), going=going, is_prompt=is_prompt, keeps=limit)
 
 
-def _later(change: Change) -> str:
+def _when_deleted(change: Change) -> str:
     """When the server deletes them. If it refuses a subject's next message, that message deletes no other."""
     if change.becomes("discard_new_per_subject"):
         return " at its next restart"
-    return f", those of a {_holder(change)} with its own next message, and all at its next restart"
+    return f", those of a {_holder_noun(change)} with its own next message, and all at its next restart"
 
 
-def _holder(change: Change) -> str:
+def _holder_noun(change: Change) -> str:
     """What `max_msgs_per_subject` limits, in the words of those who use it."""
     return "key" if change.address.kind == "kv_bucket" else "subject"
 
 
-def _crowded(counts: Mapping[str, int], limit: int, holder: str) -> str:
+def _crowded_text(counts: Mapping[str, int], limit: int, holder: str) -> str:
     above = sum(number > limit for number in counts.values())
     return f"{some(above)} of {some(len(counts), holder)} {'holds' if above == 1 else 'hold'} more than {limit:_}"
 
 
-def _because(answer: object) -> str:
+def _reason_text(answer: object) -> str:
     return f" ({answer.reason})" if isinstance(answer, Unanswered) else ""
 
 
-def _weighing(going: Going, change: Change) -> str:
+def _bytes_text(going: Going, change: Change) -> str:
     """Their share of the stream's bytes."""
     number = going.messages
     return f" ({average(weight(number, change))})" if number.is_exact and state_of(change).get("bytes") else ""
@@ -381,13 +379,13 @@ def _stops_refusing(change: Change) -> bool:
     return raw.get("discard") == "new" and not keeps_old(change)
 
 
-def _oldest_age(change: Change, state: State) -> int | None:
+def _oldest_age(change: Change) -> int | None:
     """Nanoseconds between the first stored message and the server's clock when it answered."""
-    asked, first = (change.live.state.get("ts") if change.live else None), state.get("first_ts")
-    return times.between(first, asked) if asked and first else None
+    server_time, first = (change.live.state.get("ts") if change.live else None), state_of(change).get("first_ts")
+    return times.between(first, server_time) if server_time and first else None
 
 
-LOSSES: Mapping[str, Callable[[Change, str, State, View], Loss | None]] = {
+LOSSES: Mapping[str, Callable[[Change, str, View], Loss | None]] = {
     "max_age": too_old,
     "max_msgs": too_many,
     "max_bytes": too_large,
@@ -396,8 +394,8 @@ LOSSES: Mapping[str, Callable[[Change, str, State, View], Loss | None]] = {
 """By the server's name of a limit."""
 
 
-def begun(change: Change, view: View, own: OwnName = as_named) -> dict[str, Loss]:
+def limit_losses(change: Change, view: View, own: OwnName = as_named) -> dict[str, Loss]:
     """What each limit that begins to delete deletes by itself, by the kind's name of the limit."""
     each = ((own(limit), loss_of) for limit, loss_of in LOSSES.items() if begins(change, limit, own))
-    found = ((path, loss_of(change, path, state_of(change), view)) for path, loss_of in each)
-    return {path: loss for path, loss in found if loss}
+    losses = ((path, loss_of(change, path, view)) for path, loss_of in each)
+    return {path: loss for path, loss in losses if loss}

@@ -34,14 +34,14 @@ MOST_READ = 256
 """How many messages are read at most to learn their size."""
 
 
-def _size_questions(moved: MovedField) -> Iterator[Largest | SubjectCounts]:
+def _limit_questions(moved: MovedField) -> Iterator[Largest | SubjectCounts]:
     if moved.field == "max_msg_size":
-        yield from _largest(moved)
+        yield from _newest_sizes_question(moved)
     elif moved.field in ("max_msgs_per_subject", "discard_new_per_subject"):
-        yield from _counts(moved)
+        yield from _subject_counts_question(moved)
 
 
-@foretold(601, "publishes-refused", ask=_size_questions)
+@foretold(601, "publishes-refused", ask=_limit_questions)
 def publishes_refused(moved: MovedField) -> Iterable[Finding]:
     """A limit is set below what is stored or published, and the server refuses publishes from then on.
 
@@ -56,7 +56,7 @@ def publishes_refused(moved: MovedField) -> Iterable[Finding]:
     if change.becomes("mirror") or change.becomes("sealed"):
         return ()  # nobody publishes to it
     if moved.field == "max_msg_size":
-        return _too_large(moved)
+        return _messages_too_large(moved)
     if moved.field in ("max_msgs_per_subject", "discard_new_per_subject"):
         is_told = moved.field == "discard_new_per_subject" and is_lowered(change, moved.own("max_msgs_per_subject"))
         refuses = change.becomes("discard_new_per_subject") and not is_told
@@ -64,7 +64,7 @@ def publishes_refused(moved: MovedField) -> Iterable[Finding]:
     if not over_limit.keeps_old(change):
         return ()
     limits = (moved.field,) if moved.field in REFUSING else REFUSING
-    return (found for limit in limits if _presses(moved, limit) for found in _full(moved, limit))
+    return (finding for limit in limits if _reports(moved, limit) for finding in _full_stream(moved, limit))
 
 
 DELETED_BY_PUBLISHING = {
@@ -73,36 +73,36 @@ DELETED_BY_PUBLISHING = {
 }
 
 
-def _presses(moved: MovedField, limit: str) -> bool:
+def _reports(moved: MovedField, limit: str) -> bool:
     """Each limit is reported once: where it is lowered itself, or else where the stream begins to refuse."""
     return moved.field == limit or not is_lowered(moved.change, moved.own(limit))
 
 
-def _full(moved: MovedField, limit: str) -> Iterator[Finding]:
+def _full_stream(moved: MovedField, limit: str) -> Iterator[Finding]:
     change, most = moved.change, limit_after(moved, limit)
     if not most:
         return
-    (of, limited), left = _in_words(limit, most), staying(change, moved.view)[REFUSING[limit]]
+    (of, limited), left = _limit_in_words(limit, most), staying(change, moved.view)[REFUSING[limit]]
     replaces = limit_after(moved, "max_msgs_per_subject") and not change.becomes("discard_new_per_subject")
     larger = "a message at least as large" if moved.view.target.version >= V2_14 else "a larger message"
     spared = "replaces no message" if limit == "max_msgs" else f"does not replace {larger}"
     every = f"every publish that {spared}" if replaces else "every publish"
-    if _retention(moved) == "interest":
+    if _retention_after(moved) == "interest":
         every += " and that a consumer wants" if replaces else " that a consumer wants"
     if left.most < most:
         yield note(f"once {limited} {verb(most, 'are')} stored, the server refuses {every}")
         return
-    stored, over = state_of(change)[REFUSING[limit]], _above(left, most - 1)
-    until = amount(over, "message") if limit == "max_msgs" else _in_bytes(over, change, most)
+    stored, over = state_of(change)[REFUSING[limit]], _minus_limit(left, most - 1)
+    until = amount(over, "message") if limit == "max_msgs" else _bytes_over_text(over, change, most)
     is_one = limit == "max_msgs" and over.most == 1
     becomes = "becomes" if moved.field in REFUSING else "is"
     yield Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path=moved.path,
         to=value_after(change, moved.path),
-        message=f"{of(stored)} {verb(state_of(change)['messages'], 'are')} stored{_leaving(left, stored, of)}, and {moved.own(limit)} "
+        message=f"{of(stored)} {verb(state_of(change)['messages'], 'are')} stored{_leaving_text(left, stored, of)}, and {moved.own(limit)} "
         f"{becomes} {limited}: the server refuses {every} (10077) until {until} {'is' if is_one else 'are'} gone"
-        + _making_room(moved)
+        + _making_room_text(moved)
         + ("; messages from its sources wait as well" if change.becomes("sources") else "")
         + DELETED_BY_PUBLISHING.get(change.address.kind, ""),
         quantities={"over": over} if limit == "max_msgs" else {"bytes_over": over},
@@ -110,12 +110,12 @@ def _full(moved: MovedField, limit: str) -> Iterator[Finding]:
     )
 
 
-def _above(left: Amount, limit: int) -> Amount:
-    about = None if left.about is None else max(0, left.about - limit)
-    return Amount(max(0, left.least - limit), max(0, left.most - limit), about)
+def _minus_limit(left: Amount, limit: int) -> Amount:
+    estimate = None if left.about is None else max(0, left.about - limit)
+    return Amount(max(0, left.least - limit), max(0, left.most - limit), estimate)
 
 
-def _leaving(left: Amount, stored: int, of: Callable[[int], str]) -> str:
+def _leaving_text(left: Amount, stored: int, of: Callable[[int], str]) -> str:
     """What the same change deletes for another reason."""
     if left.most == stored == left.least:
         return ""
@@ -124,33 +124,33 @@ def _leaving(left: Amount, stored: int, of: Callable[[int], str]) -> str:
     return ", this change may leave fewer" if left.most == stored else f", this change leaves at most {of(left.most)}"
 
 
-def _in_bytes(over: Amount, change: Change, beside: int) -> str:
+def _bytes_over_text(over: Amount, change: Change, beside: int) -> str:
     """With the number of messages, which people count."""
     if over.about is None and not over.is_exact:
         return f"up to {size(over.most, beside)}"
-    known = over.most if over.about is None else over.about
-    weight = size(known, beside) if over.is_exact else average(over)
-    return f"{weight}, about {some(average_number(known, change), 'message')} by their average size,"
+    number = over.most if over.about is None else over.about
+    weight = size(number, beside) if over.is_exact else average(over)
+    return f"{weight}, about {some(average_number(number, change), 'message')} by their average size,"
 
 
-def _retention(moved: MovedField) -> str | None:
+def _retention_after(moved: MovedField) -> str | None:
     raw = moved.change.live.state.get("config") or {} if moved.change.live else {}
-    found = moved.change.becomes("retention") if moved.change.touches("retention") else raw.get("retention")
-    return None if found is None else str(found)
+    retention = moved.change.becomes("retention") if moved.change.touches("retention") else raw.get("retention")
+    return None if retention is None else str(retention)
 
 
-def _making_room(moved: MovedField) -> str:
+def _making_room_text(moved: MovedField) -> str:
     """Who makes room by acknowledging, if the stream deletes what is acknowledged."""
-    if _retention(moved) not in ("workqueue", "interest"):
+    if _retention_after(moved) not in ("workqueue", "interest"):
         return ""
     stream = stream_of(moved.change)
-    there = moved.view.snapshot.consumers.get(stream, {})
-    wants = {name: unprocessed.behind(stream, info, moved.view) for name, info in there.items()}
+    live = moved.view.snapshot.consumers.get(stream, {})
+    wants = {name: unprocessed.behind(stream, info, moved.view) for name, info in live.items()}
     late = sorted((name for name in wants if wants[name].most), key=lambda name: (-wants[name].most, name))
     if not late:
         return ""
     named = [
-        f"{unprocessed.called(name, there[name])} ({amount(wants[name])} to process)"
+        f"{unprocessed.called(name, live[name])} ({amount(wants[name])} to process)"
         for name in late[: unprocessed.NAMED]
     ]
     more = [some(rest, "more consumer")] if (rest := len(late) - len(named)) else []
@@ -158,7 +158,7 @@ def _making_room(moved: MovedField) -> str:
     return f"; {listed(everybody)} {'makes' if len(late) == 1 else 'make'} room by acknowledging"
 
 
-def _in_words(limit: str, most: int) -> tuple[Callable[[int], str], str]:
+def _limit_in_words(limit: str, most: int) -> tuple[Callable[[int], str], str]:
     """How to write an amount of what it limits, and the limit itself."""
     if limit == "max_msgs":
         return partial(some, noun="message"), some(most, "message")
@@ -178,15 +178,17 @@ def stored_value(moved: MovedField, field: str) -> Json:
     return value_after(change, path) if change.touches(path) else raw.get(field)
 
 
-def _too_large(moved: MovedField) -> Iterator[Finding]:
+def _messages_too_large(moved: MovedField) -> Iterator[Finding]:
     most = limit_after(moved, "max_msg_size")
     if not most:
         return
-    asked = next(iter(_largest(moved)), None)
-    answer = moved.view.facts.get(asked) if asked else None
-    if asked is None or (isinstance(answer, Mapping) and not answer["larger"] and _average(moved) <= most):
+    question = next(iter(_newest_sizes_question(moved)), None)
+    answer = moved.view.facts.get(question) if question else None
+    if question is None or (
+        isinstance(answer, Mapping) and not answer["larger"] and _least_average_payload(moved) <= most
+    ):
         yield note(
-            f"from then on the server refuses messages above {written_size(most)}; {_none_so_large(moved, answer)}"
+            f"from then on the server refuses messages above {written_size(most)}; {_none_so_large_text(moved, answer)}"
         )
         return
     fix = f"write a {moved.path} that holds what is published, or let publishers send less first"
@@ -199,10 +201,10 @@ def _too_large(moved: MovedField) -> Iterator[Finding]:
         return
     larger, read = answer["larger"], answer["read"]
     if larger:
-        what = f"{some(larger)} of the last {some(read, 'message')}" if read > 1 else "the last message"
-        are = f"{what} {verb(larger, 'are')} larger than {written_size(most)}, the largest {size(answer['largest'], most)}"
+        read_text = f"{some(larger)} of the last {some(read, 'message')}" if read > 1 else "the last message"
+        are = f"{read_text} {verb(larger, 'are')} larger than {written_size(most)}, the largest {size(answer['largest'], most)}"
     else:
-        are = f"messages above {written_size(most)} are stored, {size(_average(moved), most)} on average"
+        are = f"messages above {written_size(most)} are stored, {size(_least_average_payload(moved), most)} on average"
     yield Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path=moved.path,
@@ -217,13 +219,13 @@ LONG = 300
 """What a server counts for a message beside its payload, even if its subject is long."""
 
 
-def _average(moved: MovedField) -> int:
+def _least_average_payload(moved: MovedField) -> int:
     """How large a stored message is on average, at least."""
     state = state_of(moved.change)
     return int(max(0, state.get("bytes", 0) // max(1, state.get("messages", 0)) - LONG))
 
 
-def _none_so_large(moved: MovedField, answer: Json) -> str:
+def _none_so_large_text(moved: MovedField, answer: Json) -> str:
     """All that are stored, or only those that were read: the newest."""
     stored, read = state_of(moved.change).get("messages", 0), answer["read"] if isinstance(answer, Mapping) else None
     if read is None or read >= stored:
@@ -235,7 +237,7 @@ def _none_so_large(moved: MovedField, answer: Json) -> str:
     )
 
 
-def _largest(moved: MovedField) -> Iterator[Largest]:
+def _newest_sizes_question(moved: MovedField) -> Iterator[Largest]:
     """The newest messages, unless no stored message can be that large."""
     state, most = state_of(moved.change), limit_after(moved, "max_msg_size")
     messages, stored = state.get("messages", 0), state.get("bytes", 0)
@@ -245,7 +247,7 @@ def _largest(moved: MovedField) -> Iterator[Largest]:
     yield Largest(stream=stream_of(moved.change), above=most, newest=number)
 
 
-def _counts(moved: MovedField) -> Iterator[SubjectCounts]:
+def _subject_counts_question(moved: MovedField) -> Iterator[SubjectCounts]:
     if 0 < state_of(moved.change).get("num_subjects", 0) <= MANY_SUBJECTS and limit_after(
         moved, "max_msgs_per_subject"
     ):
@@ -257,8 +259,8 @@ def _full_subjects(moved: MovedField, fate: str) -> Iterator[Finding]:
     most = limit_after(moved, "max_msgs_per_subject")
     if not most:
         return
-    asked = next(iter(_counts(moved)), None)
-    counts = moved.view.facts.get(asked) if asked else {}
+    question = next(iter(_subject_counts_question(moved)), None)
+    counts = moved.view.facts.get(question) if question else {}
     if not isinstance(counts, Mapping):
         yield Finding(
             outcome=Outcome.WARNS, path=moved.path, fix="raise max_msgs_per_subject, or delete messages first",
@@ -299,7 +301,7 @@ def publishers_unanswered(moved: MovedField) -> Iterable[Finding]:
         )
 
 
-@foretold(603, "queue-drops", ask=_size_questions)
+@foretold(603, "queue-drops", ask=_limit_questions)
 def queue_drops(moved: MovedField) -> Iterable[Finding]:
     """`discard` changes from `new` to `old` on a full stream: instead of refusing new messages, the server deletes
     stored ones.
@@ -315,44 +317,44 @@ def queue_drops(moved: MovedField) -> Iterable[Finding]:
         yield from _full_subjects(moved, "stored and deletes the oldest message there")
     elif not over_limit.keeps_old(moved.change):
         for limit in REFUSING:
-            yield from _drops(moved, limit)
+            yield from _drops_oldest(moved, limit)
 
 
-def _drops(moved: MovedField, limit: str) -> Iterator[Finding]:
+def _drops_oldest(moved: MovedField, limit: str) -> Iterator[Finding]:
     """A lowered limit has a rule of its own, which says what apply deletes."""
     change, most, path = moved.change, limit_after(moved, limit), moved.own(limit)
     is_told = is_lowered(change, path)
     if not most or (is_told and not change.was("retention")):
         return
-    (of, limited), state = _in_words(limit, most), state_of(change)
+    (of, limited), state = _limit_in_words(limit, most), state_of(change)
     lost = lowered_limits.LimitLosses(change, moved.view, moved.own)
-    next_one = 1 if limit == "max_msgs" else _mean(state)
+    next_one = 1 if limit == "max_msgs" else _mean_size(state)
     others = [loss.going.messages.least for one, loss in lost.each.items() if one != path and loss.going]
-    if not state.get("messages") or _without(state, max(others, default=0), limit) + next_one <= most:
+    if not state.get("messages") or _left_without(state, max(others, default=0), limit) + next_one <= most:
         if not is_told:
             yield note(f"once {limited} {verb(most, 'are')} stored, each publish deletes the oldest message")
         return
-    told = lost.told(path) if path in lost.each and not is_told else lowered_limits.Told()
+    loss_at_once = lost.told(path) if path in lost.each and not is_told else lowered_limits.DescribedLoss()
     unread = ", which perhaps nobody has processed" if change.was("retention") else ""
     yield Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path=moved.path,
         to=value_after(change, moved.path),
         message=f"{of(state[REFUSING[limit]])} {verb(state['messages'], 'are')} stored, and {path} {'becomes' if is_told else 'is'} "
-        f"{limited}: {told.words + '; from then on ' if told.words else ''}each publish deletes the oldest message{unread}",
-        quantities=told.quantities,
-        affects=tuple(dict.fromkeys((*everybody(stream_of(change), moved.view), *told.affects))),
+        f"{limited}: {loss_at_once.words + '; from then on ' if loss_at_once.words else ''}each publish deletes the oldest message{unread}",
+        quantities=loss_at_once.quantities,
+        affects=tuple(dict.fromkeys((*everybody(stream_of(change), moved.view), *loss_at_once.affects))),
         fix=f"raise {path} in the same change, or keep discard: new",
     )
 
 
-def _mean(state: over_limit.State) -> int:
+def _mean_size(state: over_limit.State) -> int:
     return int(state.get("bytes", 0) // state["messages"]) if state.get("messages") else 0
 
 
-def _without(state: over_limit.State, messages: int, limit: str) -> int:
+def _left_without(state: over_limit.State, messages: int, limit: str) -> int:
     """What stays of what a limit limits without this many messages, by their average size."""
-    return int(state["messages"] - messages if limit == "max_msgs" else state["bytes"] - messages * _mean(state))
+    return int(state["messages"] - messages if limit == "max_msgs" else state["bytes"] - messages * _mean_size(state))
 
 
 @foretold(604, "deduplication-shortened")
@@ -373,8 +375,8 @@ def deduplication_shortened(moved: MovedField) -> Iterable[Finding]:
         else f"within {show_duration(before)}"
     )
     words = f"a message id that is repeated {when} is stored twice"
-    asked, last = change.live.state.get("ts") if change.live else None, state.get("last_ts")
-    since = between(last, asked) if asked and last and last != ZERO else None
+    server_time, last = change.live.state.get("ts") if change.live else None, state.get("last_ts")
+    since = between(last, server_time) if server_time and last and last != ZERO else None
     if not state.get("messages") or since is None or since > change.was(moved.path):
         yield note(words)
         return
@@ -418,12 +420,12 @@ def limits_to_come(moved: MovedField) -> Iterable[Finding]:
     change, path = moved.change, moved.path
     if not any(state_of(change).get(name) for name in ("messages", "last_seq")):
         return  # nobody has used it yet
-    if not is_lowered(change, path) or over_limit.LOSSES[moved.field](change, path, state_of(change), moved.view):
+    if not is_lowered(change, path) or over_limit.LOSSES[moved.field](change, path, moved.view):
         return
     most = over_limit.becomes(change, path)
     if moved.field in REFUSING:
         if not over_limit.keeps_old(change):
-            _, limited = _in_words(moved.field, most)
+            _, limited = _limit_in_words(moved.field, most)
             yield note(f"once {limited} {verb(most, 'are')} stored, each publish deletes the oldest messages")
     elif moved.field == "max_age":
         yield note(f"from then on the server deletes messages when they are {show_duration(most)} old")

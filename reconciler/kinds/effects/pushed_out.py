@@ -38,7 +38,7 @@ def copies_push_out(family: str, own: OwnName = as_named) -> Rule:
         Instead: raise the limit in the same change; let the source start later, with `opt_start_seq` or `opt_start_time`; or give
         the copies a stream of their own.
         """
-        return list(_findings(family, change, view, own))
+        return list(_findings_of_limits(family, change, view, own))
 
     harms = rule(
         f"{family}307",
@@ -52,34 +52,36 @@ def copies_push_out(family: str, own: OwnName = as_named) -> Rule:
 
 def questions(change: Change, view: View, own: OwnName = as_named) -> Iterator[Question]:
     """What must be asked to tell what goes, and who has not processed it."""
-    for limit in _limits(change, own):
-        if over := _over(change, view, limit, own):
+    for limit in _reachable_limits(change, own):
+        if over := _amount_over(change, view, limit, own):
             yield from over_limit.holes(change)
             if not over_limit.keeps_old(change):
-                yield from unprocessed.questions(stream_of(change), _going(change, view, limit, over), view)
+                yield from unprocessed.questions(
+                    stream_of(change), _pushed_out_messages(change, view, limit, over), view
+                )
 
 
-def _limits(change: Change, own: OwnName) -> Iterator[str]:
+def _reachable_limits(change: Change, own: OwnName) -> Iterator[str]:
     """Limits that the stream will have, and that copies can reach."""
     if change.action is Action.UPDATE and change.touches("sources"):
         yield from (limit for limit in REFUSING if over_limit.becomes(change, own(limit)))
 
 
-def _findings(family: str, change: Change, view: View, own: OwnName) -> Iterator[Finding]:
-    for limit in _limits(change, own):
-        if over := _over(change, view, limit, own):
-            tell = _refused if over_limit.keeps_old(change) else _deleted
+def _findings_of_limits(family: str, change: Change, view: View, own: OwnName) -> Iterator[Finding]:
+    for limit in _reachable_limits(change, own):
+        if over := _amount_over(change, view, limit, own):
+            tell = _refusal_finding if over_limit.keeps_old(change) else _deletion_finding
             yield tell(f"{family}307", change, view, limit, own, over)
 
 
-def _bringing(change: Change, view: View) -> list[tuple[Begun, Amount]]:
-    found = ((one, one.copies(taken_subjects(one.source))) for one in begun(change, view))
-    return [(one, number) for one, number in found if number.most]
+def _copies_at_once(change: Change, view: View) -> list[tuple[Begun, Amount]]:
+    counted = ((one, one.copies(taken_subjects(one.source))) for one in begun(change, view))
+    return [(one, number) for one, number in counted if number.most]
 
 
-def _over(change: Change, view: View, limit: str, own: OwnName) -> Amount | None:
+def _amount_over(change: Change, view: View, limit: str, own: OwnName) -> Amount | None:
     """How much more than the limit keeps there is with the copies; None if everything fits."""
-    coming = [_measured(limit, one, number) for one, number in _bringing(change, view)]
+    coming = [_size_of_copies(limit, one, number) for one, number in _copies_at_once(change, view)]
     if not coming:
         return None
     beyond = state_of(change).get(REFUSING[limit], 0) - over_limit.becomes(change, own(limit))
@@ -90,20 +92,20 @@ def _over(change: Change, view: View, limit: str, own: OwnName) -> Amount | None
     return Amount(max(0, least), most, guess if guess is None else min(most, max(0, least, guess)))
 
 
-def _measured(limit: str, source: Begun, number: Amount) -> Amount:
+def _size_of_copies(limit: str, source: Begun, number: Amount) -> Amount:
     """What the copies of a source add to what is limited. A copy is larger than its original by a header."""
     if limit == "max_msgs":
         return number
     stored, messages = (int(source.origin_state.get(one, 0)) for one in ("bytes", "messages"))
     mean = -(-stored // messages) if messages else 0
-    told = OVERHEAD + SEQUENCE + sum(map(len, _texts(source)))
+    header = OVERHEAD + SEQUENCE + sum(map(len, _texts_of(source)))
     least = number.least * over_limit.smallest_message(source.change)
     # a header repeats the subject, which is part of what the origin stores, and perhaps every text of the source
-    most = 2 * min(stored, number.most * over_limit.LARGEST) + number.most * (told + sum(map(len, _texts(source))))
-    return Amount(min(least, most), most, number.most * (mean + told))
+    most = 2 * min(stored, number.most * over_limit.LARGEST) + number.most * (header + sum(map(len, _texts_of(source))))
+    return Amount(min(least, most), most, number.most * (mean + header))
 
 
-def _texts(source: Begun) -> Iterator[str]:
+def _texts_of(source: Begun) -> Iterator[str]:
     """What is written of the source and of the stream's own transform, of which a copy's subject and header are made."""
     renamings = [*(source.source.get("subject_transforms") or ()), source.change.becomes("subject_transform") or {}]
     yield source.origin
@@ -112,7 +114,7 @@ def _texts(source: Begun) -> Iterator[str]:
         yield from map(str, one.values())
 
 
-def _going(change: Change, view: View, limit: str, over: Amount) -> Going:
+def _pushed_out_messages(change: Change, view: View, limit: str, over: Amount) -> Going:
     """The oldest messages of the stream itself; copies of what is beyond them go too."""
     stored = int(state_of(change).get("messages", 0))
     by_number = Amount(min(over.least, stored), min(over.most, stored))
@@ -120,25 +122,25 @@ def _going(change: Change, view: View, limit: str, over: Amount) -> Going:
     return Going(messages=messages, before=over_limit.first_kept(messages, change, view))
 
 
-def _deleted(code: str, change: Change, view: View, limit: str, own: OwnName, over: Amount) -> Finding:
+def _deletion_finding(code: str, change: Change, view: View, limit: str, own: OwnName, over: Amount) -> Finding:
     stream, state = stream_of(change), state_of(change)
-    going, bringing = _going(change, view, limit, over), _bringing(change, view)
+    going, bringing = _pushed_out_messages(change, view, limit, over), _copies_at_once(change, view)
     late = unprocessed.unread(stream, state, going, view, counts=unprocessed.that_stay(stream, view))
     quantity = {"unprocessed": late.furthest} if late.furthest.most else {}
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path=f"{bringing[0][0].path}.name",
         to=bringing[0][0].origin,
-        message=f"{_brought(bringing)}, and {own(limit)} is {_limited(change, limit, own)}: to make room it deletes "
+        message=f"{_brought_text(bringing)}, and {own(limit)} is {_limit_text(change, limit, own)}: to make room it deletes "
         f"{amount(going.messages)} of {some(state.get('messages', 0), 'message')} that are stored now, the oldest first{late.words}",
         quantities={"messages": going.messages, **quantity},
         affects=late.affects,
-        fix=_fix(code, own(limit), bringing),
+        fix=_fix_text(code, own(limit), bringing),
     )
 
 
-def _refused(code: str, change: Change, view: View, limit: str, own: OwnName, over: Amount) -> Finding:
-    bringing = _bringing(change, view)
+def _refusal_finding(code: str, change: Change, view: View, limit: str, own: OwnName, over: Amount) -> Finding:
+    bringing = _copies_at_once(change, view)
     waits = f"{amount(over, 'message')} of them wait" if limit == "max_msgs" else "not all of them fit"
     if limit == "max_msgs" and over.most == 1:
         waits = "1 of them waits"
@@ -146,25 +148,25 @@ def _refused(code: str, change: Change, view: View, limit: str, own: OwnName, ov
         outcome=Outcome.NEEDS_CONSENT,
         path=f"{bringing[0][0].path}.name",
         to=bringing[0][0].origin,
-        message=f"{_brought(bringing)}, and {own(limit)} is {_limited(change, limit, own)}: {waits}, and the server refuses every "
+        message=f"{_brought_text(bringing)}, and {own(limit)} is {_limit_text(change, limit, own)}: {waits}, and the server refuses every "
         "publish (10077) until there is room",
         quantities={"waiting": over} if limit == "max_msgs" else {},
         affects=everybody(stream_of(change), view),
-        fix=_fix(code, own(limit), bringing),
+        fix=_fix_text(code, own(limit), bringing),
     )
 
 
-def _brought(bringing: Sequence[tuple[Begun, Amount]]) -> str:
+def _brought_text(bringing: Sequence[tuple[Begun, Amount]]) -> str:
     many = [f"{amount(number, 'message')} of {one.origin}" for one, number in bringing]
     return f"the server at once copies {listed(many)}"
 
 
-def _limited(change: Change, limit: str, own: OwnName) -> str:
+def _limit_text(change: Change, limit: str, own: OwnName) -> str:
     most = over_limit.becomes(change, own(limit))
     return some(most, "message") if limit == "max_msgs" else written_size(most)
 
 
-def _fix(code: str, limit: str, bringing: Sequence[tuple[Begun, Amount]]) -> str:
+def _fix_text(code: str, limit: str, bringing: Sequence[tuple[Begun, Amount]]) -> str:
     source = bringing[0][0].source
     later = (
         "" if source.keys() & {"opt_start_seq", "opt_start_time"} else "let the source start later (opt_start_seq), "

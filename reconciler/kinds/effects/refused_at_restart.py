@@ -37,15 +37,15 @@ def doomed_live(family: str, checks: Sequence[Validity], own: OwnName = lambda n
         config = change.live.config if family == "ST" else canonical(change.live.state["config"])
         as_it_is = Sent(config=config, target=view.target, is_new=False, own=own)
         for one in refusing:
-            for found in one.check(as_it_is):
-                if found.outcome is Outcome.REFUSED and found.reaction in (None, Reaction.REFUSES, Reaction.DOOMS):
-                    yield _doom(found, change.live.state)
+            for finding in one.check(as_it_is):
+                if finding.outcome is Outcome.REFUSED and finding.reaction in (None, Reaction.REFUSES, Reaction.DOOMS):
+                    yield _loss_at_restart(finding, change.live.state)
 
     rules = rule(f"{family}320", "doomed-live", on=STANDING, needs=("live",), reaction=Reaction.DOOMS)
     return rules(judge)
 
 
-def _doom(found: Finding, info: Json) -> Finding:
+def _loss_at_restart(finding: Finding, info: Json) -> Finding:
     """The words of the check, with what is lost and how urgent it is."""
     state = info.get("state", {})
     messages = state.get("messages", 0)
@@ -54,11 +54,11 @@ def _doom(found: Finding, info: Json) -> Finding:
         if messages
         else "this empty stream"
     )
-    when = "upgrade" if "next version" in found.message else "restart"
+    when = "upgrade" if "next version" in finding.message else "restart"
     return Finding(
         outcome=Outcome.WARNS,
-        path=found.path,
-        message=f"the server will lose {lost} at its next {when}: {found.message}",
-        fix=f"before any server restarts: {COPY if found.path in FOR_LIFE else found.fix}",
+        path=finding.path,
+        message=f"the server will lose {lost} at its next {when}: {finding.message}",
+        fix=f"before any server restarts: {COPY if finding.path in FOR_LIFE else finding.fix}",
         quantities={"messages": state.get("messages", 0), "bytes": state.get("bytes", 0)},
     )

@@ -11,7 +11,7 @@ from functools import lru_cache
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
-from reconciler.kinds.effects.over_limit import Loss, State, begun, state_of, stream_of, weight
+from reconciler.kinds.effects.over_limit import Loss, State, limit_losses, state_of, stream_of, weight
 from reconciler.kinds.effects.unprocessed import Going
 from reconciler.kinds.subjects.subjects import matches
 
@@ -26,26 +26,26 @@ def altogether(losses: Sequence[Loss], state: State) -> Loss:
     going = _furthest([one for one, keeps in counted if not keeps])
     for of_subjects, keeps in counted:
         if keeps:
-            going = Going(messages=_and_then(going.messages, of_subjects.messages, keeps, stored))
+            going = Going(messages=_with_subject_limit(going.messages, of_subjects.messages, keeps, stored))
     more = {name: Amount(of.least, state[name]) for one in losses for name, of in one.more.items()}
     return Loss(words="", going=going, is_prompt=all(one.is_prompt for one in losses), more=more)
 
 
 def _furthest(each: Sequence[Going]) -> Going:
     ends = [going.before for going in each if going.before]
-    before = _largest(ends) if ends and len(ends) == len(each) else None
-    return Going(messages=_largest([going.messages for going in each]), before=before)
+    before = _largest_amount(ends) if ends and len(ends) == len(each) else None
+    return Going(messages=_largest_amount([going.messages for going in each]), before=before)
 
 
-def _largest(amounts: Sequence[Amount]) -> Amount:
+def _largest_amount(amounts: Sequence[Amount]) -> Amount:
     if not amounts:
         return exactly(0)
     guesses = [one.least if one.about is None else one.about for one in amounts]
-    about = max(guesses) if any(one.about is not None for one in amounts) else None
-    return Amount(max(one.least for one in amounts), max(one.most for one in amounts), about)
+    estimate = max(guesses) if any(one.about is not None for one in amounts) else None
+    return Amount(max(one.least for one in amounts), max(one.most for one in amounts), estimate)
 
 
-def _and_then(oldest: Amount, of_subjects: Amount, keeps: int, stored: int) -> Amount:
+def _with_subject_limit(oldest: Amount, of_subjects: Amount, keeps: int, stored: int) -> Amount:
     """What is left of the newest messages may be on one subject, or on subjects that hold few."""
     staying = min(stored - oldest.most, keeps)
     most = min(oldest.most + of_subjects.most, stored - staying)
@@ -57,8 +57,8 @@ UNCOUNTED = Loss(words="")
 
 def going(stream: str, view: View) -> Loss | None:
     """What a stream loses, if anything."""
-    change = _changes(view).get(stream)
-    losses = list(_losses(change, view)) if change else []
+    change = stream_changes(view).get(stream)
+    losses = list(_losses_of_change(change, view)) if change else []
     return altogether(losses, state_of(change)) if change and losses else None
 
 
@@ -82,23 +82,23 @@ def gone(loss: Loss, subjects: Sequence[str], everything: int, others: int) -> A
     if loss.going is None:
         return Amount(0, everything)
     counted = exactly(sum(many for one, many in loss.by.items() if any(matches(one, other) for other in subjects)))
-    known = counted if loss.by else loss.going.messages
-    sure = known.least if loss.by else known.least - others
-    return Amount(max(0, min(sure, everything)) if loss.is_prompt else 0, min(known.most, everything))
+    number = counted if loss.by else loss.going.messages
+    sure = number.least if loss.by else number.least - others
+    return Amount(max(0, min(sure, everything)) if loss.is_prompt else 0, min(number.most, everything))
 
 
-def _losses(change: Change, view: View) -> Iterator[Loss]:
+def _losses_of_change(change: Change, view: View) -> Iterator[Loss]:
     if change.action is not Action.UPDATE or (
         change.touches("retention") and change.becomes("retention") == "interest"
     ):
         yield UNCOUNTED
         return
-    yield from begun(change, view, view.kinds[change.address.kind].own_name).values()
+    yield from limit_losses(change, view, view.kinds[change.address.kind].own_name).values()
 
 
 @lru_cache(maxsize=4)
-def _changes(view: View) -> Mapping[str, Change]:
-    """Changes of existing streams, by stream. Computed once per view, which is compared by identity."""
+def stream_changes(view: View) -> Mapping[str, Change]:
+    """Changes of live streams under any kind's name, by stream; computed once per view, which is compared by identity."""
     writing = (Action.UPDATE, Action.REPLACE, Action.DELETE)
     streams = (one for one in view.changes.values() if one.action in writing and view.is_stream(one.address))
     return {stream_of(one): one for one in streams}

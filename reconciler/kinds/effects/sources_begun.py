@@ -16,12 +16,12 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.kinds.effects.over_limit import state_of, stream_of
 from reconciler.kinds.effects.shrinking import going, gone
-from reconciler.kinds.effects.unprocessed import filters
 from reconciler.kinds.fields.known import V2_14, V2_15
 from reconciler.kinds.fields.times import ZERO, moment
 from reconciler.kinds.stream_config.mirrors_and_sources import identity, index_of, origin_of
 from reconciler.kinds.stream_config.origins import fed_stream, given_subjects, is_fed_durably, taken_subjects
-from reconciler.kinds.subjects.subjects import is_subset, meets
+from reconciler.kinds.subjects.filters import filters_of
+from reconciler.kinds.subjects.subjects import meets, widest
 from reconciler.model.dataclass import dataclass
 from reconciler.model.records import BUCKET, encode_key
 from reconciler.model.resource import Address, Config, Json
@@ -83,14 +83,14 @@ class Begun:
         filter beside them."""
         if self.goes_on_after is None or retention_afterwards(self.origin, self.view) != "workqueue":
             return ()
-        subjects, there = taken_subjects(self.source), self.view.snapshot.consumers.get(self.origin, {})
+        subjects, live = taken_subjects(self.source), self.view.snapshot.consumers.get(self.origin, {})
         return sorted(
-            name for name, info in there.items() if subjects != [">"] and meets(filters(info["config"]), subjects)
+            name for name, info in live.items() if subjects != [">"] and meets(filters_of(info["config"]), subjects)
         )
 
     @property
     def _feeder(self) -> Mapping[str, Json] | None:
-        origin = self.view.snapshot.streams.get(self.origin, {}).get("config") or {}
+        origin = self.view.snapshot.config_of(self.origin)
         if self.change.action is not Action.UPDATE or not is_fed_durably(origin, self.view.target.version):
             return None
         sides = (self.change.was("sources") or (), self.change.becomes("sources") or ())
@@ -150,7 +150,7 @@ class Begun:
 
     def questions(self) -> Iterator[Question]:
         """How far the source has copied before, and how many messages its origin stores from the start on."""
-        of_origin = _from(self.origin, 1, self._origin_subjects) if self.copied_so_far else []
+        of_origin = _questions_from(self.origin, 1, self._origin_subjects) if self.copied_so_far else []
         yield from of_origin
         if any(one not in self.view.facts for one in of_origin):
             return
@@ -161,9 +161,9 @@ class Begun:
     def asked(self, subjects: Sequence[str]) -> Iterator[Question]:
         """What tells how many of these it copies, and how many the stream already stores."""
         for start in dict.fromkeys((1, self.start.at, *self._kept)):
-            yield from _from(self.origin, start, subjects)
+            yield from _questions_from(self.origin, start, subjects)
         if self._has_others:
-            yield from _from(stream_of(self.change), 1, taken_subjects(self.source))
+            yield from _questions_from(stream_of(self.change), 1, taken_subjects(self.source))
 
     def copies(self, subjects: Sequence[str]) -> Amount:
         """How many messages on these subjects it copies at once; at most all that its origin then stores."""
@@ -220,8 +220,8 @@ class Begun:
         if not self._has_others or self.goes_on_after is not None:
             return 0
         subjects = taken_subjects(self.source)
-        here, coming = self._stored_in(stream_of(self.change), 1, subjects), self.copies(subjects)
-        return coming.most if here is None else min(coming.most, here)
+        stored_here, coming = self._stored_in(stream_of(self.change), 1, subjects), self.copies(subjects)
+        return coming.most if stored_here is None else min(coming.most, stored_here)
 
     @property
     def _has_others(self) -> bool:
@@ -234,8 +234,8 @@ class Begun:
         """How many messages that its origin stores are never copied, although nothing in the file says so."""
         if self.goes_on_after is not None:
             return self._passed_over
-        said = self.source.get("opt_start_seq") or self.source.get("opt_start_time")
-        if said or not isinstance(self.start.at, str):
+        written_start = self.source.get("opt_start_seq") or self.source.get("opt_start_time")
+        if written_start or not isinstance(self.start.at, str):
             return exactly(0)
         subjects = taken_subjects(self.source)
         stays, copied = self._stays(subjects), self.copies(subjects)
@@ -249,9 +249,9 @@ class Begun:
         copied = self._answer(self.copied_so_far) if self.copied_so_far else None
         if copied is None or copied.get("stored"):
             return None
-        found = int(copied.get("seq") or copied.get("least") or 0)
-        if found:
-            return LastCopy(found, is_known="seq" in copied) if found > self._last_of_origin else None
+        last_copied = int(copied.get("seq") or copied.get("least") or 0)
+        if last_copied:
+            return LastCopy(last_copied, is_known="seq" in copied) if last_copied > self._last_of_origin else None
         is_new = self.origin not in self.view.snapshot.streams and self.view.target.version < V2_15
         return None if "seq" in copied or not is_new else LastCopy(0, is_known=False)
 
@@ -297,24 +297,21 @@ class Begun:
         return self._stored_in(self.origin, start, subjects)
 
     def _stored_in(self, stream: str, start: int | str, subjects: Sequence[str]) -> int | None:
-        answers = [self._answer(one) for one in _from(stream, start, subjects)]
+        answers = [self._answer(one) for one in _questions_from(stream, start, subjects)]
         counted = [int(one["messages"]) for one in answers if one and "messages" in one]
         return sum(counted) if len(counted) == len(answers) else None
 
     def _answer(self, question: Question) -> Mapping[str, Json] | None:
-        found = self.view.facts.get(question)
-        return found if isinstance(found, Mapping) else None
+        answer = self.view.facts.get(question)
+        return answer if isinstance(answer, Mapping) else None
 
     @property
     def copied_so_far(self) -> CopiedUpTo | None:
-        """Asks for its last copy. Nothing to ask if nothing is stored."""
+        """The question for its last copy. Nothing to ask if nothing is stored."""
         named = index_of(self.source)
         if not named or not state_of(self.change).get("messages"):
             return None
-        places = self.lands_on
-        kept = dict.fromkeys(
-            one for one in places if not any(one != other and is_subset(one, other) for other in places)
-        )
+        kept = tuple(widest(self.lands_on))
         is_rewritten = (
             (self.change.live.state.get("config") or {}).get("subject_transform") if self.change.live else None
         )
@@ -324,8 +321,8 @@ class Begun:
         return CopiedUpTo(
             stream=stream_of(self.change),
             source=named,
-            subjects=tuple(kept),
-            likely=() if likely == tuple(kept) or len(likely) > MANY else likely,
+            subjects=kept,
+            likely=() if likely == kept or len(likely) > MANY else likely,
         )
 
     @property
@@ -345,8 +342,7 @@ class Begun:
     @property
     def _origin_subjects(self) -> Sequence[str]:
         """Empty if it declares too many to count."""
-        streams = self.view.snapshot.streams
-        subjects: Sequence[str] = streams.get(self.origin, {}).get("config", {}).get("subjects") or ()
+        subjects: Sequence[str] = self.view.snapshot.config_of(self.origin).get("subjects") or ()
         return subjects if len(subjects) <= MANY else ()
 
     @property
@@ -356,33 +352,31 @@ class Begun:
     @property
     def origin_state(self) -> Mapping[str, Json]:
         """What the server says of the messages that its origin stores."""
-        streams = self.view.snapshot.streams
-        state: Mapping[str, Json] = streams.get(self.origin, {}).get("state") or {}
-        return state
+        return self.view.snapshot.state_of(self.origin)
 
 
-def _from(origin: str, start: int | str, subjects: Sequence[str]) -> list[MessagesFrom]:
+def _questions_from(origin: str, start: int | str, subjects: Sequence[str]) -> list[MessagesFrom]:
     return [MessagesFrom(stream=origin, start=start, filter=one) for one in subjects]
 
 
 def begun(change: Change, view: View) -> Iterator[Begun]:
     """New sources of an existing stream, from streams that are there."""
-    return (one for one in _added(change, view) if one.origin in view.snapshot.streams)
+    return (one for one in _added_sources(change, view) if one.origin in view.snapshot.streams)
 
 
 def awaiting(change: Change, view: View) -> Iterator[Begun]:
     """New sources of an existing stream, from streams that the same plan creates."""
-    for one in _added(change, view):
+    for one in _added_sources(change, view):
         above = view.changes.get(Address.of("stream", one.origin))
         if above is not None and above.action is Action.CREATE:
             yield one
 
 
-def _added(change: Change, view: View) -> Iterator[Begun]:
+def _added_sources(change: Change, view: View) -> Iterator[Begun]:
     if change.action is not Action.UPDATE or not change.touches("sources"):
         return
     before = {identity(one, view.target.version) for one in change.was("sources") or ()}
-    for one in _each(None, change.becomes("sources"), change, view):
+    for one in _local_sources(None, change.becomes("sources"), change, view):
         if identity(one.source, view.target.version) not in before:
             yield one
 
@@ -391,14 +385,16 @@ def drained(change: Change, view: View, config: Config) -> Iterator[Begun]:
     """Sources of a stream with this configuration, new or existing, that begin to copy a stream that deletes what is
     copied."""
     is_new = change.action is Action.CREATE
-    every = _each(config.get("mirror"), config.get("sources"), change, view) if is_new else begun(change, view)
+    every = _local_sources(config.get("mirror"), config.get("sources"), change, view) if is_new else begun(change, view)
     return (one for one in every if deletes_copied(one.origin, view))
 
 
-def _each(mirror: Source | None, sources: Sequence[Source] | None, change: Change, view: View) -> Iterator[Begun]:
+def _local_sources(
+    mirror: Source | None, sources: Sequence[Source] | None, change: Change, view: View
+) -> Iterator[Begun]:
     """A source that copies through a consumer somebody made is left out: that consumer decides."""
-    said = {"mirror": mirror} if mirror else {f"sources[{index}]": one for index, one in enumerate(sources or ())}
-    for path, source in said.items():
+    by_path = {"mirror": mirror} if mirror else {f"sources[{index}]": one for index, one in enumerate(sources or ())}
+    for path, source in by_path.items():
         if "external" not in source and "consumer" not in source:
             yield Begun(path=path, source=source, change=change, view=view)
 
@@ -406,8 +402,7 @@ def _each(mirror: Source | None, sources: Sequence[Source] | None, change: Chang
 def retention_afterwards(stream: str, view: View) -> str:
     """As declared, or else as it is live."""
     declared = view.desired.get(Address.of("stream", stream))
-    info = view.snapshot.streams.get(stream, {})
-    config = declared.config if declared and not declared.external else info.get("config") or {}
+    config = declared.config if declared and not declared.external else view.snapshot.config_of(stream)
     return str(config.get("retention") or "limits")
 
 

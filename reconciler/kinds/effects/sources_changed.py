@@ -43,7 +43,7 @@ def copied_again(family: str) -> Rule:
 
         Instead: give the source `opt_start_seq` or `opt_start_time` to say where it starts; or declare a second stream.
         """
-        return [*_again(family, change, view), *_without_start(change, view)]
+        return [*_copied_again_findings(family, change, view), *_start_taken_out(change, view)]
 
     return rule(f"{family}304", "source-copied-again", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.HARMS)(
         judge
@@ -53,27 +53,27 @@ def copied_again(family: str) -> Rule:
 def questions(change: Change, view: View) -> Iterator[sources_begun.Question]:
     """How much of an origin is copied, and how much of that once more."""
     yield from sources_begun.questions(change, view)
-    for _, source in _others(change, view):
-        if begun := _begun(source, change, view):
-            yield from begun.asked(_overlap(source, change))
+    for _, source in _new_overlapping_sources(change, view):
+        if begun := _begun_source(source, change, view):
+            yield from begun.asked(_overlapping_subjects(source, change))
 
 
-def _again(family: str, change: Change, view: View) -> Iterator[Finding]:
-    for index, source in _others(change, view):
-        copied = _copied(source, change, view)
+def _copied_again_findings(family: str, change: Change, view: View) -> Iterator[Finding]:
+    for index, source in _new_overlapping_sources(change, view):
+        copied = _copied_once_more(source, change, view)
         if copied == NOTHING:
             continue
-        found = _begun(source, change, view)
-        goes_on = found.goes_on_after if found else None
-        again = _flagged(f"{family}304", index, source, copied, goes_on)
-        yield replace(again, affects=_getting(source, change, view))
+        source_begun = _begun_source(source, change, view)
+        goes_on = source_begun.goes_on_after if source_begun else None
+        again = _copied_again_finding(f"{family}304", index, source, copied, goes_on)
+        yield replace(again, affects=_affected_readers(source, change, view))
 
 
-def _without_start(change: Change, view: View) -> Iterator[Finding]:
+def _start_taken_out(change: Change, view: View) -> Iterator[Finding]:
     """Sources whose start is taken out before they have copied anything."""
     if not change.touches("sources") or state_of(change).get("last_seq"):
         return
-    before = _sources(change.was("sources"), view)
+    before = _by_identity(change.was("sources"), view)
     for index, source in enumerate(change.becomes("sources") or ()):
         was = before.get(identity(source, view.target.version), source)
         if "opt_start_seq" in was and "opt_start_seq" not in source:
@@ -86,41 +86,43 @@ def _without_start(change: Change, view: View) -> Iterator[Finding]:
             )
 
 
-def _others(change: Change, view: View) -> Iterator[tuple[int, Source]]:
+def _new_overlapping_sources(change: Change, view: View) -> Iterator[tuple[int, Source]]:
     """Sources that may copy what another one has already copied."""
     if change.action is not Action.UPDATE or not change.touches("sources") or not state_of(change).get("messages"):
         return
-    before = _sources(change.was("sources"), view)
+    before = _by_identity(change.was("sources"), view)
     for index, source in enumerate(change.becomes("sources") or ()):
         if _is_another(source, before, view):
             yield index, source
 
 
-def _begun(source: Source, change: Change, view: View) -> Begun | None:
+def _begun_source(source: Source, change: Change, view: View) -> Begun | None:
     return next((one for one in begun(change, view) if one.source == source), None)
 
 
-def _overlap(source: Source, change: Change) -> list[str]:
+def _overlapping_subjects(source: Source, change: Change) -> list[str]:
     """What the source takes of its origin that another one took before."""
-    return meets(taken_subjects(source), [one for other in _same(source, change) for one in taken_subjects(other)])
+    return meets(
+        taken_subjects(source), [one for other in _same_earlier(source, change) for one in taken_subjects(other)]
+    )
 
 
-def _same(source: Source, change: Change) -> list[Source]:
-    return [one for one in change.was("sources") or () if _is_of_the_same(source, one)]
+def _same_earlier(source: Source, change: Change) -> list[Source]:
+    return [one for one in change.was("sources") or () if _may_have_copied_same(source, one)]
 
 
-def _copied(source: Source, change: Change, view: View) -> Amount | None:
+def _copied_once_more(source: Source, change: Change, view: View) -> Amount | None:
     """How many messages are copied once more: those that it copies at once, if the earlier sources have copied them
     all. None: its origin lies elsewhere."""
-    if not (found := _begun(source, change, view)):
-        return None if _same(source, change) else NOTHING
-    if found.goes_on_after is not None:
-        return NOTHING if found.refused_by else Amount(0, found.unacknowledged)
-    coming = found.copies(_overlap(source, change)) if _same(source, change) else NOTHING
-    told = (change.live.state.get("sources") or ()) if change.live else ()
-    lag = sum(one.get("lag", 0) for one in told if origin_of(one) == origin_of(source))
-    is_whole = not any(start in one for one in _same(source, change) for start in STARTS)
-    return Amount(max(0, coming.least - lag) if is_whole else 0, max(coming.most, found.held))
+    if not (source_begun := _begun_source(source, change, view)):
+        return None if _same_earlier(source, change) else NOTHING
+    if source_begun.goes_on_after is not None:
+        return NOTHING if source_begun.refused_by else Amount(0, source_begun.unacknowledged)
+    coming = source_begun.copies(_overlapping_subjects(source, change)) if _same_earlier(source, change) else NOTHING
+    reported = (change.live.state.get("sources") or ()) if change.live else ()
+    lag = sum(one.get("lag", 0) for one in reported if origin_of(one) == origin_of(source))
+    is_whole = not any(start in one for one in _same_earlier(source, change) for start in STARTS)
+    return Amount(max(0, coming.least - lag) if is_whole else 0, max(coming.most, source_begun.held))
 
 
 def _is_another(source: Source, before: Mapping[object, Source], view: View) -> bool:
@@ -128,7 +130,7 @@ def _is_another(source: Source, before: Mapping[object, Source], view: View) -> 
     return identity(source, view.target.version) not in before and not any(start in source for start in STARTS)
 
 
-def _flagged(code: str, index: int, source: Source, stored: Amount | None, goes_on: int | None) -> Finding:
+def _copied_again_finding(code: str, index: int, source: Source, stored: Amount | None, goes_on: int | None) -> Finding:
     """`goes_on`: the message after which the server continues with the same source."""
     name = source["name"]
     many = "every message" if stored is None else amount(stored, "message")
@@ -150,11 +152,11 @@ def _flagged(code: str, index: int, source: Source, stored: Amount | None, goes_
     )
 
 
-def _sources(said: Sequence[Source] | None, view: View) -> dict[object, Source]:
-    return {identity(source, view.target.version): source for source in said or ()}
+def _by_identity(sources: Sequence[Source] | None, view: View) -> dict[object, Source]:
+    return {identity(source, view.target.version): source for source in sources or ()}
 
 
-def _is_of_the_same(source: Source, other: Source) -> bool:
+def _may_have_copied_same(source: Source, other: Source) -> bool:
     """Both may have copied the same messages."""
     return origin_of(source) == origin_of(other) and any(
         collide(mine, theirs) for mine in taken_subjects(source) for theirs in taken_subjects(other)
@@ -189,12 +191,12 @@ def left_behind(family: str, own: OwnName = as_named) -> Rule:
         if not change.touches("sources"):
             return []
         return [
-            *_left(change, own(change.address.name), view),
-            *_begun_late(change, view),
-            *_left_out(change, view),
+            *_removed_with_lag(change, own(change.address.name), view),
+            *_start_before_newest(change, view),
+            *_never_copied(change, view),
             *_before_it_begins(change, view),
-            *_refused(f"{family}305", change, view),
-            *_beyond(f"{family}305", change, view),
+            *_refused_filters(f"{family}305", change, view),
+            *_skipped_after_recreation(f"{family}305", change, view),
         ]
 
     return rule(f"{family}305", "source-left-behind", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.HARMS)(
@@ -202,16 +204,16 @@ def left_behind(family: str, own: OwnName = as_named) -> Rule:
     )
 
 
-def _still_to_come(told: Source, view: View) -> Amount | None:
+def _still_to_come(reported: Source, view: View) -> Amount | None:
     """A server's lag leaves out what is on its way or did not fit; at most, everything that the origin holds is left.
     None: the origin lies elsewhere."""
-    origin = view.snapshot.streams.get(told["name"]) if "external" not in told else None
-    return Amount(told["lag"], max(told["lag"], origin["state"].get("messages", 0))) if origin else None
+    origin = view.snapshot.streams.get(reported["name"]) if "external" not in reported else None
+    return Amount(reported["lag"], max(reported["lag"], origin["state"].get("messages", 0))) if origin else None
 
 
-def _begun_late(change: Change, view: View) -> Iterator[Finding]:
+def _start_before_newest(change: Change, view: View) -> Iterator[Finding]:
     """Sources that are added to a stream with messages, and that shall start before the newest of them."""
-    newest, before = state_of(change).get("last_ts"), _sources(change.was("sources"), view)
+    newest, before = state_of(change).get("last_ts"), _by_identity(change.was("sources"), view)
     if not (state_of(change).get("messages") and newest):
         return
     goes_on = {one.origin for one in begun(change, view) if one.goes_on_after is not None}
@@ -229,7 +231,7 @@ def _begun_late(change: Change, view: View) -> Iterator[Finding]:
             )
 
 
-def _left_out(change: Change, view: View) -> Iterator[Finding]:
+def _never_copied(change: Change, view: View) -> Iterator[Finding]:
     """Sources that are added to a stream without its first messages: what their origins store from before is never
     copied."""
     for one in begun(change, view):
@@ -240,20 +242,20 @@ def _left_out(change: Change, view: View) -> Iterator[Finding]:
                 outcome=Outcome.WARNS,
                 path=f"{one.path}.name",
                 quantities={"left_out": lost},
-                affects=_getting(one.source, change, view),
+                affects=_affected_readers(one.source, change, view),
                 message=f"the server continues with this source after message {one.goes_on_after} of {one.origin}, whatever it says now: "
-                f"{amount(lost, 'message')} that {one.origin} stores before {_is(lost)} not copied",
+                f"{amount(lost, 'message')} that {one.origin} stores before {verb(lost.most, 'are')} not copied",
                 fix="to copy them, remove the source and apply, then add it again: that also copies once more what is stored here",
             )
         elif lost.most:
-            has_earlier = bool(_same(one.source, change))
+            has_earlier = bool(_same_earlier(one.source, change))
             yield Finding(
                 outcome=Outcome.WARNS,
                 path=f"{one.path}.name",
                 quantities={"left_out": lost},
-                affects=_getting(one.source, change, view),
+                affects=_affected_readers(one.source, change, view),
                 message=f"this stream no longer stores its first messages, so servers start a new source no earlier than its "
-                f"newest one ({one.start.at}): {amount(lost, 'message')} that {one.origin} stores {_is(lost)} not copied"
+                f"newest one ({one.start.at}): {amount(lost, 'message')} that {one.origin} stores {verb(lost.most, 'are')} not copied"
                 + (", unless the earlier source has copied them" if has_earlier else ""),
                 fix="write opt_start_seq: 1, which copies all of them"
                 + (", and those that the earlier source has copied once more" if has_earlier else ""),
@@ -267,14 +269,14 @@ def _before_it_begins(change: Change, view: View) -> Iterator[Finding]:
             yield Finding(
                 outcome=Outcome.WARNS,
                 path=f"{one.path}.name",
-                affects=_getting(one.source, change, view),
+                affects=_affected_readers(one.source, change, view),
                 message="this stream no longer stores its first messages, so servers start a new source no earlier than its newest one: "
                 f"what {one.origin} stores before the source begins is not copied",
                 fix="write opt_start_seq: 1, which copies all of it",
             )
 
 
-def _refused(code: str, change: Change, view: View) -> Iterator[Finding]:
+def _refused_filters(code: str, change: Change, view: View) -> Iterator[Finding]:
     """Sources from a work queue that get a filter which the server does not let its own consumer take."""
     for one in begun(change, view):
         if names := one.refused_by:
@@ -283,7 +285,7 @@ def _refused(code: str, change: Change, view: View) -> Iterator[Finding]:
                 outcome=Outcome.NEEDS_CONSENT,
                 path=f"{one.path}.name",
                 to=one.origin,
-                affects=_getting(one.source, change, view),
+                affects=_affected_readers(one.source, change, view),
                 message=f"the server feeds this source through a consumer of its own, and {take} some of the same messages of "
                 f"work queue {one.origin}: it refuses the new filter there (10100), and copies nothing more of {one.origin}",
                 fix="remove the source and apply, then add it again with the new filter: that also copies what the queue still stores; "
@@ -291,7 +293,7 @@ def _refused(code: str, change: Change, view: View) -> Iterator[Finding]:
             )
 
 
-def _beyond(code: str, change: Change, view: View) -> Iterator[Finding]:
+def _skipped_after_recreation(code: str, change: Change, view: View) -> Iterator[Finding]:
     """Sources that are added again, and whose origin has begun to count again since, or does so in the same plan. They skip
     less if the server begins to copy while the new one is shorter."""
     for one in (*begun(change, view), *awaiting(change, view)):
@@ -311,13 +313,13 @@ def _beyond(code: str, change: Change, view: View) -> Iterator[Finding]:
             quantities={"left_out": Amount(0, one.beyond + one.origin_state.get("messages", 0))}
             if reached.is_known
             else {},
-            affects=_getting(one.source, change, view),
-            message=_skipping(one, reached),
+            affects=_affected_readers(one.source, change, view),
+            message=_skipping_text(one, reached),
             fix=f"{by_number if reached.is_known else by_header}{f', or {consent}' if is_certain else ', if it did'}",
         )
 
 
-def _skipping(one: Begun, reached: LastCopy) -> str:
+def _skipping_text(one: Begun, reached: LastCopy) -> str:
     """What the source skips of the new stream."""
     continues = "the server continues with this source after"
     if not reached.at:
@@ -329,35 +331,31 @@ def _skipping(one: Begun, reached: LastCopy) -> str:
     if not reached.is_known:
         last = f"the last message that this stream copied from an earlier {one.origin}, {reached.at} or a later one"
         return f"{continues} {last}: up to as many messages of the new one are not copied"
-    there = f"what the new one stores and up to its next {some(one.beyond, 'message')} are not copied"
-    first = f"up to the first {some(one.beyond, 'message')} of the new one {verb(one.beyond, 'are')} not copied"
-    return f"{continues} {last}: {there if one.origin_state.get('messages') else first}"
+    next_text = f"what the new one stores and up to its next {some(one.beyond, 'message')} are not copied"
+    first_text = f"up to the first {some(one.beyond, 'message')} of the new one {verb(one.beyond, 'are')} not copied"
+    return f"{continues} {last}: {next_text if one.origin_state.get('messages') else first_text}"
 
 
-def _getting(source: Source, change: Change, view: View) -> list[Address]:
+def _affected_readers(source: Source, change: Change, view: View) -> list[Address]:
     """What consumes or copies what the source brings. Where the stream or its kind gives copies other subjects: all that
     does."""
     if change.address.kind != "stream" or change.becomes("subject_transform") or change.was("subject_transform"):
         return dependants.everybody(stream_of(change), view)
-    return dependants.getting(given_subjects(source), stream_of(change), view)
+    return dependants.readers_of(given_subjects(source), stream_of(change), view)
 
 
-def _is(number: Amount) -> str:
-    return "is" if number.most == 1 else "are"
-
-
-def _left(change: Change, stream: str, view: View) -> Iterator[Finding]:
+def _removed_with_lag(change: Change, stream: str, view: View) -> Iterator[Finding]:
     info = view.snapshot.streams.get(stream, {})
     staying = [origin_of(source) for source in change.becomes("sources") or ()]
-    for told in info.get("sources") or ():
-        if told.get("lag") and origin_of(told) not in staying:
-            left = _still_to_come(told, view)
-            behind = amount(left, "message") if left else f"at least {some(told['lag'], 'message')}"
+    for reported in info.get("sources") or ():
+        if reported.get("lag") and origin_of(reported) not in staying:
+            left = _still_to_come(reported, view)
+            behind = amount(left, "message") if left else f"at least {some(reported['lag'], 'message')}"
             yield Finding(
                 outcome=Outcome.WARNS,
                 path="sources",
                 quantities={"left": left} if left else {},
-                affects=_getting(told, change, view),
-                message=f"source {told['name']} is removed while {stream} is {behind} behind: {stream} never gets the rest",
+                affects=_affected_readers(reported, change, view),
+                message=f"source {reported['name']} is removed while {stream} is {behind} behind: {stream} never gets the rest",
                 fix=f"remove it when `nats stream info {stream}` shows no lag",
             )

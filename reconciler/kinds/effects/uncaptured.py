@@ -16,8 +16,8 @@ from reconciler.kinds.effects.over_limit import Loss
 from reconciler.kinds.effects.unprocessed import (
     Going,
     called,
+    consumers_afterwards,
     deleted,
-    filters,
     is_durable,
     that_stay,
     unread,
@@ -26,12 +26,12 @@ from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.fields.words import amount, few, in_words, listed, outside, some, verb
 from reconciler.kinds.stream_config.origins import arriving, copying_on
 from reconciler.kinds.stream_config.stream_settle import DUPLICATE_WINDOW
-from reconciler.kinds.subjects.filters import keeping
+from reconciler.kinds.subjects.filters import filters_of, keeping
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subject_moves import is_parking_subject, taken_at_deletions
 from reconciler.kinds.subjects.subjects import collide, is_subset, matches, meets
 from reconciler.kinds.subjects.transforms import outcome
-from reconciler.model.resource import Address, Config
+from reconciler.model.resource import Address
 from reconciler.model.wire.questions import MessagesFrom, SubjectCounts, Unanswered
 
 
@@ -53,16 +53,16 @@ def questions(change: Change) -> Iterator[SubjectCounts | MessagesFrom]:
         gone = no_longer_covered(change)
         yield from (SubjectCounts(stream=change.address.name, filter=subject) for subject in gone)
         if gone:
-            yield _later(change)
+            yield _arrived_question(change)
 
 
-def _later(change: Change) -> MessagesFrom:
+def _arrived_question(change: Change) -> MessagesFrom:
     return MessagesFrom(stream=change.address.name, start=int(over_limit.state_of(change).get("last_seq", 0)) + 1)
 
 
-def _arrived(change: Change, view: View, stored: int) -> int:
+def _arrived_since(change: Change, view: View, stored: int) -> int:
     """How many of these messages may have come in after the stream and its consumers were read."""
-    answer = view.facts.get(_later(change))
+    answer = view.facts.get(_arrived_question(change))
     if not isinstance(answer, Mapping) or not answer.get("first"):
         return 0
     return min(stored, int(answer.get("messages", stored)))
@@ -88,56 +88,64 @@ def subject_removed(change: Change, view: View) -> Found:
     """
     if not (gone := no_longer_covered(change)):
         return None
-    words, stored = _stored(change, gone, view)
-    taken, parts = _takers(change, gone, view)
-    lost = [_without(change, subject, parts) for subject in gone if subject not in taken]
-    said = (
+    words, stored = _stored_text(change, gone, view)
+    taken, parts = _taking_streams(change, gone, view)
+    lost = [_without_stored_parts(change, subject, parts) for subject in gone if subject not in taken]
+    texts = (
         [f"messages published on {listed(lost)} will no longer be stored, and publishers get an error (no responders)"]
         if lost
         else []
     )
-    said += _stored_elsewhere(change, taken, parts, view)
+    texts += _takeover_texts(change, taken, parts, view)
     return Finding(
         outcome=Outcome.WARNS,
         path="subjects",
         quantities=stored,
-        message=f"{'; '.join(said)}{BETWEEN + _unknown_ids(change) if taken or parts else ''}{words}{_fired(change)}",
+        message=f"{'; '.join(texts)}{BETWEEN + _caveat_about_message_ids(change) if taken or parts else ''}{words}"
+        f"{_caveat_about_schedules(change)}",
         fix="move the publishers first; the plan cannot see who they are" if lost else None,
     )
 
 
-def stored_elsewhere(change: Change, view: View) -> str:
+def takeover_text(change: Change, view: View) -> str:
     """For a stream that is deleted: which of its subjects other streams take over, and what that means for
     publishers."""
-    taken, parts = _takers(change, sorted(change.was("subjects") or ()), view)
-    return f"{'; '.join(_stored_elsewhere(change, taken, parts, view))}{BETWEEN}" if taken or parts else ""
+    taken, parts = _taking_streams(change, sorted(change.was("subjects") or ()), view)
+    return f"{'; '.join(_takeover_texts(change, taken, parts, view))}{BETWEEN}" if taken or parts else ""
 
 
-def _takers(change: Change, gone: Sequence[str], view: View) -> tuple[dict[str, str], dict[str, str]]:
+def _taking_streams(change: Change, gone: Sequence[str], view: View) -> tuple[dict[str, str], dict[str, str]]:
     """Streams that take over a whole subject, and streams that take over a part, each by what it takes."""
-    taken = {subject: other for subject in gone if (other := _taken_over(change, subject, view))}
-    parts = {part: other for subject in gone if subject not in taken for part, other in _partly(change, subject, view)}
+    taken = {subject: other for subject in gone if (other := _stream_taking_all(change, subject, view))}
+    parts = {
+        part: other
+        for subject in gone
+        if subject not in taken
+        for part, other in _streams_taking_parts(change, subject, view)
+    }
     return taken, parts
 
 
-def _stored_elsewhere(change: Change, taken: dict[str, str], parts: dict[str, str], view: View) -> list[str]:
-    told: dict[tuple[str, str], list[str]] = {}
+def _takeover_texts(change: Change, taken: dict[str, str], parts: dict[str, str], view: View) -> list[str]:
+    by_taker: dict[tuple[str, str], list[str]] = {}
     for subject, other in (taken | parts).items():
-        then = f"{_unwanted(subject, other, view)}{_not_followed(change, subject, other, view)}"
-        told.setdefault((other, then), []).append(subject if subject in parts else _without(change, subject))
+        then = f"{_caveat_about_interest(subject, other, view)}{_caveat_about_readers(change, subject, other, view)}"
+        by_taker.setdefault((other, then), []).append(
+            subject if subject in parts else _without_stored_parts(change, subject)
+        )
     return [
         f"messages published on {listed(subjects)} will be stored in {other} instead{then}"
-        for (other, then), subjects in told.items()
+        for (other, then), subjects in by_taker.items()
     ]
 
 
-def _unwanted(subject: str, taker: str, view: View) -> str:
+def _caveat_about_interest(subject: str, taker: str, view: View) -> str:
     """An interest stream that takes a subject over stores only what a consumer or a copy of it wants."""
     stream = taker.removeprefix("stream/")
     declared = view.desired[Address.of("stream", stream)].config
     if declared.get("retention") != "interest" or declared.get("subject_transform"):
         return ""
-    wanted = [one for config in _going_on(stream, view).values() for one in filters(config)]
+    wanted = [one for config in consumers_afterwards(stream, view).values() for one in filters_of(config)]
     wanted += [one for subjects in copying_on(stream, view).values() for one in subjects]
     if any(collide(one, subject) for one in wanted):
         return ""
@@ -147,7 +155,7 @@ def _unwanted(subject: str, taker: str, view: View) -> str:
 BETWEEN = ". Between the two steps publishers get an error (no responders) and have to retry"
 
 
-def _unknown_ids(change: Change) -> str:
+def _caveat_about_message_ids(change: Change) -> str:
     """Message ids do not move with their subject. Said where somebody relies on them for longer than servers do by
     themselves."""
     window = change.was("duplicate_window") or 0
@@ -158,14 +166,14 @@ def _unknown_ids(change: Change) -> str:
     )
 
 
-def _fired(change: Change) -> str:
+def _caveat_about_schedules(change: Change) -> str:
     """Only message headers tell which stored messages are schedules, and reconciler does not read them."""
     if not (change.was("allow_msg_schedules") and over_limit.state_of(change).get("messages")):
         return ""
     return ". Stored message schedules keep running: this stream still stores the messages they fire, on these subjects too"
 
 
-def _not_followed(change: Change, subject: str, taker: str, view: View) -> str:
+def _caveat_about_readers(change: Change, subject: str, taker: str, view: View) -> str:
     """Readers of this stream that do not get the messages from their new stream, or not all of them: copies bring some to
     the streams that they read."""
     if change.action is Action.DELETE:
@@ -186,40 +194,40 @@ def _not_followed(change: Change, subject: str, taker: str, view: View) -> str:
 def reading(stream: str, view: View) -> Iterator[tuple[str, Sequence[str], str]]:
     """Consumers that stay, and streams that copy this one, with the subjects they want and the stream in which they look
     for them."""
-    there = view.snapshot.consumers.get(stream, {})
-    for name, info in sorted(there.items(), key=lambda one: (not is_durable(one[1]), one[0])):
+    live = view.snapshot.consumers.get(stream, {})
+    for name, info in sorted(live.items(), key=lambda one: (not is_durable(one[1]), one[0])):
         change = view.changes.get(Address.of("consumer", stream, name))
         if change is None or change.action is not Action.DELETE:
             yield (
                 called(name, info),
-                filters(change.desired.config if change and change.desired else info["config"]),
+                filters_of(change.desired.config if change and change.desired else info["config"]),
                 stream,
             )
     copies = sorted(copying_on(stream, view).items())
     yield from ((name, subjects, name) for name, subjects in copies if name in view.snapshot.streams)
 
 
-def _without(change: Change, subject: str, elsewhere: Iterable[str] = ()) -> str:
+def _without_stored_parts(change: Change, subject: str, elsewhere: Iterable[str] = ()) -> str:
     """A subject without the parts of it that are still stored."""
     return outside(subject, [one for one in (*(change.becomes("subjects") or ()), *elsewhere) if collide(one, subject)])
 
 
-def _taken_over(change: Change, subject: str, view: View) -> str | None:
+def _stream_taking_all(change: Change, subject: str, view: View) -> str | None:
     """The stream that stores the whole subject once this plan is applied."""
-    near = _capturing(view).near(subject)
+    near = _declared_subjects(view).near(subject)
     takers = (name for name, theirs in near if name != change.address.name and is_subset(subject, theirs))
     return next((f"stream/{name}" for name in takers), None)
 
 
-def _partly(change: Change, subject: str, view: View) -> Iterator[tuple[str, str]]:
+def _streams_taking_parts(change: Change, subject: str, view: View) -> Iterator[tuple[str, str]]:
     """Narrower subjects of it, and the streams that store them once this plan is applied."""
-    for name, theirs in _capturing(view).near(subject):
+    for name, theirs in _declared_subjects(view).near(subject):
         if name != change.address.name and is_subset(theirs, subject):
             yield theirs, f"stream/{name}"
 
 
 @lru_cache(maxsize=4)
-def _capturing(view: View) -> SubjectIndex:
+def _declared_subjects(view: View) -> SubjectIndex:
     """What declared streams store; computed once per view."""
     index = SubjectIndex()
     for address, resource in view.desired.items():
@@ -229,7 +237,7 @@ def _capturing(view: View) -> SubjectIndex:
     return index
 
 
-def _stored(change: Change, gone: list[str], view: View) -> tuple[str, dict[str, int | Amount]]:
+def _stored_text(change: Change, gone: list[str], view: View) -> tuple[str, dict[str, int | Amount]]:
     """How many messages are stored under subjects that nothing covers any more, and which consumers have not read
     them."""
     kept = change.becomes("subjects") or ()
@@ -241,9 +249,11 @@ def _stored(change: Change, gone: list[str], view: View) -> tuple[str, dict[str,
         if not isinstance(answer, Mapping):
             why = f" ({answer.reason})" if isinstance(answer, Unanswered) else ""
             return f". The messages stored under it were not counted{why}", {}
-        staying |= {said: many for said, many in answer.items() if not any(matches(said, other) for other in kept)}
+        staying |= {
+            literal: many for literal, many in answer.items() if not any(matches(literal, other) for other in kept)
+        }
     if not (number := sum(staying.values())):
-        return f". Nothing is stored under it{_renamed(change, gone)}", {"stored": 0}
+        return f". Nothing is stored under it{_renamed_text(change, gone)}", {"stored": 0}
     leaving = Going(messages=exactly(number))
     late = unread(
         change.address.name,
@@ -255,39 +265,39 @@ def _stored(change: Change, gone: list[str], view: View) -> tuple[str, dict[str,
             any(is_subset(one, other) for other in gone) and not any(collide(one, other) for other in kept)
         ),
         counts=that_stay(change.address.name, view),
-        arrived=_arrived(change, view, number),
+        arrived=_arrived_since(change, view, number),
     )
-    left = _left(change, staying, view)
+    left = _staying_messages(change, staying, view)
     if not left.most:
         return f". Apply deletes {some(number, 'stored message')} under it with the last consumer that wants them", {
             "stored": 0
         }
-    held = _held(change, staying, view)
+    held = _held_by_consumers_text(change, staying, view)
     if loss := shrinking.going(change.address.name, view):
-        words, stored = _beside_limits(change, staying, left, loss)
+        words, stored = _stored_beside_limits(change, staying, left, loss)
         return f"{words}{held}", stored
     stay = amount(left, "stored message")
     words = f". {stay[0].upper()}{stay[1:]} under it {verb(left.most, 'stay')}{late.words}"
     return f"{words}{held}", {"stored": left}
 
 
-def _held(change: Change, staying: Iterable[str], view: View) -> str:
+def _held_by_consumers_text(change: Change, staying: Iterable[str], view: View) -> str:
     """A queue or an interest stream deletes messages with their last acknowledgement, and not these where a server takes some
     other consumer for one that wants everything: its filters are all that the stream takes now."""
     retention = change.becomes("retention")
     if retention != "interest" and (retention != "workqueue" or view.target.version < V2_12):
         return ""
     stream, taken = change.address.name, set(change.becomes("subjects") or ())
-    last, there = over_limit.state_of(change).get("last_seq", 0), view.snapshot.consumers.get(stream, {})
-    wanted = [one for info in there.values() for one in filters(info["config"])]
-    if not any(_want(wanted, subject) for subject in staying):
+    last, live = over_limit.state_of(change).get("last_seq", 0), view.snapshot.consumers.get(stream, {})
+    wanted = [one for info in live.values() for one in filters_of(info["config"])]
+    if not any(_any_matches(wanted, subject) for subject in staying):
         return ""
     holding = sorted(
         name
-        for name, config in _going_on(stream, view).items()
-        if name in there
-        and set(filters(config)) == taken
-        and ((there[name].get("delivered") or {}).get("stream_seq") or 0) < last
+        for name, config in consumers_afterwards(stream, view).items()
+        if name in live
+        and set(filters_of(config)) == taken
+        and ((live[name].get("delivered") or {}).get("stream_seq") or 0) < last
     )
     if not holding:
         return ""
@@ -299,7 +309,7 @@ def _held(change: Change, staying: Iterable[str], view: View) -> str:
     )
 
 
-def _renamed(change: Change, gone: Sequence[str]) -> str:
+def _renamed_text(change: Change, gone: Sequence[str]) -> str:
     """Messages that the stream stores under other subjects than they were published on."""
     transform = change.was("subject_transform") or {}
     if not transform.get("dest") or not any(collide(transform.get("src") or ">", one) for one in gone):
@@ -307,7 +317,7 @@ def _renamed(change: Change, gone: Sequence[str]) -> str:
     return f"; what was published on it stays under `{outcome(transform['dest'])}`, as subject_transform stores it"
 
 
-def _beside_limits(
+def _stored_beside_limits(
     change: Change, staying: Mapping[str, int], left: Amount, loss: Loss
 ) -> tuple[str, dict[str, int | Amount]]:
     """The same change deletes some of what would stay: it lowers limits. Their own rule says who misses it."""
@@ -317,28 +327,22 @@ def _beside_limits(
     return f". Of {some(number, 'stored message')} under it {amount(stay)} {verb(stay.most, 'stay')}", {"stored": stay}
 
 
-def _left(change: Change, staying: Mapping[str, int], view: View) -> Amount:
+def _staying_messages(change: Change, staying: Mapping[str, int], view: View) -> Amount:
     """How many of these messages stay. An interest stream loses those that only a consumer wanted which this plan
     deletes."""
     number, stream = sum(staying.values()), change.address.name
     if change.becomes("retention") != "interest":
         return exactly(number)
     taken = taken_at_deletions(stream, view)
-    kept = [one for config in _going_on(stream, view).values() for one in keeping(filters(config), taken)]
-    parted = [one for info in deleted(stream, view) for one in filters(info["config"])]
-    wanted = {subject: many for subject, many in staying.items() if _want(parted, subject)}
-    at_stake, lost = sum(wanted.values()), sum(many for subject, many in wanted.items() if not _want(kept, subject))
+    kept = [one for config in consumers_afterwards(stream, view).values() for one in keeping(filters_of(config), taken)]
+    parted = [one for info in deleted(stream, view) for one in filters_of(info["config"])]
+    wanted = {subject: many for subject, many in staying.items() if _any_matches(parted, subject)}
+    at_stake, lost = (
+        sum(wanted.values()),
+        sum(many for subject, many in wanted.items() if not _any_matches(kept, subject)),
+    )
     return Amount(number - at_stake, number - lost)
 
 
-def _going_on(stream: str, view: View) -> dict[str, Config]:
-    """Configurations of its consumers once this plan is applied, by their names."""
-    changed = {one.address.name: one for one in view.children(stream, "consumer")}
-    live = {name: info["config"] for name, info in view.snapshot.consumers.get(stream, {}).items()}
-    going_on = (one for one in changed.values() if one.action is not Action.DELETE)
-    declared = {one.address.name: found.config for one in going_on if (found := one.desired or one.live)}
-    return {name: config for name, config in live.items() if name not in changed} | declared
-
-
-def _want(filters: Iterable[str], subject: str) -> bool:
+def _any_matches(filters: Iterable[str], subject: str) -> bool:
     return any(matches(subject, one) for one in filters)

@@ -14,11 +14,12 @@ from typing import NamedTuple
 
 from reconciler.changes.amount import Amount, exactly, total
 from reconciler.changes.change import Action
-from reconciler.changes.verdict import Finding, Outcome
+from reconciler.changes.verdict import Finding, refusal
 from reconciler.changes.view import View
 from reconciler.kinds.effects import dependants
 from reconciler.kinds.effects.lagging import behind_in, lagging
 from reconciler.kinds.fields.words import amount, listed, some
+from reconciler.kinds.subjects.filters import EVERYTHING, filters_of
 from reconciler.kinds.subjects.subjects import collide, matches
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Address, Config, Json
@@ -60,15 +61,26 @@ def every(_consumer: Info) -> bool:
 
 def deleted(stream: str, view: View) -> list[Info]:
     """Live consumers of the stream that this plan deletes."""
-    there = view.snapshot.consumers.get(stream, {})
-    changes = ((info, view.changes.get(Address.of("consumer", stream, name))) for name, info in there.items())
+    live = view.snapshot.consumers.get(stream, {})
+    changes = ((info, view.changes.get(Address.of("consumer", stream, name))) for name, info in live.items())
     return [info for info, change in changes if change and change.action is Action.DELETE]
 
 
 def that_stay(stream: str, view: View, counts: Counts = every) -> Counts:
     """Of these consumers only those that the plan does not delete."""
-    going = deleted(stream, view)
-    return lambda info: counts(info) and all(info is not one for one in going)
+    going = set(map(id, deleted(stream, view)))
+    return lambda info: counts(info) and id(info) not in going
+
+
+def consumers_afterwards(stream: str, view: View) -> dict[str, Config]:
+    """Configurations of its consumers once this plan is applied, by their names."""
+    changes = {change.address.name: change for change in view.children(stream, "consumer")}
+    live = {name: info["config"] for name, info in view.snapshot.consumers.get(stream, {}).items()}
+    staying = (change for change in changes.values() if change.action is not Action.DELETE)
+    changed = {
+        change.address.name: resource.config for change in staying if (resource := change.desired or change.live)
+    }
+    return {name: config for name, config in live.items() if name not in changes} | changed
 
 
 def is_durable(info: Info) -> bool:
@@ -88,25 +100,25 @@ def questions(stream: str, going: Going, view: View) -> Iterator[MessagesFrom]:
         return
     wants = [(behind(stream, info, view).most, info) for info in view.snapshot.consumers.get(stream, {}).values()]
     late = sorted(((number, info) for number, info in wants if number), key=lambda one: -one[0])
-    wanted = dict.fromkeys(one for _, info in late if not _takes_all(info) for one in filters(info["config"]))
+    wanted = dict.fromkeys(one for _, info in late if not _takes_all(info) for one in filters_of(info["config"]))
     for one in list(wanted)[:ASKED]:
-        asked = [MessagesFrom(stream=stream, start=kept, filter=one) for kept in dict.fromkeys(going.before[:2])]
-        yield from asked
-        answers = [view.facts.get(question) for question in asked]
+        counts = [MessagesFrom(stream=stream, start=kept, filter=one) for kept in dict.fromkeys(going.before[:2])]
+        yield from counts
+        answers = [view.facts.get(question) for question in counts]
         if any(isinstance(answer, Mapping) and "messages" not in answer for answer in answers):
             yield MessagesFrom(stream=stream, start=1, filter=one)
 
 
 def taking_questions(stream: str, view: View) -> Iterator[MessagesFrom]:
     """How many of all stored messages each filter matches."""
-    there = view.snapshot.consumers.get(stream, {})
-    wanted = dict.fromkeys(one for info in there.values() if not _takes_all(info) for one in filters(info["config"]))
+    live = view.snapshot.consumers.get(stream, {})
+    wanted = dict.fromkeys(one for info in live.values() if not _takes_all(info) for one in filters_of(info["config"]))
     yield from (MessagesFrom(stream=stream, start=1, filter=one) for one in list(wanted)[:ASKED])
 
 
 def taking(stream: str, info: Info, messages: int, view: View) -> int:
     """How many of the stored messages a consumer matches at most, whether or not it has received them."""
-    return messages if _takes_all(info) else _from_on(stream, info, 1, exactly(messages), view).most
+    return messages if _takes_all(info) else _staying_wanted(stream, info, 1, exactly(messages), view).most
 
 
 def unread(
@@ -130,46 +142,52 @@ def unread(
     if not going.messages.most:
         return Unread()
     everybody = {name: one for name, one in view.snapshot.consumers.get(stream, {}).items() if counts(one)}
-    parts = {name: _part(info, going, by) for name, info in everybody.items()}
+    parts = {name: _wanted_part(info, going, by) for name, info in everybody.items()}
     consumers = {name: info for name, info in everybody.items() if parts[name].messages.most}
     taken = {
-        name: parts[name].messages.most if all(map(goes_whole, filters(info["config"]))) else state.get("messages", 0)
+        name: parts[name].messages.most
+        if all(map(goes_whole, filters_of(info["config"])))
+        else state.get("messages", 0)
         for name, info in consumers.items()
     }
     behind = {
-        name: _since(unprocessed(stream, info, taken[name], parts[name], view), parts[name], arrived)
+        name: _with_arrivals(unprocessed(stream, info, taken[name], parts[name], view), parts[name], arrived)
         for name, info in consumers.items()
     }
     late = sorted((name for name in behind if behind[name].most), key=lambda name: (-behind[name].most, name))
-    words = _in_words(consumers, late, behind, len(everybody)) + _why(stream, consumers, behind, going, view, arrived)
+    words = _late_consumers_text(consumers, late, behind, len(everybody)) + _bounds_reason(
+        stream, consumers, behind, going, view, arrived
+    )
     if why := view.snapshot.unknown.get(Scope.consumers(stream)):
         words = f"its consumers could not be read ({why}), so who has not processed them is unknown"
-    said = (f"; {words}" if words else "") + behind_in(stream, view)
+    text = (f"; {words}" if words else "") + behind_in(stream, view)
     numbers = (exactly(0), *behind.values())
     affects = (*dependants.consumers(stream, late, view), *dependants.streams(lagging(stream, view), view))
-    return Unread(said, Amount(max(one.least for one in numbers), max(one.most for one in numbers)), affects)
+    return Unread(text, Amount(max(one.least for one in numbers), max(one.most for one in numbers)), affects)
 
 
-def _since(behind: Amount, part: Going, arrived: int) -> Amount:
+def _with_arrivals(behind: Amount, part: Going, arrived: int) -> Amount:
     """The same with what came in since the consumer was read."""
     return Amount(behind.least, min(behind.most + arrived, part.messages.most))
 
 
-def _in_words(consumers: Mapping[str, Info], late: list[str], behind: Mapping[str, Amount], everybody: int) -> str:
+def _late_consumers_text(
+    consumers: Mapping[str, Info], late: list[str], behind: Mapping[str, Amount], everybody: int
+) -> str:
     """`consumers` want some of what is deleted; the stream has `everybody`."""
     if not late:
         choosy = any(not _takes_all(info) for info in consumers.values())
-        what = f"what {'it wants' if len(consumers) == 1 else 'they want'} of them" if choosy else "them"
-        return f"{_all(consumers, everybody)} processed {what}" if consumers else ""
+        wanted_text = f"what {'it wants' if len(consumers) == 1 else 'they want'} of them" if choosy else "them"
+        return f"{_all_consumers_text(consumers, everybody)} processed {wanted_text}" if consumers else ""
     first, *others = ((called(name, consumers[name]), amount(behind[name])) for name in late)
-    said = [f"{name} {number}" for name, number in others[: NAMED - 1]]
-    if rest := len(others) - len(said):
+    texts = [f"{name} {number}" for name, number in others[: NAMED - 1]]
+    if rest := len(others) - len(texts):
         is_certain = all(behind[name].least for name in late[-rest:])
-        said.append(f"{'' if is_certain else 'perhaps '}{some(rest, 'more consumer')} some of them")
-    return listed([f"{first[0]} has not processed {first[1]} of them", *said])
+        texts.append(f"{'' if is_certain else 'perhaps '}{some(rest, 'more consumer')} some of them")
+    return listed([f"{first[0]} has not processed {first[1]} of them", *texts])
 
 
-def _why(
+def _bounds_reason(
     stream: str, consumers: Mapping[str, Info], behind: Mapping[str, Amount], going: Going, view: View, arrived: int
 ) -> str:
     """Why there are only bounds, although the deleted messages themselves were counted."""
@@ -178,15 +196,19 @@ def _why(
         return ""
     if arrived:
         return " (only bounds: clients published while this was counted)"
-    if going.before and not _config(stream, view).get("allow_direct") and not all(_takes_all(one) for one in in_bounds):
+    if (
+        going.before
+        and not view.snapshot.config_of(stream).get("allow_direct")
+        and not all(_takes_all(one) for one in in_bounds)
+    ):
         return (
             " (only bounds: without allow_direct, a server does not count a filter's messages from a given sequence on)"
         )
     given_up = any(gave_up(stream, info, view) for info in in_bounds)
-    return f" (only bounds: {' and '.join(_unknown(in_bounds, going, given_up=given_up))})"
+    return f" (only bounds: {' and '.join(_unknown_facts(in_bounds, going, given_up=given_up))})"
 
 
-def _unknown(in_bounds: Sequence[Info], going: Going, *, given_up: bool) -> Iterator[str]:
+def _unknown_facts(in_bounds: Sequence[Info], going: Going, *, given_up: bool) -> Iterator[str]:
     """What nobody knows of these consumers. One without acknowledgements has processed what it has received."""
     if given_up:
         yield "the server does not tell which messages a consumer gave up at max_deliver"
@@ -198,7 +220,7 @@ def _unknown(in_bounds: Sequence[Info], going: Going, *, given_up: bool) -> Iter
         yield "which of them a consumer has yet to receive was not counted"
 
 
-def _all(consumers: Mapping[str, Info], everybody: int) -> str:
+def _all_consumers_text(consumers: Mapping[str, Info], everybody: int) -> str:
     if len(consumers) == 1:
         return f"its consumer {next(iter(consumers))} has"
     if len(consumers) < everybody:
@@ -215,10 +237,10 @@ def unread_consumers(stream: str, view: View) -> dict[str, str]:
     """Consumers that exist but could not be read, each with the reason."""
     unknown = view.snapshot.unknown
     prefix = Scope.consumer(stream, "")
-    found = {scope.removeprefix(prefix): why for scope, why in unknown.items() if scope.startswith(prefix)}
+    reasons = {scope.removeprefix(prefix): why for scope, why in unknown.items() if scope.startswith(prefix)}
     if why := unknown.get(Scope.consumers(stream)):
-        found[SOME] = why
-    return found
+        reasons[SOME] = why
+    return reasons
 
 
 def going_unread(stream: str, state: Info, view: View) -> Finding | None:
@@ -229,27 +251,21 @@ def going_unread(stream: str, state: Info, view: View) -> Finding | None:
     who, why = min(unread.items())
     called = "its consumers" if who == SOME else f"its consumer {who}"
     more = f", nor could {some(len(unread) - 1, 'other')}" if len(unread) > 1 else ""
-    return Finding(
-        outcome=Outcome.REFUSED,
+    return refusal(
+        "",
+        f"{called} could not be read ({why}){more}: this deletes consumers that may belong to others",
+        "plan again when all of its consumers can be read, as a user who may list them",
         quantities={"unread": len(unread)},
-        message=f"{called} could not be read ({why}){more}: this deletes consumers that may belong to others",
-        fix="plan again when all of its consumers can be read, as a user who may list them",
     )
 
 
-def filters(config: Info) -> list[str]:
-    """The subjects that a consumer wants; `>` if it names none."""
-    one = [config["filter_subject"]] if config.get("filter_subject") else []
-    return one + list(config.get("filter_subjects") or ()) or [">"]
-
-
 def _takes_all(info: Info) -> bool:
-    return filters(info["config"]) == [">"]
+    return filters_of(info["config"]) == EVERYTHING
 
 
-def _part(info: Info, going: Going, by: Mapping[str, int] | None) -> Going:
+def _wanted_part(info: Info, going: Going, by: Mapping[str, int] | None) -> Going:
     """What is deleted of everything that a consumer wants."""
-    mine = filters(info["config"])
+    mine = filters_of(info["config"])
     if by is None or _takes_all(info):
         return going
     number = sum(many for subject, many in by.items() if any(matches(subject, one) for one in mine))
@@ -269,7 +285,7 @@ def undelivered(stream: str, info: Info, view: View) -> Amount:
     number = int(info.get("num_pending", 0))
     if not _began_with_last(info):
         return exactly(number)
-    state = view.snapshot.streams.get(stream, {}).get("state") or {}
+    state = view.snapshot.state_of(stream)
     span = int(state.get("last_seq", 0)) - _sequence(info, "delivered")
     answers = [view.facts.get(one) for one in later(stream, info)] if span > 0 else []
     counted = [one["messages"] for one in answers if isinstance(one, Mapping) and "messages" in one]
@@ -291,7 +307,7 @@ def _began_with_last(info: Info) -> bool:
 def later(stream: str, info: Info) -> list[MessagesFrom]:
     """How many messages come after its last one, if its server may not have counted them."""
     start = _sequence(info, "delivered") + 1
-    wanted = filters(info["config"]) if _began_with_last(info) else ()
+    wanted = filters_of(info["config"]) if _began_with_last(info) else ()
     return [MessagesFrom(stream=stream, start=start, filter=one) for one in wanted]
 
 
@@ -307,8 +323,12 @@ def unprocessed(stream: str, info: Info, messages: int, going: Going, view: View
     if going.before is not None:
         remain = Amount(messages - going.messages.most, messages - going.messages.least)
         early, late = (
-            _before(
-                info, kept, remain if _takes_all(info) else _from_on(stream, info, kept, remain, view), view, stream
+            _wanted_before(
+                info,
+                kept,
+                remain if _takes_all(info) else _staying_wanted(stream, info, kept, remain, view),
+                view,
+                stream,
             )
             for kept in going.before[:2]
         )
@@ -320,13 +340,13 @@ def gave_up(stream: str, info: Info, view: View) -> int:
     """How many stored messages a consumer gave up at `max_deliver` and nobody else wants, at most: a work queue or an interest
     stream keeps them, although the consumer is not given them any more."""
     limited = info["config"].get("max_deliver", -1) > 0
-    if not limited or _config(stream, view).get("retention") not in ("workqueue", "interest"):
+    if not limited or view.snapshot.config_of(stream).get("retention") not in ("workqueue", "interest"):
         return 0
-    state = view.snapshot.streams.get(stream, {}).get("state") or {}
+    state = view.snapshot.state_of(stream)
     everybody = [
         one for where in (view.snapshot.consumers, view.snapshot.copiers) for one in where.get(stream, {}).values()
     ]
-    wanted = together((filters(one["config"]), behind(stream, one, view).least) for one in everybody)
+    wanted = together((filters_of(one["config"]), behind(stream, one, view).least) for one in everybody)
     return max(0, min(int(state.get("messages", 0)) - wanted, _sequence(info, "delivered")))
 
 
@@ -342,13 +362,13 @@ def together(wanted: Iterable[tuple[Sequence[str], int]]) -> int:
     return number
 
 
-def _from_on(stream: str, info: Info, kept: int, remain: Amount, view: View) -> Amount:
+def _staying_wanted(stream: str, info: Info, kept: int, remain: Amount, view: View) -> Amount:
     """How many messages that a consumer wants stay: of each filter, counted or in bounds."""
-    stay = total(_counted(stream, one, kept, remain.most, view) for one in filters(info["config"]))
+    stay = total(_count_of_filter(stream, one, kept, remain.most, view) for one in filters_of(info["config"]))
     return Amount(min(stay.least, remain.most), min(stay.most, remain.most))
 
 
-def _counted(stream: str, filter: str, kept: int, most: int, view: View) -> Amount:
+def _count_of_filter(stream: str, filter: str, kept: int, most: int, view: View) -> Amount:
     answer = view.facts.get(MessagesFrom(stream=stream, start=kept, filter=filter))
     if not isinstance(answer, Mapping):
         return Amount(0, most)
@@ -361,7 +381,7 @@ def _counted(stream: str, filter: str, kept: int, most: int, view: View) -> Amou
     return exactly(number) if everything["first"] == answer["first"] else Amount(1, number - 1)
 
 
-def _before(info: Info, kept: int, staying: Amount, view: View, stream: str) -> Amount:
+def _wanted_before(info: Info, kept: int, staying: Amount, view: View, stream: str) -> Amount:
     """Wanted messages with a sequence below `kept`; `staying`: how many that it matches have that sequence or a higher
     one."""
     delivered, floor = _sequence(info, "delivered"), _sequence(info, "ack_floor")
@@ -374,26 +394,21 @@ def _before(info: Info, kept: int, staying: Amount, view: View, stream: str) -> 
         return Amount(bounds.least + unacknowledged, bounds.most + unacknowledged)
     given = Amount(max(0, staying.least - pending.most), max(0, staying.most - pending.least))
     least, most = max(0, unacknowledged - given.most), min(unacknowledged, max(0, kept - 1 - floor))
-    if _in_order(info) or _is_queue(stream, info, view):
+    if _acknowledges_in_order(info) or _keeps_unacknowledged(stream, info, view):
         most = min(most, max(0, unacknowledged - given.least))
     return Amount(min(least, most), most)
 
 
-def _in_order(info: Info) -> bool:
+def _acknowledges_in_order(info: Info) -> bool:
     """Everything that it received after the ack floor is unacknowledged."""
     return bool(info["config"].get("ack_policy") == "all")
 
 
-def _is_queue(stream: str, info: Info, view: View) -> bool:
+def _keeps_unacknowledged(stream: str, info: Info, view: View) -> bool:
     """Everything that it received and that is still stored is unacknowledged. Messages that were tried too often stay
     as well."""
     tries: int = info["config"].get("max_deliver", -1)
-    return bool(tries <= 0 and _config(stream, view).get("retention") == "workqueue")
-
-
-def _config(stream: str, view: View) -> Config:
-    found: Config = view.snapshot.streams.get(stream, {}).get("config", {})
-    return found
+    return bool(tries <= 0 and view.snapshot.config_of(stream).get("retention") == "workqueue")
 
 
 def _sequence(info: Info, of: str) -> int:

@@ -158,7 +158,7 @@ def noted(change: Change) -> int | None:
 def resume_at(change: Change, view: View) -> int | None:
     """The same message, or an earlier one if the source has since lost messages and given their numbers to others."""
     point = noted(change)
-    return lost_tail.where(point, change.address.stream, change.intent, view) if point and change.intent else None
+    return lost_tail.safe_start(point, change.address.stream, change.intent, view) if point and change.intent else None
 
 
 def questions(change: Change) -> Iterable[Question]:

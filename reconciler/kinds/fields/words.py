@@ -45,7 +45,7 @@ def _between(least: str, most: str) -> str:
     return f"at least {least} and at most {most}" if least else f"at most {most}"
 
 
-def listed(parts: list[str]) -> str:
+def listed(parts: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
@@ -55,7 +55,7 @@ def verb(number: int, plural: str) -> str:
     return _OF_ONE.get(plural, f"{plural}s") if number == 1 else plural
 
 
-_OF_ONE = {"are": "is", "were": "was", "go": "goes"}
+_OF_ONE = {"are": "is", "were": "was", "go": "goes", "have": "has"}
 
 
 def few(names: Sequence[str], most: int = 5) -> str:

@@ -11,6 +11,7 @@ from reconciler.kinds.group_records.group_record import PRIORITY_GROUP
 from reconciler.kinds.groups.finding import Evidence, error, warning
 from reconciler.kinds.groups.live_group import Group, Member, of_record
 from reconciler.kinds.groups.record_checks import is_of_joiners
+from reconciler.kinds.subjects.filters import named_filters
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.resource import Json
 
@@ -162,8 +163,7 @@ def mapped_with_filters(group: Group, _evidence: Evidence) -> Iterator[Diagnosti
 
 
 def _live_filters(member: Member) -> set[str]:
-    config = (member.info or {}).get("config", {})
-    return set(config.get("filter_subjects") or filter(None, [config.get("filter_subject")]))
+    return set(named_filters((member.info or {}).get("config", {})))
 
 
 def consumes_its_own(group: Group, member: Member) -> bool:

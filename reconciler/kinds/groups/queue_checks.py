@@ -19,7 +19,7 @@ from reconciler.kinds.groups.finding import Evidence, error, note, warning
 from reconciler.kinds.groups.live_group import Group, of_queue
 from reconciler.kinds.groups.places import patterns
 from reconciler.kinds.stream_config.stream_config import FIELD_INFOS
-from reconciler.kinds.subjects.partitions import beyond
+from reconciler.kinds.subjects.partitions import members_without_partition
 from reconciler.kinds.subjects.subjects import collide, is_subset
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.resource import Json
@@ -147,7 +147,7 @@ def transform(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
 def _differing(group: Group, made: int) -> str:
     if made > group.partitions:
         return "nobody consumes the highest ones"
-    idle = beyond(group.owned, made)
+    idle = members_without_partition(group.owned, made)
     return f"the highest get no message{', and ' + listed(idle) + ' idle' + ('' if len(idle) > 1 else 's') if idle else ''}"
 
 

@@ -18,7 +18,6 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.stages import BETTER, NEEDED, Opening, Tie
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.streams import config_of, copies, live_streams
-from reconciler.kinds.consumer_checks.neighbours import changes_of
 from reconciler.kinds.effects.sources_begun import deletes_copied
 from reconciler.kinds.elastic_group import refilling
 from reconciler.kinds.fields.known import V2_14
@@ -35,42 +34,42 @@ Origins = Mapping[str, set[str]]
 
 def ties(view: View) -> Iterator[Tie]:
     """Copies that move, copies of a stream that deletes what is copied, and queues that are filled again."""
-    yield from _moved(view)
+    yield from _moving_copies(view)
     yield from _after_their_consumers(view)
     yield from _before_cuts(view)
 
 
-def _moved(view: View) -> Iterator[Tie]:
+def _moving_copies(view: View) -> Iterator[Tie]:
     """(stream that stops copying, every stream that copies from there) if anything on the way gets a new copy."""
     writing = {
         view.stream_of(change.address) or "": change
         for change in view.changes.values()
         if change.action.writes and view.is_stream(change.address)
     }
-    held: Origins = {name: _origins(_raw(change)) for name, change in writing.items()}
-    wanted: Origins = {name: _wanted(change, view) for name, change in writing.items()}
+    held: Origins = {name: _origins_in(_live_config(change)) for name, change in writing.items()}
+    wanted: Origins = {name: _origins_after(change, view) for name, change in writing.items()}
     giving = {name for name in writing if held[name] - wanted[name]}
     taking = {name for name in writing if wanted[name] - held[name]}
     if not (giving and taking):
         return
-    every = {name: _origins(config) for name, config in live_streams(view).items()}
+    every = {name: _origins_in(config) for name, config in live_streams(view).items()}
     every |= {name: every.get(name, set()) | origins for name, origins in wanted.items()}
     for name, change in writing.items():
         upstream = _upstream(name, wanted[name], every)
         if change.action is not Action.DELETE and upstream & taking:
             for giver in sorted(upstream & giving - {name}):
-                yield Tie(writing[giver].address, change.address, gives=_field(writing[giver]))
+                yield Tie(writing[giver].address, change.address, gives=_given_field(writing[giver]))
 
 
-def _raw(change: Change) -> Config:
+def _live_config(change: Change) -> Config:
     return change.live.state.get("config", {}) if change.live else {}
 
 
-def _wanted(change: Change, view: View) -> set[str]:
-    return set() if change.action is Action.DELETE else _origins(config_of(change, view))
+def _origins_after(change: Change, view: View) -> set[str]:
+    return set() if change.action is Action.DELETE else _origins_in(config_of(change, view))
 
 
-def _origins(config: Config) -> set[str]:
+def _origins_in(config: Config) -> set[str]:
     return {copy.origin for copy in copies("", config)}
 
 
@@ -84,14 +83,14 @@ def _upstream(name: str, origins: set[str], every: Origins) -> set[str]:
     return seen
 
 
-def _field(giver: Change) -> str:
+def _given_field(giver: Change) -> str:
     """A mirror ends as a whole, and everything it waits for comes first."""
-    return "sources" if _raw(giver).get("sources") else ""
+    return "sources" if _live_config(giver).get("sources") else ""
 
 
-def _let_go(change: Change, view: View) -> Opening | None:
+def _drop_sources(change: Change, view: View) -> Opening | None:
     """The sources that stay; if there are none and no subjects either, a subject that nobody publishes to."""
-    config, wanted = _raw(change), _wanted(change, view)
+    config, wanted = _live_config(change), _origins_after(change, view)
     held = config.get("sources") or []
     kept = [source for source in held if source["name"] in wanted]
     lost = sorted({source["name"] for source in held} - wanted)
@@ -108,13 +107,12 @@ def _let_go(change: Change, view: View) -> Opening | None:
 
 def _after_their_consumers(view: View) -> Iterator[Tie]:
     """(consumer, copy) where both want the same messages of such a stream."""
-    consumers = changes_of(view)
     weak = NEEDED if view.target.version < V2_14 else BETTER
     for change in view.changes.values():
         if not change.action.writes or change.action is Action.DELETE or view.stream_of(change.address) is None:
             continue
         for read in fresh(change, view):
-            for consumer in consumers.get(read.stream, ()) if deletes_copied(read.stream, view) else ():
+            for consumer in view.children(read.stream, "consumer") if deletes_copied(read.stream, view) else ():
                 is_written = consumer.action.writes and consumer.desired is not None
                 if is_written and consumer.desired and meets(filters_of(consumer.desired.config), read.subjects):
                     yield Tie(consumer.address, change.address, weak=weak)
@@ -127,4 +125,4 @@ def _before_cuts(view: View) -> Iterator[Tie]:
             yield Tie(change.address, above)
 
 
-OPENS = {"sources": _let_go}
+OPENS = {"sources": _drop_sources}

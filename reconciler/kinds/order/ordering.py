@@ -28,21 +28,21 @@ def ties(view: View) -> Iterator[Tie]:
 def opening(change: Change, gives: frozenset[str], view: View) -> Opening | None:
     """Everything that this change gives, done first; None if some of it cannot be given without taking."""
     parts = [OPENS[field](change, view) for field in sorted(gives) if field in OPENS]
-    known = [part for part in parts if part is not None]
-    if len(known) < len(gives):
+    possible = [part for part in parts if part is not None]
+    if len(possible) < len(gives):
         return None
-    fields = {name: value for part in known for name, value in part.fields.items() if value != change.was(name)}
-    if not fields or not _is_left(change, fields):
+    fields = {name: value for part in possible for name, value in part.fields.items() if value != change.was(name)}
+    if not fields or not _leaves_second_stage(change, fields):
         return None
     return Opening(
         fields=fields,
-        cost=tuple(map(sum, zip(*(part.cost for part in known), strict=True))),
-        effect="; ".join(part.effect for part in known),
-        consequences=tuple(consequence for part in known for consequence in part.consequences),
+        cost=tuple(map(sum, zip(*(part.cost for part in possible), strict=True))),
+        effect="; ".join(part.effect for part in possible),
+        consequences=tuple(consequence for part in possible for consequence in part.consequences),
     )
 
 
-def _is_left(change: Change, fields: Mapping[str, Json]) -> bool:
+def _leaves_second_stage(change: Change, fields: Mapping[str, Json]) -> bool:
     """Something remains for a second stage, even if it is only that the server fills in what the first stage wrote."""
     tops = {item.top for item in change.fields}
     left_out = change.desired is not None and any(change.desired.leaves_to_server(top) for top in tops)

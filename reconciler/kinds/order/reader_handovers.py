@@ -15,15 +15,14 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.stages import BETTER, EXISTENCE, INTEREST, NEEDED, Opening, Tie
 from reconciler.changes.view import View
 from reconciler.kinds.consumer.handovers import handovers
-from reconciler.kinds.consumer_checks.neighbours import changes_of
 from reconciler.kinds.consumer_position.retention import is_interest
 from reconciler.kinds.fields.known import OVERLAPPING_FILTERS
 from reconciler.kinds.order import subject_handovers
-from reconciler.kinds.order.subject_handovers import after, before, parked
+from reconciler.kinds.order.subject_handovers import parked, subjects_after, subjects_before
 from reconciler.kinds.stream_config.new_copies import begun, taken_over
 from reconciler.kinds.subjects.filters import gained, held, is_work_queue, let_go, wanted, written
 from reconciler.kinds.subjects.subject_moves import passed_on
-from reconciler.kinds.subjects.subjects import collide, is_subset
+from reconciler.kinds.subjects.subjects import collide, widest
 from reconciler.model.resource import Address
 
 GIVES = "filter_subjects"
@@ -40,15 +39,15 @@ def ties(view: View) -> Iterator[Tie]:
     givers: dict[Address, list[Address]] = {}
     for tie in subject_handovers.ties(view):
         givers.setdefault(tie.then, []).append(tie.first)
-    for stream, consumers in changes_of(view).items():
+    for stream, consumers in view.by_parent("consumer").items():
         above = view.changes.get(Address.of("stream", stream))
         if above and above.action in (Action.CREATE, Action.UPDATE):
-            yield from _under(above, consumers, givers.get(above.address, ()), view)
+            yield from _under_stream(above, consumers, givers.get(above.address, ()), view)
     for change in view.changes.values():
-        yield from _copying(change, givers, view)
+        yield from _under_new_copies(change, givers, view)
 
 
-def _copying(change: Change, givers: Mapping[Address, Iterable[Address]], view: View) -> Iterator[Tie]:
+def _under_new_copies(change: Change, givers: Mapping[Address, Iterable[Address]], view: View) -> Iterator[Tie]:
     """An interest stream takes no subjects before its new copies listen; until then, those that give them keep them, and so do
     consumers and copies that read them now."""
     for address in taken_over(change, view):
@@ -63,10 +62,10 @@ def _copying(change: Change, givers: Mapping[Address, Iterable[Address]], view: 
         yield from (Tie(change.address, giver, gives=INTEREST, weak=BETTER) for giver in others)
 
 
-def _under(above: Change, consumers: Sequence[Change], givers: Iterable[Address], view: View) -> Iterator[Tie]:
+def _under_stream(above: Change, consumers: Sequence[Change], givers: Iterable[Address], view: View) -> Iterator[Tie]:
     """The stream passes subjects on before its consumers give them up, and takes none before their readers exist; until
     then, those that give them to it keep them."""
-    lost, taken = passed_on(above.address.name, view), after(above, view) - before(above)
+    lost, taken = passed_on(above.address.name, view), subjects_after(above, view) - subjects_before(above)
     drops = is_interest(consumers[0], view)
     for change in consumers:
         if above.action is Action.CREATE and change.action is Action.CREATE:
@@ -74,9 +73,9 @@ def _under(above: Change, consumers: Sequence[Change], givers: Iterable[Address]
                 yield Tie(above.address, above.address, gives=EXISTENCE)
                 yield Tie(change.address, above.address, gives=INTEREST, weak=BETTER)
                 yield from (Tie(change.address, giver, gives=INTEREST, weak=BETTER) for giver in givers)
-        elif change.action.writes and _meet(gained(change), taken) and (drops or _misses(change, view)):
+        elif change.action.writes and _any_collides(gained(change), taken) and (drops or _misses(change, view)):
             yield Tie(change.address, above.address, gives=INTEREST)
-        elif drops and change.action.writes and _meet(let_go(change), lost):
+        elif drops and change.action.writes and _any_collides(let_go(change), lost):
             yield Tie(above.address, change.address, gives="subjects")
 
 
@@ -92,31 +91,25 @@ def _starts_with_new(change: Change) -> bool:
     return change.becomes("deliver_policy") in ("new", "last", "last_per_subject")
 
 
-def _meet(filters: Iterable[str], subjects: Collection[str]) -> bool:
+def _any_collides(filters: Iterable[str], subjects: Collection[str]) -> bool:
     return any(collide(one, other) for one in filters for other in subjects)
 
 
 def _without_subjects(change: Change, view: View) -> Opening | None:
     """Created on a subject that nobody publishes to."""
-    if change.address.kind != "stream" or not after(change, view):
+    if change.address.kind != "stream" or not subjects_after(change, view):
         return None
     stays = parked(change.address, view)
     return Opening(fields={"subjects": stays}, cost=(0, 0)) if stays else None
 
 
 def _widen(change: Change, view: View) -> Opening | None:
-    both = _widest([*wanted(change), *held(change)])
+    both = widest([*wanted(change), *held(change)])  # no server accepts one that lies inside another
     if view.target.version < OVERLAPPING_FILTERS and any(collide(*pair) for pair in combinations(both, 2)):
         return None
     stream, name = change.address.names
     effect = f"let consumer {name} of {stream} take over subjects before it gives up any"
     return Opening(fields=written(both), cost=(0, 1), effect=effect)
-
-
-def _widest(subjects: Sequence[str]) -> list[str]:
-    """The subjects without those that lie inside another, which no server accepts beside it."""
-    once = list(dict.fromkeys(subjects))
-    return [one for one in once if not any(one != other and is_subset(one, other) for other in once)]
 
 
 OPENS = {GIVES: _widen, EXISTENCE: _without_subjects}

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from reconciler.changes.change import Change
 from reconciler.changes.stages import Opening, Tie
 from reconciler.changes.view import View
-from reconciler.kinds.consumer_checks.neighbours import changes_of
 from reconciler.kinds.consumer_position.retention import switches
 
 GIVES = "retention"
@@ -21,7 +20,7 @@ GIVES = "retention"
 def ties(view: View) -> Iterator[Tie]:
     """Consumers change before their stream begins to drop what no consumer wants, or after it has stopped doing so."""
     for above in switches(view).values():
-        for change in changes_of(view).get(above.address.name, ()):
+        for change in view.children(above.address.name, "consumer"):
             if change.action.writes:
                 ends = change.address, above.address
                 yield Tie(*(ends if above.becomes("retention") == "interest" else reversed(ends)))

@@ -11,7 +11,6 @@ since it drops what no consumer wants.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from reconciler.changes.change import Action, Change
@@ -55,7 +54,7 @@ def _in_account(view: View) -> Iterator[Tie]:
         if max(StreamReservation.of(config.get(name, {})).reserves for config in (live, after.streams))
     ]
     for storage, (limit, reserved) in STORAGE.items():
-        needs = [_more(change, was, will, storage) for change, was, will in sized]
+        needs = [_added_storage(change, was, will, storage) for change, was, will in sized]
         if _is_tight(needs, view.target.limits.get(limit), view.target.usage.get(reserved)):
             yield from _freeing_first(needs)
     places = [More(change.address, (n in after.streams) - (n in live)) for n, change in written.items()]
@@ -64,7 +63,7 @@ def _in_account(view: View) -> Iterator[Tie]:
         yield from _freeing_first(places)
 
 
-def _more(change: Change, was: Config | None, will: Config | None, storage: str) -> More:
+def _added_storage(change: Change, was: Config | None, will: Config | None, storage: str) -> More:
     gives = next((field for field in FREES if change.touches(field)), "") if change.action is Action.UPDATE else ""
     return More(change.address, _reserved(will, storage) - _reserved(was, storage), gives)
 
@@ -98,27 +97,19 @@ def _shrink(change: Change, _view: View) -> Opening:
 
 def _on_streams(view: View) -> Iterator[Tie]:
     """The order of a stream and its consumers under its limits, and of consumers that are deleted and created."""
-    for stream, consumers in _by_stream(view).items():
+    for stream, changes in view.by_parent("consumer").items():
+        if not (consumers := [change for change in changes if change.action.writes]):
+            continue
         above = view.changes.get(Address.of("stream", stream))
         if above is not None and above.action is Action.UPDATE:
             for change in consumers:
-                yield from _limits(above, change)
+                yield from _under_limits(above, change)
                 if above.touches("max_consumers") and change.action is Action.CREATE:
                     yield Tie(above.address, change.address, gives="max_consumers")
-        yield from _places(stream, above, consumers, view)
+        yield from _under_max_consumers(stream, above, consumers, view)
 
 
-@lru_cache(maxsize=4)
-def _by_stream(view: View) -> dict[str, list[Change]]:
-    """Changes of consumers that write; computed once per view."""
-    found: dict[str, list[Change]] = {}
-    for address, change in view.changes.items():
-        if address.kind == "consumer" and change.action.writes:
-            found.setdefault(address.stream, []).append(change)
-    return found
-
-
-def _limits(above: Change, change: Change) -> Iterator[Tie]:
+def _under_limits(above: Change, change: Change) -> Iterator[Tie]:
     for field in CAPS:
         was, becomes = _cap(above.was("consumer_limits"), field), _cap(above.becomes("consumer_limits"), field)
         if was == becomes:
@@ -139,22 +130,22 @@ def _cap(limits: Json, field: str) -> int:
     return int((limits or {}).get(field) or 0)
 
 
-def _places(stream: str, above: Change | None, consumers: Sequence[Change], view: View) -> Iterator[Tie]:
+def _under_max_consumers(stream: str, above: Change | None, consumers: Sequence[Change], view: View) -> Iterator[Tie]:
     going = [change.address for change in consumers if change.action is Action.DELETE]
     coming = [change.address for change in consumers if change.action is Action.CREATE]
-    there = len(view.snapshot.consumers.get(stream, {}))
-    most = _most(stream, above, view)
+    existing = len(view.snapshot.consumers.get(stream, {}))
+    most = _most_consumers(stream, above, view)
     if not (going and coming):
         return
-    if 0 < most < there + len(coming):
+    if 0 < most < existing + len(coming):
         yield from (Tie(first, then) for first in going for then in coming)
     elif is_interest(consumers[0], view):
         yield from (Tie(first, then, weak=BETTER) for first in coming for then in going)
 
 
-def _most(stream: str, above: Change | None, view: View) -> int:
+def _most_consumers(stream: str, above: Change | None, view: View) -> int:
     """How many consumers the stream may have; -1 if nobody says."""
-    live = view.snapshot.streams.get(stream, {}).get("config", {})
+    live = view.snapshot.config_of(stream)
     own = (above.becomes("max_consumers") if above else live.get("max_consumers")) or -1
     limits = [limit for limit in (own, view.target.limits.get("max_consumers") or -1) if limit > 0]
     return min(limits, default=-1)

@@ -25,28 +25,28 @@ def ties(view: View) -> Iterator[Tie]:
     moving = [change for change in view.changes.values() if change.action.writes and view.is_stream(change.address)]
     givers, index = {str(change.address): change.address for change in moving}, SubjectIndex()
     for change in moving:
-        for subject in before(change) - after(change, view):
+        for subject in subjects_before(change) - subjects_after(change, view):
             index.add(str(change.address), subject)
     for change in moving:
-        for subject in sorted(after(change, view) - before(change)):
+        for subject in sorted(subjects_after(change, view) - subjects_before(change)):
             for giver, lost in index.near(subject):
                 if givers[giver] != change.address and collide(subject, lost):
                     yield Tie(givers[giver], change.address, gives="subjects")
 
 
-def before(change: Change) -> set[str]:
+def subjects_before(change: Change) -> set[str]:
     """Subjects that the stream captures now; empty for a new one."""
     return set(change.live.state.get("config", {}).get("subjects") or ()) if change.live else set()
 
 
-def after(change: Change, view: View) -> set[str]:
+def subjects_after(change: Change, view: View) -> set[str]:
     """Subjects that the stream captures once this plan is applied; empty for a deleted one."""
     return set() if change.action is Action.DELETE else set(config_of(change, view).get("subjects") or ())
 
 
-def _let_go(change: Change, view: View) -> Opening | None:
+def _drop_subjects(change: Change, view: View) -> Opening | None:
     """Only the subjects that stay its own throughout; if there are none, a subject that nobody publishes to."""
-    held, wanted = before(change), after(change, view)
+    held, wanted = subjects_before(change), subjects_after(change, view)
     kept = sorted(meets(held, wanted))
     stays = kept or parked(change.address, view)
     if stays is None:
@@ -69,7 +69,7 @@ def _let_go(change: Change, view: View) -> Opening | None:
 
 def parked(address: Address, view: View) -> list[str] | None:
     """A subject that nobody publishes to, for a stream that has nothing else for a moment."""
-    index = _everything(view)
+    index = _all_subjects(view)
     subject = parking_subject(
         address.name, lambda free: not any(collide(free, theirs) for _, theirs in index.near(free))
     )
@@ -77,7 +77,7 @@ def parked(address: Address, view: View) -> list[str] | None:
 
 
 @lru_cache(maxsize=4)
-def _everything(view: View) -> SubjectIndex:
+def _all_subjects(view: View) -> SubjectIndex:
     """Every subject that any stream captures before or after; computed once per view."""
     index = SubjectIndex()
     live = {name: info["config"] for name, info in view.snapshot.streams.items()}
@@ -88,4 +88,4 @@ def _everything(view: View) -> SubjectIndex:
     return index
 
 
-OPENS = {"subjects": _let_go}
+OPENS = {"subjects": _drop_subjects}

@@ -11,7 +11,7 @@ from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.effects import dependants, over_limit
-from reconciler.kinds.effects.uncaptured import stored_elsewhere
+from reconciler.kinds.effects.uncaptured import takeover_text
 from reconciler.kinds.effects.unprocessed import (
     Going,
     going_unread,
@@ -117,7 +117,7 @@ def _messages_lost(change: Change, view: View) -> Iterator[Finding]:
 
 
 def _subjects_taken(change: Change, view: View) -> Iterator[Finding]:
-    if words := stored_elsewhere(change, view):
+    if words := takeover_text(change, view):
         yield Finding(outcome=Outcome.WARNS, message=words)
 
 

@@ -124,17 +124,14 @@ def _takers(above: Change, messages: int, view: View) -> dict[str, _Taker]:
     copying = len(view.snapshot.copiers.get(stream, {}))
     if over_limit.state_of(above).get("consumer_count", 0) > len(found) + copying:
         found[SOME] = unknown
-    for address, change in view.changes.items():
-        if address.kind != "consumer" or address.stream != stream:
-            continue
+    for change in view.children(stream, "consumer"):
+        name = change.address.name
         if change.action is Action.DELETE:
-            found.pop(address.name, None)
+            found.pop(name, None)
         elif change.action is Action.CREATE:
-            found[address.name] = _Taker(messages if _wants_all(change) else 0, _up_to(_skipped(change), above))
+            found[name] = _Taker(messages if _wants_all(change) else 0, _up_to(_skipped(change), above))
         elif change.touches("filter_subject", "filter_subjects"):
-            found[address.name] = _Taker(
-                0, _up_to(_given(view.snapshot.consumers.get(stream, {}).get(address.name, {})), above)
-            )
+            found[name] = _Taker(0, _up_to(_given(view.snapshot.consumers.get(stream, {}).get(name, {})), above))
     return found
 
 

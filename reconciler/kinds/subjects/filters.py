@@ -27,7 +27,7 @@ def waiting(change: Change) -> str:
     flying = in_flight(change)
     return (
         f"waits until clients have acknowledged the {some(flying, 'message')} that {'is' if flying == 1 else 'are'} "
-        f"in flight, {_at_most(change)}"
+        f"in flight, {_longest_wait_text(change)}"
     )
 
 
@@ -35,11 +35,11 @@ def waiting_for_part(change: Change) -> str:
     """Return the same where only some of them matter."""
     return (
         f"waits until clients have acknowledged what is in flight of that (up to {some(in_flight(change), 'message')}), "
-        f"{_at_most(change)}"
+        f"{_longest_wait_text(change)}"
     )
 
 
-def _at_most(change: Change) -> str:
+def _longest_wait_text(change: Change) -> str:
     return f"at most its ack_wait of {in_words(longest(change), 'duration')}"
 
 
@@ -60,10 +60,15 @@ FILTERS = ("filter_subject", "filter_subjects")
 """The fields that hold them."""
 
 
+def named_filters(config: Config) -> tuple[str, ...]:
+    """The filters that a consumer names; none: it takes everything."""
+    one = config.get("filter_subject")
+    return (one,) if one else tuple(config.get("filter_subjects") or ())
+
+
 def filters_of(config: Config) -> tuple[str, ...]:
     """What a consumer asks for; without a filter it is everything."""
-    one = config.get("filter_subject")
-    return tuple(config.get("filter_subjects") or ((one,) if one else EVERYTHING))
+    return named_filters(config) or EVERYTHING
 
 
 def keeping(filters: Sequence[str], taken: Collection[str]) -> Sequence[str]:
@@ -82,8 +87,7 @@ def written(filters: Sequence[str]) -> dict[str, Json]:
 def is_work_queue(stream: str, view: View) -> bool:
     """Is the live stream a work queue? That is fixed at creation, and a new stream has no consumers that could exchange
     anything."""
-    info = view.snapshot.streams.get(stream)
-    return info is not None and info["config"].get("retention") == "workqueue"
+    return view.snapshot.config_of(stream).get("retention") == "workqueue"
 
 
 def held(change: Change) -> tuple[str, ...]:
@@ -128,8 +132,8 @@ def handed_over(change: Change, view: View) -> list[str]:
     stream, given = change.address.stream, lost(change)
     taken = (
         one
-        for address, taker in (view.changes.items() if given else ())
-        if taker.action.writes and address != change.address and address.kind == "consumer" and address.stream == stream
+        for taker in (view.children(stream, "consumer") if given else ())
+        if taker.action.writes and taker.address != change.address
         for one in gained(taker)
     )
     return meets(given, taken)

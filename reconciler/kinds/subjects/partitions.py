@@ -53,9 +53,9 @@ def by_owner(owners: Sequence[str | None]) -> dict[str, list[int]]:
     return owned
 
 
-def beyond(owned: Mapping[str, Iterable[int]], made: int) -> list[str]:
+def members_without_partition(owned: Mapping[str, Iterable[int]], partitions: int) -> list[str]:
     """Members of whose partitions only the first `made` exist, and who own none of these."""
-    return sorted(name for name, numbers in owned.items() if min(numbers, default=made) >= made)
+    return sorted(name for name, numbers in owned.items() if min(numbers, default=partitions) >= partitions)
 
 
 def rebalance(owners: Sequence[str | None], members: Iterable[str]) -> dict[str, list[int]]:
@@ -68,8 +68,8 @@ def rebalance(owners: Sequence[str | None], members: Iterable[str]) -> dict[str,
     if not names:
         return {}
     share, rest = divmod(len(owners), len(names))
-    found = by_owner(owners)
-    owned = {name: found.get(name, []) for name in names}
+    owned_now = by_owner(owners)
+    owned = {name: owned_now.get(name, []) for name in names}
     # Some get one more than the even share: first those that already have that many, since then nothing moves.
     larger = set(sorted(names, key=lambda name: len(owned[name]) <= share)[:rest])
     room = {name: share + (name in larger) for name in names}

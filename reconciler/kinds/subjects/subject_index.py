@@ -28,44 +28,44 @@ class SubjectIndex:
         self._root = _Node()
 
     def add(self, stream: str, subject: str) -> None:
-        """Enters a subject under its owner's name: a stream, a consumer or an address."""
+        """Enter a subject under its owner's name: a stream, a consumer or an address."""
         node = self._root
         for token in subject.split("."):
             if token.startswith(">"):
                 node.tails.append((stream, subject))
                 return
-            node = node.next.setdefault(_kind(token), _Node())
+            node = node.next.setdefault(_wildcard_or_token(token), _Node())
         node.ends.append((stream, subject))
 
     def near(self, subject: str) -> Iterator[Owned]:
         """Every entered subject that may collide with this one, with its owner; some of them do not."""
-        yield from _walk(self._root, [_kind(token) for token in subject.split(".")], 0)
+        yield from _matching(self._root, [_wildcard_or_token(token) for token in subject.split(".")], 0)
 
 
-def _kind(token: str) -> str:
+def _wildcard_or_token(token: str) -> str:
     """When it looks for collisions, the server treats every token that begins like a wildcard as one."""
     return token[0] if token[:1] in ("*", ">") else token
 
 
-def _walk(node: _Node, tokens: list[str], at: int) -> Iterator[Owned]:
-    if at == len(tokens):
+def _matching(node: _Node, tokens: list[str], index: int) -> Iterator[Owned]:
+    if index == len(tokens):
         yield from node.ends
         return
     yield from node.tails
-    token = tokens[at]
+    token = tokens[index]
     if token == ">":
-        yield from _below(node)
+        yield from _all_below(node)
     elif token == "*":
         for following in node.next.values():
-            yield from _walk(following, tokens, at + 1)
+            yield from _matching(following, tokens, index + 1)
     else:
         for same in (token, "*"):
             if same in node.next:
-                yield from _walk(node.next[same], tokens, at + 1)
+                yield from _matching(node.next[same], tokens, index + 1)
 
 
-def _below(node: _Node) -> Iterator[Owned]:
+def _all_below(node: _Node) -> Iterator[Owned]:
     for following in node.next.values():
         yield from following.ends
         yield from following.tails
-        yield from _below(following)
+        yield from _all_below(following)

@@ -22,7 +22,7 @@ MOST = 8
 
 def parking_subject(name: str, is_free: Callable[[str], bool]) -> str | None:
     """`_parked.NAME`, or a variation of it if that is taken; None if all are."""
-    return next((subject for subject in _candidates(name) if is_free(subject)), None)
+    return next((subject for subject in _possible_subjects(name) if is_free(subject)), None)
 
 
 def is_parking_subject(subject: str) -> bool:
@@ -30,7 +30,7 @@ def is_parking_subject(subject: str) -> bool:
     return subject.split(".", maxsplit=1)[0].startswith(PARKED)
 
 
-def _candidates(name: str) -> Iterator[str]:
+def _possible_subjects(name: str) -> Iterator[str]:
     """Wildcards of others may cover a number of tokens, or a first token; hardly all of these."""
     for first, more in product(range(MOST), range(MOST)):
         yield ".".join([PARKED + "_" * first, name, *["_"] * more])
@@ -42,8 +42,8 @@ def passed_on(stream: str, view: View) -> list[str]:
     change = view.changes.get(Address.of("stream", stream))
     if change is None or change.action is not Action.UPDATE or not change.touches("subjects"):
         return []
-    lost = set(change.was("subjects") or ()) - _subjects(change)
-    return sorted(one for one in lost if _is_taken(one, stream, view))
+    lost = set(change.was("subjects") or ()) - _subjects_after(change)
+    return sorted(one for one in lost if _is_taken_by_another(one, stream, view))
 
 
 def taken_at_deletions(stream: str, view: View) -> set[str]:
@@ -51,25 +51,25 @@ def taken_at_deletions(stream: str, view: View) -> set[str]:
     first, and otherwise those of now."""
     change = view.changes.get(Address.of("stream", stream))
     if change and passed_on(stream, view):
-        return _subjects(change)
-    return set((view.snapshot.streams.get(stream, {}).get("config") or {}).get("subjects") or ())
+        return _subjects_after(change)
+    return set(view.snapshot.config_of(stream).get("subjects") or ())
 
 
-def _is_taken(subject: str, giver: str, view: View) -> bool:
-    near = _taken(view).near(subject)
+def _is_taken_by_another(subject: str, giver: str, view: View) -> bool:
+    near = _newly_taken(view).near(subject)
     return any(taker != giver and collide(subject, theirs) for taker, theirs in near)
 
 
 @lru_cache(maxsize=4)
-def _taken(view: View) -> SubjectIndex:
+def _newly_taken(view: View) -> SubjectIndex:
     """What streams of this plan take that they did not have; computed once per view."""
     index = SubjectIndex()
     for address, change in view.changes.items():
         if address.kind == "stream" and change.action.writes:
-            for subject in _subjects(change) - set(change.was("subjects") or ()):
+            for subject in _subjects_after(change) - set(change.was("subjects") or ()):
                 index.add(address.name, subject)
     return index
 
 
-def _subjects(change: Change) -> set[str]:
+def _subjects_after(change: Change) -> set[str]:
     return set() if change.action is Action.DELETE else set(change.becomes("subjects") or ())

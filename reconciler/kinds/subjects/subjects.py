@@ -64,8 +64,13 @@ def _token(tokens: list[str], index: int) -> str | None:
 def meets(some: Iterable[str], others: Iterable[str]) -> list[str]:
     """What lies in both sets of subjects, nothing twice."""
     others = list(others)
-    found = dict.fromkeys(met for one in some for other in others if (met := meet(one, other)))
-    return [one for one in found if not any(one != wider and is_subset(one, wider) for wider in found)]
+    return widest(both for one in some for other in others if (both := meet(one, other)))
+
+
+def widest(subjects: Iterable[str]) -> list[str]:
+    """The subjects without those that lie inside another, nothing twice."""
+    once = list(dict.fromkeys(subjects))
+    return [one for one in once if not any(one != wider and is_subset(one, wider) for wider in once)]
 
 
 def collide(one: str, other: str) -> bool:
@@ -80,7 +85,9 @@ def overlap(one: str, other: str) -> bool:
         return True
     ones, others = one.split("."), other.split(".")
     if is_literal(one) or is_literal(other):
-        return (not is_literal(other) and _reaches(others, ones)) or (not is_literal(one) and _reaches(ones, others))
+        return (not is_literal(other) and _server_matches(others, ones)) or (
+            not is_literal(one) and _server_matches(ones, others)
+        )
     for mine, theirs in zip(ones, others, strict=False):
         if ">" in (mine, theirs):
             return True
@@ -89,7 +96,7 @@ def overlap(one: str, other: str) -> bool:
     return len(ones) == len(others)
 
 
-def _reaches(pattern: list[str], literal: list[str]) -> bool:
+def _server_matches(pattern: list[str], literal: list[str]) -> bool:
     for index, token in enumerate(pattern):
         if token == ">":
             return len(literal) > index

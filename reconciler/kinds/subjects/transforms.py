@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from reconciler.kinds.fields.known import V2_12, V2_15
-from reconciler.kinds.subjects.subjects import WHITE, collide, is_subset, is_valid
+from reconciler.kinds.subjects.subjects import WHITE, collide, is_literal, is_subset, is_valid
 from reconciler.model.resource import Json
 from reconciler.model.wire.version import Version
 
@@ -42,14 +42,14 @@ class DestinationFunction(NamedTuple):
 
 def calls(dest: str) -> list[DestinationFunction]:
     """The functions of a destination, from left to right; unknown ones are left out."""
-    return [call for token in dest.split(".") if (call := _call(token))]
+    return [call for token in dest.split(".") if (call := _parsed_call(token))]
 
 
 def partition_call(dest: str) -> DestinationFunction | None:
     """The partition function that a destination starts with: `numbers[0]` partitions, then the deciding wildcards."""
-    call = _call(dest.split(".", maxsplit=1)[0])
+    call = _parsed_call(dest.split(".", maxsplit=1)[0])
     is_partition = call and call.name == "partition" and not list(_wrong_arguments(call))
-    return call if call and is_partition and 1 <= _size(call) <= LARGEST else None
+    return call if call and is_partition and 1 <= _size_argument(call) <= LARGEST else None
 
 
 def outcome(dest: str) -> str:
@@ -82,7 +82,7 @@ class Problem(NamedTuple):
     """Servers refuse it. Otherwise they accept it and misread it, or crash on it."""
 
 
-class _Asked(NamedTuple):
+class _Purpose(NamedTuple):
     """What a destination is judged for."""
 
     src: str
@@ -94,27 +94,23 @@ class _Asked(NamedTuple):
     def wildcards(self) -> int:
         return self.src.split(".").count("*")
 
-    @property
-    def is_literal(self) -> bool:
-        return not {"*", ">"} & set(self.src.split("."))
-
 
 def problem(src: str, dest: str, version: Version) -> str | None:
     """Why this transform is refused; None if it is fine. An empty `src` is `>`, an empty `dest` changes nothing."""
-    found = worst_problem(src, dest, version)
-    return found.words if found else None
+    worst = worst_problem(src, dest, version)
+    return worst.words if worst else None
 
 
 def worst_problem(src: str, dest: str, version: Version, *, republishing: bool = False) -> Problem | None:
     """The first problem that servers refuse, else the first that only reconciler objects to."""
     if src and not is_valid(src):
         return Problem(f"`{src}` is not a valid subject", refused=bool(dest) or not republishing)
-    found = _problems(dest, _Asked(src or ">", version, republishing)) if dest else ()
-    return min(found, key=lambda one: not one.refused, default=None)
+    problems = _problems(dest, _Purpose(src or ">", version, republishing)) if dest else ()
+    return min(problems, key=lambda one: not one.refused, default=None)
 
 
-def _problems(dest: str, asked: _Asked) -> Iterator[Problem]:
-    tokens, src = dest.split("."), asked.src
+def _problems(dest: str, purpose: _Purpose) -> Iterator[Problem]:
+    tokens, src = dest.split("."), purpose.src
     if not all(tokens) or ">" in tokens[:-1]:
         yield Problem(f"`{dest}` is not a valid subject")
     if "*" in tokens:
@@ -122,41 +118,43 @@ def _problems(dest: str, asked: _Asked) -> Iterator[Problem]:
     if (tokens[-1] == ">") != (src.rsplit(".", maxsplit=1)[-1] == ">"):
         yield Problem(f"`>` ends only one of `{src}` and `{dest}`; it must end both or neither")
     for token in tokens:
-        yield from _token_problems(token, asked)
+        yield from _token_problems(token, purpose)
 
 
-def _token_problems(token: str, asked: _Asked) -> Iterator[Problem]:
+def _token_problems(token: str, purpose: _Purpose) -> Iterator[Problem]:
     if token[:1] == "$" and _NUMBER.fullmatch(token[1:]):  # the old spelling of {{wildcard(1)}}
-        yield from _out_of_range(token, (int(token[1:]),), asked)
+        yield from _range_problems(token, (int(token[1:]),), purpose)
     elif not _looks_like_a_function(token):
         if WHITE & set(token):
-            yield Problem(f"`{token}` contains white space", refused=not asked.republishing)
-    elif (call := _call(token)) is None:
+            yield Problem(f"`{token}` contains white space", refused=not purpose.republishing)
+    elif (call := _parsed_call(token)) is None:
         yield Problem(f"`{token}` is not a function that servers know")
     else:
-        yield from _call_problems(token, call, asked)
+        yield from _call_problems(token, call, purpose)
 
 
-def _call_problems(token: str, call: DestinationFunction, asked: _Asked) -> Iterator[Problem]:
+def _call_problems(token: str, call: DestinationFunction, purpose: _Purpose) -> Iterator[Problem]:
     since = _SINCE.get(call.name)
-    if since and asked.version < since and not (asked.republishing and call.name in ("left", "right")):
+    if since and purpose.version < since and not (purpose.republishing and call.name in ("left", "right")):
         yield Problem(f"`{token}` needs nats-server {since.major}.{since.minor}")
     if wrong := next(_wrong_arguments(call), None):
         yield Problem(f"`{token}` {wrong}")
         return
-    if call.name in ("partition", "random", *_BY_WILDCARD) and not 1 <= _size(call) <= LARGEST:
-        wraps = call.name == "partition" and asked.version < V2_12  # 2.11 accepts it and counts with 32 bits of it
-        yield Problem(f"`{token}` takes a size from 1 to {LARGEST}", refused=_size(call) > LARGEST and not wraps)
+    if call.name in ("partition", "random", *_BY_WILDCARD) and not 1 <= _size_argument(call) <= LARGEST:
+        wraps = call.name == "partition" and purpose.version < V2_12  # 2.11 accepts it and counts with 32 bits of it
+        yield Problem(
+            f"`{token}` takes a size from 1 to {LARGEST}", refused=_size_argument(call) > LARGEST and not wraps
+        )
     if call.name == "partition":
-        yield from _whole_subject(token, call, asked)
-        if not asked.is_literal:  # else servers hash the whole subject and ignore the numbers
-            yield from _out_of_range(token, call.numbers[1:], asked)
+        yield from _whole_subject_problems(token, call, purpose)
+        if not is_literal(purpose.src):  # else servers hash the whole subject and ignore the numbers
+            yield from _range_problems(token, call.numbers[1:], purpose)
     elif call.name != "random":
-        yield from _out_of_range(token, (int(call.args[0]),), asked)
+        yield from _range_problems(token, (int(call.args[0]),), purpose)
 
 
-def _whole_subject(token: str, call: DestinationFunction, asked: _Asked) -> Iterator[Problem]:
-    if (len(call.args) == 1 or asked.is_literal) and asked.version < V2_12:
+def _whole_subject_problems(token: str, call: DestinationFunction, purpose: _Purpose) -> Iterator[Problem]:
+    if (len(call.args) == 1 or is_literal(purpose.src)) and purpose.version < V2_12:
         yield Problem(f"`{token}` partitions by the whole subject, which needs nats-server 2.12")
 
 
@@ -171,24 +169,26 @@ def _wrong_arguments(call: DestinationFunction) -> Iterator[str]:
         yield "takes a wildcard's number and a text to split at, without space"
 
 
-def _size(call: DestinationFunction) -> int:
+def _size_argument(call: DestinationFunction) -> int:
     return call.numbers[-1] if call.name in _BY_WILDCARD else call.numbers[0]
 
 
-def _out_of_range(token: str, numbers: tuple[int, ...], asked: _Asked) -> Iterator[Problem]:
+def _range_problems(token: str, numbers: tuple[int, ...], purpose: _Purpose) -> Iterator[Problem]:
     """Servers treat numbers below 1 as the first token, unless `src` has no wildcard that a number could name."""
-    there = asked.wildcards
-    if wrong := [number for number in numbers if not 1 <= number <= there]:
-        refused = asked.is_literal or max(wrong) > there
-        worst = max(wrong) if max(wrong) > there else wrong[0]
-        yield Problem(f"`{token}` names wildcard {worst}, and `{asked.src}` has {there or 'none'}", refused=refused)
+    wildcards = purpose.wildcards
+    if wrong := [number for number in numbers if not 1 <= number <= wildcards]:
+        refused = is_literal(purpose.src) or max(wrong) > wildcards
+        worst = max(wrong) if max(wrong) > wildcards else wrong[0]
+        yield Problem(
+            f"`{token}` names wildcard {worst}, and `{purpose.src}` has {wildcards or 'none'}", refused=refused
+        )
 
 
 def _looks_like_a_function(token: str) -> bool:
     return len(token) > 4 and token.startswith("{{") and token.endswith("}}")
 
 
-def _call(token: str) -> DestinationFunction | None:
+def _parsed_call(token: str) -> DestinationFunction | None:
     match = _FUNCTION.search(token) if _looks_like_a_function(token) else None
     return (
         DestinationFunction(match[1].lower(), tuple(arg.strip(" ") for arg in match[2].split(","))) if match else None

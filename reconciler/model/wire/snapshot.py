@@ -122,6 +122,14 @@ class Snapshot:
     may: Granted | None = None
     """What we may publish to; None: the server does not tell."""
 
+    def config_of(self, name: str) -> Mapping[str, Json]:
+        """Configuration of a live stream; empty if there is none."""
+        return (self.streams.get(name) or {}).get("config") or {}
+
+    def state_of(self, name: str) -> Mapping[str, Json]:
+        """What the server says of the messages of a live stream; empty if there is none."""
+        return (self.streams.get(name) or {}).get("state") or {}
+
     def unknown_stream(self, name: str) -> str | None:
         """Why nobody can say whether this stream exists; None when the snapshot can."""
         if name in self.streams:
