@@ -187,8 +187,8 @@ FILES = (
     Act(
         name="an overlay changes a second resource that shares an anchor with the first",
         file="reconciler/documents/read/overlay.py",
-        before="        made = _without(node, ())\n",
-        after="        made = node if isinstance(node, Table) else _without(node, ())\n",
+        before="        made = without(node, ())\n",
+        after="        made = node if isinstance(node, Table) else without(node, ())\n",
         seen_by=("tests/documents/test_environments.py",),
     ),
     Act(

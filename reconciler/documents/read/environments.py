@@ -9,23 +9,21 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from reconciler.documents.read.complain import complain, did_you_mean, listed
-from reconciler.documents.read.explain_error import findings_of, unseen
+from reconciler.documents.read.explain_error import read_spec
 from reconciler.documents.read.files import Tree
 from reconciler.documents.read.nodes import Mapping as Table
-from reconciler.documents.read.nodes import Node, Scalar, is_null, shape_of, shown, span
+from reconciler.documents.read.nodes import Node, Scalar, is_null, mapping_at, shape_of, shown, span, without
 from reconciler.documents.read.nodes import Sequence as Items
-from reconciler.documents.read.plain_values import NodeProblem, Plain
-from reconciler.documents.read.shape import shape_of_spec
+from reconciler.documents.read.plain_values import NodeProblem
 from reconciler.documents.read.tree import read_tree
 from reconciler.documents.read.values import NAME, Given, Mask, unmasked
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.resource import Json, Spec
 from reconciler.model.topology import Expect
-from reconciler.model.units import WRITTEN
 
 SECTION, OF_FILE = "environments", "environment"
 """The section that declares environments, and the key of a file that is an overlay for some of them."""
@@ -115,25 +113,21 @@ class Environments:
                 message = f"environment `{name.text}` is {shape_of(below)}; write a mapping (`{name.text}: {{context: {name.text}}}`)"
                 self._complain(NodeProblem(shown(name, below), "504", "wrong-shape", message))
             else:
-                own = Table(isinstance(below, Table) and below.flow, below.line, below.column, below.file)
-                own.end_line, own.end_column = below.end_line, below.end_column
+                own = mapping_at(below)
                 for entry, (at, value) in below.entries.items() if isinstance(below, Table) else ():
                     own.entries[entry] = (at, value if entry == "overlay" else unmasked(value, mask))
                 self._declaration(name, own)
 
     def _declaration(self, name: Scalar, node: Table) -> None:
-        plain, shape, path = Plain(), shape_of_spec(Environment), f"{SECTION}.{name.text}"
-        values = plain.value(_without_overlay(node), shape, path, name)
-        try:
-            says = Environment.model_validate(values, context=WRITTEN)
-        except ValidationError as error:
-            found = findings_of(error, node, name, shape, path=path)
-            for one in [*plain.findings, *unseen(found, plain.findings)]:
-                self._complain(one)
-            return
-        for one in (findings := [*plain.findings, *_unfit(says, node, path)]):
-            self._complain(one)
-        if not findings:
+        path = f"{SECTION}.{name.text}"
+        # An overlay is read like a file.
+        own = without(node, ("overlay",)) if isinstance(node.get("overlay"), Table) else node
+        says, findings = read_spec(Environment, node, name, path, read=own)
+        if says is not None:
+            findings = [*findings, *_unfit(says, node, path)]
+        for finding in findings:
+            self._complain(finding)
+        if says is not None and not findings:
             self.declared[name.text] = InFile(says, name, node)
 
     def chosen(self, wanted: str | None, topology: str, start: SourceSpan | None) -> InFile | None:
@@ -180,21 +174,12 @@ class Environments:
         self.problems.append(complain("XX518", "environment", message, where, fix=fix))
 
     def _complain(self, finding: NodeProblem) -> None:
-        self.problems.append(complain(f"XX{finding.number}", finding.name, finding.message, span(finding.node)))
+        self.problems.append(finding.diagnostic())
 
 
 def _few(names: Sequence[str]) -> str:
     """The first names, and how many more there are."""
     return listed(names[:FEW]) + (f" … ({len(names) - FEW:_} more)" if len(names) > FEW else "")
-
-
-def _without_overlay(node: Table) -> Table:
-    """The overlay is read like a file."""
-    if not isinstance(node.get("overlay"), Table):
-        return node
-    made = Table(node.flow, node.line, node.column, node.file)
-    made.entries = {key: entry for key, entry in node.entries.items() if key != "overlay"}
-    return made
 
 
 def _unfit(says: Environment, node: Table, path: str) -> Iterator[NodeProblem]:

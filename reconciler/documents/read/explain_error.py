@@ -3,19 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
 from reconciler.documents.read.complain import did_you_mean, phrase
-from reconciler.documents.read.nodes import Mapping, Node, Scalar, shown, steps
+from reconciler.documents.read.nodes import Mapping, Node, Scalar, first_of, shown, steps
 from reconciler.documents.read.nodes import Sequence as ListNode
-from reconciler.documents.read.plain_values import NodeProblem
-from reconciler.documents.read.shape import ANYTHING, Shape
+from reconciler.documents.read.plain_values import NodeProblem, Plain
+from reconciler.documents.read.shape import ANYTHING, Shape, shape_of_spec
+from reconciler.model.resource import Spec
 from reconciler.model.spelling import meant
+from reconciler.model.units import WRITTEN
 
 Error = Any
 """An entry of `ValidationError.errors()`."""
+_S = TypeVar("_S", bound=Spec)
+
+
+def read_spec(
+    spec: type[_S],
+    node: Node,
+    key: Scalar | None = None,
+    path: str = "",
+    known: Iterable[str] = (),
+    *,
+    read: Mapping | None = None,
+) -> tuple[_S | None, list[NodeProblem]]:
+    """Read a node as this spec: return it, None where validation fails, and all that is wrong. `read` are the keys that
+    count, if not all of them; `known` are others that may stand beside the spec's own."""
+    plain, shape = Plain(), shape_of_spec(spec)
+    values = plain.value(read or node, shape, path, key)
+    if not isinstance(node, Mapping):
+        return None, plain.findings
+    try:
+        return spec.model_validate(values, context=WRITTEN), plain.findings
+    except ValidationError as error:
+        findings = findings_of(error, node, key or first_of(node), shape, known=known, path=path)
+        return None, [*plain.findings, *unseen(findings, plain.findings)]
 
 
 def findings_of(

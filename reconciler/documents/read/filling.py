@@ -12,7 +12,7 @@ from reconciler.documents.read.complain import complain, did_you_mean
 from reconciler.documents.read.for_each import EACH, FOR_EACH, Each, Stamped, Unfit, elements
 from reconciler.documents.read.header import KEYS, LISTS
 from reconciler.documents.read.nodes import Mapping as Table
-from reconciler.documents.read.nodes import Node, Scalar, Sequence, span
+from reconciler.documents.read.nodes import Node, Scalar, Sequence, list_at, mapping_at, span, without
 from reconciler.documents.read.parameters import WITHIN_TEXT, Chosen, Declaration, Type
 from reconciler.documents.read.tree import MOST_EXPANDED
 from reconciler.documents.read.values import MENTIONED, Mask
@@ -86,7 +86,7 @@ class _OneFile:
 
     def top(self, root: Table) -> Table:
         """Fill in what stands at the top of a file."""
-        sections, made = self.whole.sections(None), _like(root)
+        sections, made = self.whole.sections(None), mapping_at(root)
         for key, node in root.entries.values():
             if key.text not in sections and key.text not in KEYS:
                 self._entry(made, key, node)  # an anchor is filled in where it is used, and an unknown key is reported
@@ -106,7 +106,7 @@ class _OneFile:
         if id(node) in self.constant:
             return node
         inner = {name: below for kind in kinds for name, below in self.whole.sections(kind.name).items()}
-        made = _like(node)
+        made = mapping_at(node)
         for key, value in node.entries.values():
             if not isinstance(value, Table):
                 self._entry(made, self._text(key), self.node(value))
@@ -119,7 +119,7 @@ class _OneFile:
         return kept
 
     def _stamp(self, made: Table, key: Scalar, value: Table, inner: Sections) -> None:
-        one_of_them, first = _without_for_each(value), dict[str, str]()
+        one_of_them, first = without(value, (FOR_EACH,)), dict[str, str]()
         for one in self._elements(*value.entries[FOR_EACH]):
             assert one.each
             text, element = one._text(key), one.each.key.text
@@ -145,11 +145,10 @@ class _OneFile:
                 yield replace(self, each=one, done={})
 
     def _list(self, node: Sequence) -> Sequence:
-        made = Sequence(node.flow, node.line, node.column, node.file)
-        made.end_line, made.end_column = node.end_line, node.end_column
+        made = list_at(node)
         for item in node.items:
             if isinstance(item, Table) and FOR_EACH in item.entries:
-                entry = _without_for_each(item)
+                entry = without(item, (FOR_EACH,))
                 made.items += [one._table(entry, _NO_SECTIONS) for one in self._elements(*item.entries[FOR_EACH])]
             else:
                 made.items.append(self.node(item))
@@ -173,12 +172,12 @@ class _OneFile:
         items = [self.node(item) for item in node.items]
         if all(one is other for one, other in zip(items, node.items, strict=True)):
             return node
-        made = Sequence(node.flow, node.line, node.column, node.file)
-        made.end_line, made.end_column, made.items = node.end_line, node.end_column, items
+        made = list_at(node)
+        made.items = items
         return made
 
     def _table(self, node: Table, sections: Sections) -> Table:
-        made = _like(node)
+        made = mapping_at(node)
         for key, value in node.entries.values():
             self._entry(made, self._text(key), self._below(key, value, sections))
         return _unless_same(node, made)
@@ -281,17 +280,17 @@ class _OneFile:
             one = node if isinstance(node, Scalar) else at
             plain = one.plain and not is_text
             return at.saying(one.text, plain=plain) if note is None else Stamped(at, one.text, plain, note)
-        made = (Table if isinstance(node, Table) else Sequence)(True, at.line, at.column, at.file)
-        made.end_line, made.end_column = at.end_line, at.end_column
-        if isinstance(made, Table):
-            assert isinstance(node, Table)
-            made.entries = {
-                name: (at.saying(key.text, plain=key.plain), self._placed(value, False, at, note))
-                for name, (key, value) in node.entries.items()
-            }
-        elif isinstance(node, Sequence):
-            made.items = [self._placed(item, False, at, note) for item in node.items]
-        return made
+        if isinstance(node, Sequence):
+            items = list_at(at)
+            items.flow, items.items = True, [self._placed(item, False, at, note) for item in node.items]
+            return items
+        table = mapping_at(at)
+        table.flow = True
+        table.entries = {
+            name: (at.saying(key.text, plain=key.plain), self._placed(value, False, at, note))
+            for name, (key, value) in node.entries.items()
+        }
+        return table
 
     def _say(self, code: str, name: str, message: str, node: Scalar, fix: str | None = None) -> None:
         self.whole.problems.append(complain(code, name, message, span(node), fix=fix))
@@ -305,21 +304,9 @@ def _is_of_element(name: str) -> bool:
     return name.split(".", maxsplit=1)[0] == EACH
 
 
-def _like(node: Table) -> Table:
-    made = Table(node.flow, node.line, node.column, node.file)
-    made.end_line, made.end_column = node.end_line, node.end_column
-    return made
-
-
 def _unless_same(node: Table, made: Table) -> Table:
     """What was made of a mapping; the mapping itself, where nothing in it is different."""
     return node if [*made.entries.values()] == [*node.entries.values()] else made
-
-
-def _without_for_each(node: Table) -> Table:
-    made = _like(node)
-    made.entries = {name: entry for name, entry in node.entries.items() if name != FOR_EACH}
-    return made
 
 
 def _for(key: Scalar) -> str:

@@ -7,11 +7,9 @@ from dataclasses import field, replace
 from fnmatch import fnmatchcase
 from typing import NamedTuple, TypeVar
 
-from pydantic import ValidationError
-
 from reconciler.changes.kind import Registry
 from reconciler.documents.read.complain import complain, did_you_mean, listed
-from reconciler.documents.read.explain_error import findings_of, unseen
+from reconciler.documents.read.explain_error import read_spec
 from reconciler.documents.read.nodes import (
     Mapping,
     Node,
@@ -25,7 +23,7 @@ from reconciler.documents.read.nodes import (
     span,
 )
 from reconciler.documents.read.plain_values import NodeProblem, Plain
-from reconciler.documents.read.shape import Shape, shape_of_spec
+from reconciler.documents.read.shape import Shape
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.entries import LONGEST, is_topology
@@ -53,7 +51,6 @@ from reconciler.model.topology import (
     Removal,
     Removed,
 )
-from reconciler.model.units import WRITTEN
 from reconciler.model.written import quoted
 
 FORMAT = 1
@@ -308,21 +305,13 @@ class Header:
 
     def _spec(self, key: Scalar | None, node: Node, spec: type[_S], path: str) -> _S | None:
         """Read a checked model of `expect` or of an item of `removed`; None when something in it is wrong."""
-        plain, shape = Plain(), shape_of_spec(spec)
-        values = plain.value(node, shape, path, key)
-        findings = plain.findings
-        if isinstance(node, Mapping):
-            try:
-                made = spec.model_validate(values, context=WRITTEN)
-            except ValidationError as error:
-                found = findings_of(error, node, key or first_of(node), shape, path=path)
-                findings = [*findings, *unseen(found, findings)]
+        validated, findings = read_spec(spec, node, key, path)
         for finding in findings:
             self._complain(finding)
-        return None if findings else made
+        return None if findings else validated
 
     def _complain(self, finding: NodeProblem) -> None:
-        self.problems.append(complain(f"XX{finding.number}", finding.name, finding.message, span(finding.node)))
+        self.problems.append(finding.diagnostic())
 
 
 _ITEMS = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Protocol
 
 from reconciler.model.dataclass import dataclass
@@ -110,6 +110,28 @@ class Mapping:
 
 
 Node = Scalar | Sequence | Mapping
+
+
+def mapping_at(node: Node) -> Mapping:
+    """Return an empty mapping at the place of another node, with braces if it has some."""
+    empty = Mapping(not isinstance(node, Scalar) and node.flow, node.line, node.column, node.file)
+    empty.end_line, empty.end_column = node.end_line, node.end_column
+    return empty
+
+
+def list_at(node: Node) -> Sequence:
+    """Return an empty list at the place of another node, with brackets if it has some."""
+    empty = Sequence(not isinstance(node, Scalar) and node.flow, node.line, node.column, node.file)
+    empty.end_line, empty.end_column = node.end_line, node.end_column
+    return empty
+
+
+def without(node: Node, keys: Collection[str]) -> Mapping:
+    """Copy a mapping without some of its keys. Of anything else, return an empty one at its place."""
+    copy = mapping_at(node)
+    if isinstance(node, Mapping):
+        copy.entries = {key: entry for key, entry in node.entries.items() if key not in keys}
+    return copy
 
 
 def span(node: Node) -> SourceSpan:

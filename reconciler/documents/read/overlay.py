@@ -13,7 +13,7 @@ from reconciler.changes.kind import Kind
 from reconciler.documents.read.complain import complain, did_you_mean, listed
 from reconciler.documents.read.for_each import Stamped
 from reconciler.documents.read.nodes import Mapping as Table
-from reconciler.documents.read.nodes import Node, Scalar, is_null, shape_of, shown, span
+from reconciler.documents.read.nodes import Node, Scalar, is_null, list_at, mapping_at, shape_of, shown, span, without
 from reconciler.documents.read.nodes import Sequence as Items
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic
@@ -43,7 +43,7 @@ class Overlaying:
 
     def over(self, root: Table) -> Table:
         """Change the files, and return what is left: keys that are read as in any other file."""
-        rest = Table(root.flow, root.line, root.column, root.file)
+        rest = mapping_at(root)
         known = self.sections(None)
         for name, (key, node) in root.entries.items():
             if name in known:
@@ -86,7 +86,7 @@ class Overlaying:
             elif isinstance(value, Table):
                 section = self._owned(known[name], key.text)
                 if section.get(name) is not None and not isinstance(section.get(name), Table):
-                    section.entries[name] = (section.entries[name][0], Table(False, at.line, at.column, at.file))
+                    section.entries[name] = (section.entries[name][0], mapping_at(at))
                 self._resource(self._owned(section, name), value, list(kinds), where)
 
     def _flag(self, value: Node, word: str) -> bool:
@@ -105,8 +105,8 @@ class Overlaying:
             self._say("XX519", "overlay", message, at, f"leave out `{ONLY_HERE}`, to change it here")
             return
         if not isinstance(home.get(key.text), Table):
-            home.entries[key.text] = (key, Table(False, key.line, key.column, key.file))
-        self._owned(home, key.text).entries[at.text] = (at, _without(value, (ONLY_HERE,)))
+            home.entries[key.text] = (key, mapping_at(key))
+        self._owned(home, key.text).entries[at.text] = (at, without(value, (ONLY_HERE,)))
 
     def _leave_out(self, home: Table, key: Scalar, at: Scalar, value: Node) -> None:
         others = [name for name in value.entries if name != NOT_HERE] if isinstance(value, Table) else []
@@ -154,8 +154,7 @@ class Overlaying:
         if isinstance(there, Table):
             self._keys(base, word, key, node, where)
         elif isinstance(there, Items):
-            made = Items(there.flow, there.line, there.column, there.file)
-            made.end_line, made.end_column = there.end_line, there.end_column
+            made = list_at(there)
             made.items = [*there.items]
             for item in node.items if isinstance(node, Items) else [node]:
                 self._item(made, word, item, where)
@@ -196,7 +195,7 @@ class Overlaying:
         """Expectations are added one by one: none of them hides another."""
         home = next((one for one in self.base if isinstance(one.get("expect"), Table)), self.base[0])
         if not isinstance(home.get("expect"), Table):
-            home.entries["expect"] = (key, Table(False, key.line, key.column, key.file))
+            home.entries["expect"] = (key, mapping_at(key))
         made = self._owned(home, "expect")
         for name, (at, value) in self._table(key, node).items():
             if self._is_first(at, f"expect.{name}"):
@@ -215,7 +214,7 @@ class Overlaying:
         key, node = above.entries[name]
         if id(node) in self.own:
             return self.own[id(node)]
-        made = _without(node, ())
+        made = without(node, ())
         above.entries[name] = (key, made)
         self.own[id(made)] = made
         return made
@@ -241,15 +240,6 @@ class Overlaying:
 
     def _say(self, code: str, name: str, message: str, node: Node, fix: str | None = None) -> None:
         self.problems.append(complain(code, name, message, span(node), fix=fix))
-
-
-def _without(node: Node, keys: Iterable[str]) -> Table:
-    """A copy of a mapping without some keys; empty where there is none."""
-    made = Table(isinstance(node, Table) and node.flow, node.line, node.column, node.file)
-    made.end_line, made.end_column = node.end_line, node.end_column
-    if isinstance(node, Table):
-        made.entries = {key: entry for key, entry in node.entries.items() if key not in keys}
-    return made
 
 
 def _name(item: Node) -> str | None:

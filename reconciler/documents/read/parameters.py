@@ -11,19 +11,19 @@ from pydantic import Field, ValidationError
 from pydantic_core import PydanticCustomError, SchemaError, SchemaValidator, core_schema
 
 from reconciler.documents.read.complain import complain, listed
-from reconciler.documents.read.explain_error import findings_of, unseen
+from reconciler.documents.read.explain_error import read_spec
 from reconciler.documents.read.for_each import EACH, FOR_EACH
 from reconciler.documents.read.nodes import Mapping as Table
-from reconciler.documents.read.nodes import Node, Place, Scalar, is_null, shape_of, shown, span
+from reconciler.documents.read.nodes import Node, Place, Scalar, is_null, mapping_at, shape_of, shown, span
 from reconciler.documents.read.plain_values import NodeProblem, Plain, spell
 from reconciler.documents.read.scalars import needs_quotes_as_name
-from reconciler.documents.read.shape import Shape, shape_of_spec
+from reconciler.documents.read.shape import Shape
 from reconciler.documents.read.tree import read_tree
 from reconciler.documents.read.values import MENTIONED, NAME, Given
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.resource import Json, Spec
-from reconciler.model.units import WRITTEN, parse_bytes, parse_duration
+from reconciler.model.units import parse_bytes, parse_duration
 
 Type = Literal["text", "number", "duration", "size", "flag", "list", "mapping"]
 
@@ -114,29 +114,21 @@ class Parameters:
             message = f"parameter `{name.text}` is {shape_of(node)}; write a mapping (`{name.text}: {{type: text}}`)"
             self._complain(NodeProblem(shown(name, node), "504", "wrong-shape", message))
         else:
-            self._declaration(
-                name, node if isinstance(node, Table) else Table(False, node.line, node.column, node.file)
-            )
+            self._declaration(name, node if isinstance(node, Table) else mapping_at(node))
 
     def _declaration(self, name: Scalar, node: Table) -> None:
-        plain, shape, path = Plain(), shape_of_spec(Parameter), f"parameters.{name.text}"
-        values = plain.value(node, shape, path, name)
-        try:
-            says = Parameter.model_validate(values, context=WRITTEN)
-        except ValidationError as error:
-            found = findings_of(error, node, name, shape, path=path)
-            for one in [*plain.findings, *unseen(found, plain.findings)]:
-                self._complain(one)
-            return
-        findings = [*plain.findings, *_unfit(says, node, path)]
-        for one in findings:
-            self._complain(one)
-        if not findings:
+        path = f"parameters.{name.text}"
+        says, findings = read_spec(Parameter, node, name, path)
+        if says is not None:
+            findings = [*findings, *_unfit(says, node, path)]
+        for finding in findings:
+            self._complain(finding)
+        if says is not None and not findings:
             default = node.get("default")
             self.declared[name.text] = Declaration(name.text, says, Place(name, node), default)
 
     def _complain(self, finding: NodeProblem) -> None:
-        self.problems.append(complain(f"XX{finding.number}", finding.name, finding.message, span(finding.node)))
+        self.problems.append(finding.diagnostic())
 
     def settled(self, given: Mapping[str, Given]) -> dict[str, Chosen]:
         """Return the value of each parameter that has one. A wrong value is reported, and counts for nothing."""

@@ -8,11 +8,12 @@ from __future__ import annotations
 from dataclasses import field
 from typing import NamedTuple
 
-from reconciler.documents.read.complain import did_you_mean, listed, phrase
-from reconciler.documents.read.nodes import Mapping, Node, Scalar, Sequence, is_null, shape_of, shown
+from reconciler.documents.read.complain import complain, did_you_mean, listed, phrase
+from reconciler.documents.read.nodes import Mapping, Node, Scalar, Sequence, is_null, shape_of, shown, span
 from reconciler.documents.read.scalars import Trap, resolve
 from reconciler.documents.read.shape import ANYTHING, Shape
 from reconciler.model.dataclass import dataclass
+from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.resource import Json
 
 LONGEST_NUMBER = 64
@@ -25,6 +26,10 @@ class NodeProblem(NamedTuple):
     number: str
     name: str
     message: str
+
+    def diagnostic(self, family: str = "XX", address: str | None = None) -> Diagnostic:
+        """Return the problem at its place, with a code of this family."""
+        return complain(f"{family}{self.number}", self.name, self.message, span(self.node), address=address)
 
 
 @dataclass(slots=True)

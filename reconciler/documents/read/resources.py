@@ -7,20 +7,27 @@ from collections.abc import Iterable, Iterator
 from dataclasses import field, replace
 from typing import NamedTuple
 
-from pydantic import ValidationError
-
 from reconciler.changes.kind import Kind, Registry
 from reconciler.documents.read.complain import complain, did_you_mean, listed
-from reconciler.documents.read.explain_error import findings_of, unseen
+from reconciler.documents.read.explain_error import read_spec
 from reconciler.documents.read.for_each import Stamped
-from reconciler.documents.read.nodes import Mapping, Node, Place, Scalar, is_null, shape_of, shown, span
-from reconciler.documents.read.plain_values import NodeProblem, Plain
+from reconciler.documents.read.nodes import (
+    Mapping,
+    Node,
+    Place,
+    Scalar,
+    is_null,
+    mapping_at,
+    shape_of,
+    shown,
+    span,
+    without,
+)
+from reconciler.documents.read.plain_values import NodeProblem
 from reconciler.documents.read.scalars import needs_quotes_as_name
-from reconciler.documents.read.shape import shape_of_spec
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.resource import Address, Declared
-from reconciler.model.units import WRITTEN
 
 Sections = dict[str, tuple[Kind, ...]]
 """The sections that may stand below something, each with the kinds that share it."""
@@ -135,25 +142,15 @@ class Collector:
             self._complain(kind, address, NodeProblem(shown(name, node), "504", "wrong-shape", message))
             return
         inner = self.sections(kind.name)
-        for finding in self._validated(kind, address, place, inner):
+        known = (*inner, *(kind.place.tag or ())[:1])
+        spec, findings = read_spec(kind.spec, _own(kind, node, inner), name, known=known)
+        for finding in findings:
             self._complain(kind, address, finding)
+        if spec is not None and not findings:
+            self.resources.append(Declared(address=address, spec=spec, where=place))
         for key, kinds in inner.items():
             if isinstance(node, Mapping) and key in node.entries:
                 self.read(NamedSection(kinds, address.names), *node.entries[key])
-
-    def _validated(self, kind: Kind, address: Address, place: Place, inner: Sections) -> Iterator[NodeProblem]:
-        """Keep one finding per node: what reading found comes before what validation says of the same value."""
-        own, shape, plain = _own(kind, place.node, inner), shape_of_spec(kind.spec), Plain()
-        values = plain.value(own, shape)
-        yield from plain.findings
-        try:
-            spec = kind.spec.model_validate(values, context=WRITTEN)
-        except ValidationError as error:
-            known = (*inner, *(kind.place.tag or ())[:1])
-            yield from unseen(findings_of(error, own, place.key, shape, known=known), plain.findings)
-            return
-        if not plain.findings:
-            self.resources.append(Declared(address=address, spec=spec, where=place))
 
     def clear(self) -> Iterator[Declared]:
         """Return the resources that could be read, with everything around them."""
@@ -165,22 +162,17 @@ class Collector:
 
     def _complain(self, kind: Kind, address: Address, finding: NodeProblem) -> None:
         self.unreadable.add(address)
-        code, where = f"{kind.family}{finding.number}", span(finding.node)
-        self.problems.append(complain(code, finding.name, finding.message, where, address=str(address)))
+        self.problems.append(finding.diagnostic(kind.family, str(address)))
 
 
 def _own(kind: Kind, node: Node, inner: Sections) -> Mapping:
     """The resource's own keys, without its children's sections and its tag."""
     if not isinstance(node, Mapping):
-        return Mapping(False, node.line, node.column, node.file)
+        return mapping_at(node)
     other = set(inner)
     if kind.place.tag and kind.place.tag[0] not in kind.spec.model_fields:
         other.add(kind.place.tag[0])
-    if other.isdisjoint(node.entries):
-        return node
-    own = Mapping(node.flow, node.line, node.column, node.file)
-    own.entries = {key: entry for key, entry in node.entries.items() if key not in other}
-    return own
+    return node if other.isdisjoint(node.entries) else without(node, other)
 
 
 def _bad_name(name: Scalar, kinds: Iterable[Kind]) -> str | None:

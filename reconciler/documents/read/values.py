@@ -15,8 +15,7 @@ from typing import NamedTuple
 from reconciler.documents.read.complain import complain, did_you_mean
 from reconciler.documents.read.files import DISK, Tree
 from reconciler.documents.read.nodes import Mapping as Table
-from reconciler.documents.read.nodes import Node, Scalar, is_null, shape_of, shown, span
-from reconciler.documents.read.nodes import Sequence as Items
+from reconciler.documents.read.nodes import Node, Scalar, is_null, list_at, mapping_at, shape_of, shown, span
 from reconciler.documents.read.tree import read_tree
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
@@ -134,16 +133,15 @@ def unmasked(node: Node, mask: Mask | None) -> Node:
         return node
     if isinstance(node, Scalar):
         return node.saying(mask.taken_off(node.text), plain=node.plain)
-    made = (Table if isinstance(node, Table) else Items)(node.flow, node.line, node.column, node.file)
-    made.end_line, made.end_column = node.end_line, node.end_column
-    if isinstance(made, Table) and isinstance(node, Table):
-        entries = (
-            (key.saying(mask.taken_off(key.text), plain=key.plain), value) for key, value in node.entries.values()
-        )
-        made.entries = {key.text: (key, unmasked(value, mask)) for key, value in entries}
-    elif isinstance(made, Items) and isinstance(node, Items):
-        made.items = [unmasked(item, mask) for item in node.items]
-    return made
+    if isinstance(node, Table):
+        table = mapping_at(node)
+        for key, value in node.entries.values():
+            shown_key = key.saying(mask.taken_off(key.text), plain=key.plain)
+            table.entries[shown_key.text] = (shown_key, unmasked(value, mask))
+        return table
+    items = list_at(node)
+    items.items = [unmasked(item, mask) for item in node.items]
+    return items
 
 
 def mentions(text: str) -> Counter[str]:

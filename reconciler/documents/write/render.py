@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from reconciler.documents.read.for_each import Stamped
 from reconciler.documents.read.header import ANCHORS
 from reconciler.documents.read.nodes import Mapping as Table
-from reconciler.documents.read.nodes import Node, Scalar
+from reconciler.documents.read.nodes import Node, Scalar, mapping_at
 from reconciler.documents.read.nodes import Sequence as Items
 from reconciler.documents.write.dump import WIDTH, scalar
 
@@ -36,7 +36,7 @@ def rendered(tops: Sequence[Table], origins: Origins | None) -> str:
 
 
 def _joined(one: Table, other: Table) -> Table:
-    made = Table(False, one.line, one.column, one.file)
+    made = mapping_at(one)
     made.entries = {**one.entries, **other.entries}
     return made
 
