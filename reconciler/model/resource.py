@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field
 from datetime import date
 from functools import cache, lru_cache
-from typing import Annotated, Any, NamedTuple, get_args
+from typing import Annotated, Any, NamedTuple, Protocol, get_args
 
 from pydantic import (
     AfterValidator,
@@ -153,6 +153,16 @@ class Terms(Spec):
     allow: tuple[Consent, ...] = ()
     """Consent to harmful changes of this resource, by rule and value. Consent for many stands at the top level of
     the file. Never sent to a server."""
+
+
+class _Ending(Protocol):
+    @property
+    def until(self) -> date | None: ...
+
+
+def is_over(entry: _Ending, today: date) -> bool:
+    """Has its last day passed? An entry without `until` never ends."""
+    return entry.until is not None and today > entry.until
 
 
 def owner_in(terms: Terms) -> str | None:

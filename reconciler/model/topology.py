@@ -153,10 +153,6 @@ class BulkEntry:
         """Does the entry match a resource of this address, with these labels?"""
         return selects(self.on, address, labels)
 
-    def is_over(self, today: date) -> bool:
-        """Its last day has passed."""
-        return self.until is not None and today > self.until
-
 
 class Ignored(Spec):
     """Drift that this topology accepts, written down so that a reviewer sees it."""

@@ -19,6 +19,7 @@ from reconciler.changes.view import View
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.policy import PlacedPolicy, Policy
+from reconciler.model.resource import is_over
 from reconciler.model.spelling import meant
 from reconciler.model.units import show_number
 from reconciler.policies.misread import Misread, misread, worded
@@ -239,7 +240,7 @@ def _ended(code: str, subject: Subject) -> str:
     """Says when the latest waiver of this ended."""
     change = subject.change
     waivers = (*change.terms.allow, *consent.reaching(change.address, change.labels, subject.view.allow))
-    over = [one.until for one in waivers if one.code == code and one.until and consent.is_over(one, subject.today)]
+    over = [one.until for one in waivers if one.code == code and one.until and is_over(one, subject.today)]
     return f"; its waiver ended on {max(over)}" if over else ""
 
 

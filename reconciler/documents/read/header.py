@@ -71,7 +71,7 @@ _S = TypeVar("_S", bound=Spec)
 
 def top_level(registry: Registry) -> tuple[str, ...]:
     """Return the keys at the top of a topology's files."""
-    return (*KEYS, *dict.fromkeys(kind.place.section for kind in registry.within(None)))
+    return (*KEYS, *registry.sections(None))
 
 
 class _SaidOnce(NamedTuple):

@@ -208,7 +208,7 @@ class _Loading:
         values, names = self.parameters.settled(given), dict(self.parameters.names)
         if place and OF_FILE not in names:
             values[OF_FILE] = Chosen(place.name, "text", f"the name of the environment at {span(place.name)}")
-        self.filling = Filling(values, self.parameters.declared, names, self.parameters.wrong, self.collector.sections)
+        self.filling = Filling(values, self.parameters.declared, names, self.parameters.wrong, self.registry.sections)
         for root in roots:
             if root.mask:
                 self.filling.fill(root.first.file, root.node, root.mask)
@@ -224,7 +224,7 @@ class _Loading:
         return root.first.file not in self.filling.unfilled
 
     def _put_over(self, base: Sequence[Mapping], overlays: Sequence[Mapping]) -> None:
-        overlaying = Overlaying(base, self.collector.sections, self.filling.note)
+        overlaying = Overlaying(base, self.registry.sections, self.filling.note)
         rest = [overlaying.over(one) for one in overlays]
         for one in rest:
             self._sections(one)
@@ -232,7 +232,7 @@ class _Loading:
         self.problems += overlaying.problems
 
     def _sections(self, root: Mapping) -> None:
-        sections = self.collector.sections(None)
+        sections = self.registry.sections(None)
         for name, (key, node) in root.entries.items():
             if name in sections:
                 self.collector.read(NamedSection(sections[name]), key, node)

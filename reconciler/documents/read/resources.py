@@ -29,9 +29,6 @@ from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.resource import Address, Declared
 
-Sections = dict[str, tuple[Kind, ...]]
-"""The sections that may stand below something, each with the kinds that share it."""
-
 
 class NamedSection(NamedTuple):
     """A section of names: the kinds that share it, and the names of the resources around it."""
@@ -64,16 +61,6 @@ class Collector:
     """Resources that are declared, but so wrong that they cannot be read."""
     alike: dict[tuple[str, SourceSpan | None], list[str]] = field(default_factory=dict)
     """Elements of a `for_each` that have the same problem at the same place."""
-    known_sections: dict[str | None, Sections] = field(default_factory=dict)
-
-    def sections(self, parent: str | None) -> Sections:
-        """Return the sections that may stand below a kind, or at the top level."""
-        known = self.known_sections.get(parent)
-        if known is None:
-            known = self.known_sections[parent] = {}
-            for kind in self.registry.within(parent):
-                known[kind.place.section] = (*known.get(kind.place.section, ()), kind)
-        return known
 
     def read(self, section: NamedSection, key: Scalar, node: Node) -> None:
         """Read everything under `streams:` or, inside a stream, under `consumers:`."""
@@ -141,7 +128,7 @@ class Collector:
             message = f"`{name.text}` is {shape_of(node)}; write a mapping (`key: value`)"
             self._complain(kind, address, NodeProblem(shown(name, node), "504", "wrong-shape", message))
             return
-        inner = self.sections(kind.name)
+        inner = self.registry.sections(kind.name)
         known = (*inner, *(kind.place.tag or ())[:1])
         spec, findings = read_spec(kind.spec, _own(kind, node, inner), name, known=known)
         for finding in findings:
@@ -155,9 +142,7 @@ class Collector:
     def clear(self) -> Iterator[Declared]:
         """Return the resources that could be read, with everything around them."""
         for one in self.resources:
-            within = self.registry.of(one.address).place.within
-            above = Address(within, one.address.names[:-1]) if within else None
-            if self.unreadable.isdisjoint((one.address, above)):
+            if self.unreadable.isdisjoint((one.address, self.registry.above(one.address))):
                 yield one
 
     def _complain(self, kind: Kind, address: Address, finding: NodeProblem) -> None:
@@ -165,7 +150,7 @@ class Collector:
         self.problems.append(finding.diagnostic(kind.family, str(address)))
 
 
-def _own(kind: Kind, node: Node, inner: Sections) -> Mapping:
+def _own(kind: Kind, node: Node, inner: Iterable[str]) -> Mapping:
     """The resource's own keys, without its children's sections and its tag."""
     if not isinstance(node, Mapping):
         return mapping_at(node)

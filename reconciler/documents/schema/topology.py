@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pydantic import BaseModel
@@ -180,13 +180,10 @@ def _inside(model: type[BaseModel], fields: Mapping[str, FieldInfo]) -> dict[str
 
 def _sections(parent: str | None, registry: Registry) -> dict[str, Schema]:
     """`streams`, `consumers`, …: mappings of names to resources of the kinds that share the section."""
-    sections: dict[str, list[Kind]] = {}
-    for kind in registry.within(parent):
-        sections.setdefault(kind.place.section, []).append(kind)
-    return {name: _section(kinds) for name, kinds in sections.items()}
+    return {name: _section(kinds) for name, kinds in registry.sections(parent).items()}
 
 
-def _section(kinds: list[Kind]) -> Schema:
+def _section(kinds: Sequence[Kind]) -> Schema:
     references = [_ref(kind.name) for kind in kinds]
     value: Schema = references[0] if len(references) == 1 else _tagged(kinds, references)
     first, *others = (kind.title for kind in kinds)
@@ -195,7 +192,7 @@ def _section(kinds: list[Kind]) -> Schema:
     return _key(f"{titles}, each under its name. Left out: none.", schema)
 
 
-def _tagged(kinds: list[Kind], references: list[Schema]) -> Schema:
+def _tagged(kinds: Sequence[Kind], references: list[Schema]) -> Schema:
     tags = [kind.place.tag for kind in kinds if kind.place.tag]
     key = tags[0][0]
     values = [tag[1] for tag in tags]

@@ -58,10 +58,7 @@ def in_order(value: Json, order: Shape) -> Json:
 
 
 def _sections(parent: str | None, registry: Registry) -> dict[str, Shape]:
-    found: dict[str, list[Kind]] = {}
-    for kind in registry.within(parent):
-        found.setdefault(kind.place.section, []).append(kind)
-    return {name: Shape(values=_resource(kinds, registry)) for name, kinds in found.items()}
+    return {name: Shape(values=_resource(kinds, registry)) for name, kinds in registry.sections(parent).items()}
 
 
 def _resource(kinds: Sequence[Kind], registry: Registry) -> Shape:

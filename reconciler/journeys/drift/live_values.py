@@ -193,7 +193,7 @@ def _settled(said: Mapping[str, Json], change: Change, kind: Kind, found: Looked
     """What a server would echo; None where no file may say this."""
     with contextlib.suppress(ValidationError):
         declared = Declared(address=change.address, spec=kind.spec.model_validate(said))
-        return kind.settle(declared, _context(change.address, kind, found))
+        return kind.settle(declared, _context(change.address, found))
     return None
 
 
@@ -201,8 +201,8 @@ def _said(terms: Terms) -> dict[str, Json]:
     return terms.model_dump(mode="json", exclude_unset=True)
 
 
-def _context(address: Address, kind: Kind, found: Looked) -> Context:
-    above = Address(kind.place.within, address.names[:-1]) if kind.place.within else None
+def _context(address: Address, found: Looked) -> Context:
+    above = REGISTRY.above(address)
     parent = (_bucket(above, found) or found.view.live.get(above)) if above else None
     return Context(target=found.view.snapshot.target, parent=parent, snapshot=found.view.snapshot)
 
