@@ -76,9 +76,22 @@ class CannotContinue(Exception):
         """What it is about, where the files got as far as to say it."""
 
     @classmethod
-    def because(cls, code: str, name: str, message: str, *, fix: str, address: str | None = None) -> Self:
-        """One reason is enough, and it has no place in a file."""
-        return cls(Diagnostic(severity=Severity.ERROR, code=code, name=name, message=message, address=address, fix=fix))
+    def because(
+        cls,
+        code: str,
+        name: str,
+        message: str,
+        *,
+        fix: str,
+        address: str | None = None,
+        span: SourceSpan | None = None,
+    ) -> Self:
+        """Return it for one reason, which may be about an object or a place in a file."""
+        return cls(
+            Diagnostic(
+                severity=Severity.ERROR, code=code, name=name, message=message, address=address, span=span, fix=fix
+            )
+        )
 
 
 @contextmanager

@@ -22,6 +22,7 @@ WRITTEN = "written"
 """The context in which values are validated that stand in a file, as a person wrote them."""
 
 _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h|d|w|y)")
+_GO_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)")
 _BYTES = re.compile(r"(\d+(?:\.\d+)?) ?([KMGT]?i?B|[KMGT])")
 _INTEGER = re.compile(r"[+-]?(?:0|[1-9][\d_]*)")
 
@@ -78,6 +79,14 @@ def written_duration(value: Any, info: ValidationInfo) -> int:
             "So few nanoseconds need their unit: {number}ns", {"value": str(value), "shown": shown, "number": nanoseconds},
         )  # fmt: skip
     return nanoseconds
+
+
+def go_duration(text: str) -> int:
+    """Read nanoseconds as Go writes a duration, which knows no days. Raises ValueError for anything else."""
+    parts = _GO_PART.findall(text) if len(text) <= LONGEST else []
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        raise ValueError(f"`{text}` is not a duration that Go can read")
+    return sum(round(_scaled(number, NANOSECONDS[unit.replace("μ", "µ")])) for number, unit in parts)
 
 
 def parse_bytes(value: Any) -> int:

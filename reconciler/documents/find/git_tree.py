@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 from pathlib import Path, PurePosixPath
 
+from reconciler.documents.find.git import ask_git
 from reconciler.documents.read.complain import complain
 from reconciler.documents.read.files import ENDINGS
 from reconciler.documents.read.syntax import decode
@@ -87,13 +88,13 @@ class GitTree:
         """Refuse paths outside the repository, which would all look new."""
         name = PurePosixPath(self._name(path))
         if ".." in name.parts:
-            raise CannotContinue(_problem(
-                f"`{path}` lies outside the repository {self.root}", "compare each repository in a run of its own",
-            ))  # fmt: skip
+            raise _git_fails(
+                f"`{path}` lies outside the repository {self.root}", "compare each repository in a run of its own"
+            )
         if module := self.module_of(path):
-            raise CannotContinue(_problem(
+            raise _git_fails(
                 f"`{path}` lies in the submodule {module}, which has its own revisions", f"run this inside {module}"
-            ))  # fmt: skip
+            )
 
     def module_of(self, path: Path) -> str | None:
         """Return the submodule that holds a file of the working tree."""
@@ -170,32 +171,24 @@ def _commit(root: Path, revision: str) -> str:
             .strip()
         )
     except CannotContinue:
-        raise CannotContinue(_problem(
+        raise _git_fails(
             f"git knows no revision `{revision}` in {root}",
             "check the name; in CI, fetch enough history (actions/checkout: fetch-depth: 0)",
-        )) from None  # fmt: skip
+        ) from None
 
 
 def _git(folder: Path, *question: str, given: str = "") -> bytes:
-    # A hook sets GIT_DIR and friends, which would make git answer for another folder.
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
-    environment |= {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
     try:
         with waiting(f"for git {question[0]}", PATIENCE):
-            return subprocess.run(
-                ["git", "-C", str(folder), *question], capture_output=True, check=True, env=environment,
-                input=given.encode(), timeout=PATIENCE,
-            ).stdout  # fmt: skip
+            return ask_git(folder, *question, patience=PATIENCE, given=given.encode())
     except FileNotFoundError:
-        raise CannotContinue(_problem("`git` reads revisions, but is not installed", "install git")) from None
+        raise _git_fails("`git` reads revisions, but is not installed", "install git") from None
     except subprocess.CalledProcessError as error:
         said = error.stderr.decode(errors="replace").strip().removeprefix("fatal: ").splitlines()[:1]
-        raise CannotContinue(
-            _problem(f"git says: {''.join(said) or 'nothing'}", "run this inside the repository")
-        ) from None
+        raise _git_fails(f"git says: {''.join(said) or 'nothing'}", "run this inside the repository") from None
     except subprocess.TimeoutExpired:
-        raise CannotContinue(_problem(f"git did not answer within {PATIENCE:g} s", "try `git fetch` by hand")) from None
+        raise _git_fails(f"git did not answer within {PATIENCE:g} s", "try `git fetch` by hand") from None
 
 
-def _problem(message: str, fix: str) -> Diagnostic:
-    return complain("XX540", "git", message, None, fix=fix)
+def _git_fails(message: str, fix: str) -> CannotContinue:
+    return CannotContinue.because("XX540", "git", message, fix=fix)

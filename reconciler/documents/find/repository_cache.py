@@ -8,8 +8,7 @@ import subprocess
 from pathlib import Path
 
 from reconciler.documents.find.git_tree import GitTree
-from reconciler.documents.read.complain import complain
-from reconciler.model.diagnostic import CannotContinue, Diagnostic
+from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.waits import waiting
 
 OF_A_HOOK = frozenset({
@@ -41,9 +40,7 @@ def _fetch(repository: str, revision: str, cache: Path) -> None:
     try:
         cache.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise CannotContinue(
-            _problem(f"the cache {cache} cannot be written: {(error.strerror or '').lower()}")
-        ) from None
+        raise _cannot_fetch(f"the cache {cache} cannot be written: {(error.strerror or '').lower()}") from None
     begun = _git(cache, "init", "--quiet")
     # The commit itself, without history; a server that gives no single commits gives everything.
     for what in (("--depth=1", "--", repository, revision), ("--", repository, "+refs/heads/*:refs/policies/*")):
@@ -52,7 +49,7 @@ def _fetch(repository: str, revision: str, cache: Path) -> None:
             return
     said = begun.stderr.decode(errors="replace").strip().removeprefix("fatal: ").splitlines()[:1]
     why = "".join(said) if begun.returncode else f"it has no commit {revision}"
-    raise CannotContinue(_problem(f"policies of {repository} cannot be fetched: {why}"))
+    raise _cannot_fetch(f"policies of {repository} cannot be fetched: {why}")
 
 
 def _git(folder: Path, *command: str) -> subprocess.CompletedProcess[bytes]:
@@ -65,12 +62,11 @@ def _git(folder: Path, *command: str) -> subprocess.CompletedProcess[bytes]:
                 timeout=PATIENCE, stdin=subprocess.DEVNULL,
             )  # fmt: skip
     except FileNotFoundError:
-        raise CannotContinue(_problem("`git` fetches policies, but is not installed")) from None
+        raise _cannot_fetch("`git` fetches policies, but is not installed") from None
     except subprocess.TimeoutExpired:
-        raise CannotContinue(_problem(f"git did not answer within {PATIENCE:g} s")) from None
+        raise _cannot_fetch(f"git did not answer within {PATIENCE:g} s") from None
 
 
-def _problem(message: str) -> Diagnostic:
-    return complain(
-        "XX528", "policy", message, None, fix="check the address and the commit, and that git may read it here"
-    )
+def _cannot_fetch(message: str) -> CannotContinue:
+    fix = "check the address and the commit, and that git may read it here"
+    return CannotContinue.because("XX528", "policy", message, fix=fix)

@@ -10,6 +10,7 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
+from reconciler.documents.find.git import ask_git
 from reconciler.model.run_options import Origin
 
 
@@ -99,14 +100,8 @@ def _root(folder: Path) -> str | None:
 
 def _git(folder: Path, *question: str) -> str | None:
     """Return the answer, or None: no git, no repository, no such thing, or no answer in time."""
-    # A hook sets GIT_DIR and friends, which would make git answer for another folder.
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
-    environment |= {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
     try:
-        answer = subprocess.run(
-            ["git", "-C", str(folder), *question], capture_output=True, check=True, env=environment,
-            stdin=subprocess.DEVNULL, timeout=PATIENCE,
-        )  # fmt: skip
+        answer = ask_git(folder, *question, patience=PATIENCE)
     except (OSError, subprocess.SubprocessError):
         return None
-    return answer.stdout.decode(errors="replace").strip() or None
+    return answer.decode(errors="replace").strip() or None

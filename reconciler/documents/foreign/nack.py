@@ -5,7 +5,6 @@ A stream without a storage setting is in memory; a consumer without an ack polic
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from reconciler.documents.foreign.translation import (
@@ -18,26 +17,22 @@ from reconciler.documents.foreign.translation import (
     object_store,
 )
 from reconciler.model.resource import Json, Where
+from reconciler.model.units import go_duration
 
 GROUP = "jetstream.nats.io/"
-UNITS = {
-    "ns": 1, "us": 1_000, "µs": 1_000, "μs": 1_000, "ms": 1_000_000, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9,
-}  # fmt: skip
-_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)")
 
 
-def go_duration(text: Json) -> int:
-    """Read a duration as Go does, which knows no days."""
-    parts = _PART.findall(text) if isinstance(text, str) else []
-    if not parts or "".join(number + unit for number, unit in parts) != text:
-        raise ValueError(f"`{text}` is not a duration that Go can read, so NACK refuses it; write for example 24h")
-    return sum(
-        int(number) * UNITS[unit] if number.isdigit() else round(float(number) * UNITS[unit]) for number, unit in parts
-    )
+def _duration(value: Json) -> int:
+    """Read a duration as NACK does."""
+    try:
+        return go_duration(value if isinstance(value, str) else "")
+    except ValueError:
+        message = f"`{value}` is not a duration that Go can read, so NACK refuses it; write for example 24h"
+        raise ValueError(message) from None
 
 
 def _durations(values: list[Json]) -> list[int]:
-    return [go_duration(value) for value in values]
+    return [_duration(value) for value in values]
 
 
 def same(*names: str) -> dict[str, To]:
@@ -77,14 +72,14 @@ STREAM = {
     "allowDirect": To(path="allow_direct"), "mirrorDirect": To(path="mirror_direct"),
     "allowMsgTtl": To(path="allow_msg_ttl"), "allowMsgCounter": To(path="allow_msg_counter"),
     "allowAtomicPublish": To(path="allow_atomic"), "allowMsgSchedules": To(path="allow_msg_schedules"),
-    "persistMode": To(path="persist_mode"), "maxAge": To(path="max_age", read=go_duration),
-    "duplicateWindow": To(path="duplicate_window", read=go_duration),
-    "subjectDeleteMarkerTtl": To(path="subject_delete_marker_ttl", read=go_duration),
+    "persistMode": To(path="persist_mode"), "maxAge": To(path="max_age", read=_duration),
+    "duplicateWindow": To(path="duplicate_window", read=_duration),
+    "subjectDeleteMarkerTtl": To(path="subject_delete_marker_ttl", read=_duration),
     "subjectTransform": To(path="subject_transform", inside=TRANSFORM),
     "consumerLimits": To(
         path="consumer_limits",
         inside={
-            "inactiveThreshold": To(path="inactive_threshold", read=go_duration),
+            "inactiveThreshold": To(path="inactive_threshold", read=_duration),
             "maxAckPending": To(path="max_ack_pending"),
         },
     ),
@@ -97,21 +92,21 @@ CONSUMER = {
     "deliverPolicy": To(path="deliver_policy", read=lambda value: POLICIES.get(value, value)),
     "optStartSeq": To(path="opt_start_seq"), "optStartTime": To(path="opt_start_time"),
     "deliverSubject": To(path="deliver_subject"), "deliverGroup": To(path="deliver_group"),
-    "ackPolicy": To(path="ack_policy"), "ackWait": To(path="ack_wait", read=go_duration),
+    "ackPolicy": To(path="ack_policy"), "ackWait": To(path="ack_wait", read=_duration),
     "maxDeliver": To(path="max_deliver"), "backoff": To(path="backoff", read=_durations),
     "filterSubject": To(path="filter_subject"), "filterSubjects": To(path="filter_subjects"),
     "replayPolicy": To(path="replay_policy"), "sampleFreq": To(path="sample_freq", read=str),
     "maxWaiting": To(path="max_waiting"), "rateLimitBps": To(path="rate_limit_bps"),
     "maxAckPending": To(path="max_ack_pending"), "flowControl": To(path="flow_control"),
-    "headersOnly": To(path="headers_only"), "heartbeatInterval": To(path="idle_heartbeat", read=go_duration),
-    "maxRequestBatch": To(path="max_batch"), "maxRequestExpires": To(path="max_expires", read=go_duration),
-    "maxRequestMaxBytes": To(path="max_bytes"), "inactiveThreshold": To(path="inactive_threshold", read=go_duration),
+    "headersOnly": To(path="headers_only"), "heartbeatInterval": To(path="idle_heartbeat", read=_duration),
+    "maxRequestBatch": To(path="max_batch"), "maxRequestExpires": To(path="max_expires", read=_duration),
+    "maxRequestMaxBytes": To(path="max_bytes"), "inactiveThreshold": To(path="inactive_threshold", read=_duration),
     "pauseUntil": To(path="pause_until"), "priorityPolicy": To(path="priority_policy"),
-    "pinnedTtl": To(path="priority_timeout", read=go_duration), "priorityGroups": To(path="priority_groups"),
+    "pinnedTtl": To(path="priority_timeout", read=_duration), "priorityGroups": To(path="priority_groups"),
     "replicas": To(path="num_replicas"), "memStorage": To(path="mem_storage"),
 }  # fmt: skip
 BUCKET = {
-    **HELD, "bucket": NOTHING, "ttl": To(path="max_age", read=go_duration),
+    **HELD, "bucket": NOTHING, "ttl": To(path="max_age", read=_duration),
     "compression": To(path="compression", read=lambda _: "s2"),
 }  # fmt: skip
 KV = {
