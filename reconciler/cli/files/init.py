@@ -21,7 +21,7 @@ from reconciler.cli.shared.writing import exists, write
 from reconciler.documents.find.discover import discover
 from reconciler.documents.read.files import DISK
 from reconciler.documents.schema.topology import topology_text
-from reconciler.documents.write.new_files import strangers
+from reconciler.documents.write.new_files import other_yaml_files
 from reconciler.journeys.export.export import Layout
 from reconciler.journeys.export.first import FirstFiles, Part, first_files, main_file, starter
 from reconciler.kinds import REGISTRY
@@ -116,7 +116,7 @@ async def _read(options: ConnectOptions, part: Part) -> FirstFiles:
 
 def _written(found: FirstFiles, folder: Path, connection: Connection) -> int:
     plain = {folder / path: text for path, text in found.files.items()}
-    is_alone, schema = not strangers(folder, plain), _schema(folder)
+    is_alone, schema = not other_yaml_files(folder, plain), _schema(folder)
     files = {path: _headed(text, os.path.relpath(schema, path.parent)) for path, text in plain.items()}
     fresh = {} if schema.exists() else {schema: topology_text(REGISTRY)}
     write({**files, **fresh}, fix=_ELSEWHERE)
