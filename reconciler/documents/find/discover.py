@@ -18,7 +18,7 @@ from reconciler.changes.kind import Registry
 from reconciler.documents.read.complain import complain
 from reconciler.documents.read.environments import OF_FILE
 from reconciler.documents.read.files import INCLUDE, Tree
-from reconciler.documents.read.header import top_level
+from reconciler.documents.read.header import top_level_keys
 from reconciler.documents.read.nodes import Mapping, Node, Scalar
 from reconciler.documents.read.nodes import Sequence as Items
 from reconciler.documents.read.other_files import other_file
@@ -76,7 +76,7 @@ Headers = Table[Path, set[str]]
 def discover(paths: Sequence[Path], tree: Tree, registry: Registry) -> Discovered:
     """Find every topology below these paths, with its files. Nothing else in the files is checked yet."""
     yaml_files, problems = tree.find(paths)
-    own_keys, named = top_level(registry), set(paths)
+    own_keys, named = top_level_keys(registry), set(paths)
     files = [_read_file(path, tree, own_keys, in_full=path in named) for path in yaml_files]
     headers: dict[Path, set[str]] = {}
     for file in files:
@@ -138,7 +138,7 @@ def _read_file(path: Path, tree: Tree, own_keys: Sequence[str], *, in_full: bool
     if not isinstance(root, Mapping):
         return _File(path, "", is_ours=_BEGINS_AS_OURS.search(text) is not None, problems=wrong)
     topology_entry = root.entries.get("topology")
-    name = mask.taken_off(topology_entry[1].text) if topology_entry and isinstance(topology_entry[1], Scalar) else ""
+    name = mask.take_off(topology_entry[1].text) if topology_entry and isinstance(topology_entry[1], Scalar) else ""
     declared = root.get("parameters")
     parameters = frozenset(declared.entries if isinstance(declared, Mapping) else ())
     is_ours = not {"reconciler", OF_FILE}.isdisjoint(root.entries) or bool(name)

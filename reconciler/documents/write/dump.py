@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from reconciler.documents.read.header import FORMAT
 from reconciler.documents.read.scalars import resolve
 from reconciler.documents.read.syntax import FORBIDDEN
-from reconciler.documents.read.values import literal
+from reconciler.documents.read.values import escape_mentions
 from reconciler.model.resource import Json
 
 WIDTH = 100
@@ -38,7 +38,7 @@ def scalar(value: Json, *, in_flow: bool = False) -> str:
     """Return one value as YAML; text is quoted when it would be read as anything but itself."""
     if isinstance(value, str):
         # Inside brackets the parser takes every colon for the end of a key, and stumbles over question marks.
-        value = literal(value)
+        value = escape_mentions(value)
         return value if _is_plain(value) and not (in_flow and _SPECIAL_IN_FLOW & set(value)) else double_quoted(value)
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -43,7 +43,7 @@ def edit_values(
         inner = {name: {key: value for key, value in inner.items() if value is not None}}
     edited = apply_splices(masked, Splicing(masked, ordered).change_mapping(_mapping_at(root, within, file), inner))
     _check_result(file, edited, root, path, changes)
-    result = mask.taken_off(edited)
+    result = mask.take_off(edited)
     if lost := next((mentions(text) - mentions(result)).elements(), None):
         raise CannotEdit(f"`{lost}` stands for the value there, and every other place where it is mentioned has it too")
     return result

@@ -14,7 +14,7 @@ from ruamel.yaml.tokens import DirectiveToken, DocumentEndToken, DocumentStartTo
 
 from reconciler.documents.read.complain import complain
 from reconciler.documents.read.nodes import Mapping, Node, Scalar, Sequence, span
-from reconciler.documents.read.other_files import other_file, unfit
+from reconciler.documents.read.other_files import complain_of_root, other_file
 from reconciler.documents.read.shape import Shape
 from reconciler.documents.read.tree import read_tree
 from reconciler.documents.read.values import Mask
@@ -38,13 +38,13 @@ def in_form(file: str, text: str, order: Shape) -> tuple[str, list[Diagnostic]]:
     if other := other_file(file, root, order.properties):
         problems = [other]
     elif root is not None or not problems:
-        problems += unfit(file, root)
+        problems += complain_of_root(file, root)
     if problems:
-        return text, [replace(one, message=mask.taken_off(one.message)) for one in problems]
+        return text, [replace(one, message=mask.take_off(one.message)) for one in problems]
     after = _format_lines(before, order)
     if after != before and (problem := first_loss(file, before, after)):
         return text, [problem]
-    return mask.taken_off(after).replace("\n", line_break), []
+    return mask.take_off(after).replace("\n", line_break), []
 
 
 def _format_lines(text: str, order: Shape) -> str:

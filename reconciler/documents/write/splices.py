@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from reconciler.documents.read import nodes
 from reconciler.documents.read.nodes import Node, Scalar
-from reconciler.documents.read.values import literal
+from reconciler.documents.read.values import escape_mentions
 from reconciler.documents.write.dump import flow
 from reconciler.model.resource import Json
 
@@ -53,7 +53,7 @@ def texts_of_value(value: Json) -> Json:
         return {str(key): texts_of_value(below) for key, below in value.items()}
     if isinstance(value, bool):
         return str(value).lower()
-    return [texts_of_value(item) for item in value] if _is_list(value) else literal(str(value))
+    return [texts_of_value(item) for item in value] if _is_list(value) else escape_mentions(str(value))
 
 
 def _is_list(value: Json) -> bool:

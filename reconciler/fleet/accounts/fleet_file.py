@@ -15,7 +15,7 @@ from reconciler.documents.read.environments import Environment, environments_in
 from reconciler.documents.read.explain_error import read_spec
 from reconciler.documents.read.files import read_text
 from reconciler.documents.read.header import FORMAT
-from reconciler.documents.read.nodes import Mapping, Node, Place, Scalar, shape_of, shown, span
+from reconciler.documents.read.nodes import Mapping, Node, Place, Scalar, node_to_show, shape_in_words, span
 from reconciler.documents.read.plain_values import NodeProblem
 from reconciler.documents.read.scalars import needs_quotes_as_name
 from reconciler.documents.read.tree import read_tree
@@ -151,7 +151,7 @@ class _Reading:
             root, self.problems = read_tree(str(self.path), text)
         if not isinstance(root, Mapping):
             if not self.problems:
-                what = shape_of(root) if root else "empty"
+                what = shape_in_words(root) if root else "empty"
                 message = f"the document is {what}; write a mapping (`fleet: NAME`, `targets:` …)"
                 at = span(root) if root else SourceSpan(str(self.path), 1, 1, 1, 1)
                 self.problems.append(complain("XX504", "wrong-shape", message, at))
@@ -189,7 +189,7 @@ class _Reading:
         topology = tuple(self.path.parent / part for part in _listed(said.get("topology")))
         if said.get("environment"):
             own = node.entries.get("environment") if isinstance(node, Mapping) else None
-            said |= self._way(f"targets.{name}", shown(*own) if own else key, said, topology)
+            said |= self._way(f"targets.{name}", node_to_show(*own) if own else key, said, topology)
         if not (said.get("context") or said.get("server") or said.get("environment")):
             message = f"targets.{name} does not say how to reach it; write context: NAME or server: URL"
             self._complain(NodeProblem(key, "503", "missing-key", message))
@@ -256,7 +256,7 @@ class _Reading:
 
     def _at(self, node: Mapping, name: str, number: str, code_name: str, message: str) -> None:
         key, value = node.entries[name]
-        self._complain(NodeProblem(shown(key, value), number, code_name, message))
+        self._complain(NodeProblem(node_to_show(key, value), number, code_name, message))
 
     def _complain(self, finding: NodeProblem) -> None:
         self.problems.append(finding.diagnostic())
