@@ -17,7 +17,7 @@ from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.model.records import BUCKET, Owned, decode_key
 from reconciler.model.resource import Address, is_over
-from reconciler.model.selection import is_label, likely
+from reconciler.model.selection import is_label, likely_pattern
 from reconciler.model.spelling import likeness, meant
 from reconciler.model.topology import BulkEntry, Topology
 from reconciler.model.wire.snapshot import Snapshot
@@ -73,7 +73,7 @@ def _matching_nothing(entries: Sequence[BulkEntry], topology: Topology, known: K
             yield _bulk(entry, message, "plan and apply as a user who may use that bucket")
         elif any(entry.reaches(one, {}) for one in gone):
             continue
-        elif near := likely(entry.on, ours.keys(), ours.values()):
+        elif near := likely_pattern(entry.on, ours.keys(), ours.values()):
             message = (
                 f"{said}, which matches nothing that this topology owns and no longer declares; did you mean `{near}`?"
             )

@@ -70,7 +70,8 @@ def parse_duration(value: Any) -> int:
 
 
 def written_duration(value: Any, info: ValidationInfo) -> int:
-    """The same; of what a person wrote into a file, a bare number below a millisecond was hardly meant as nanoseconds."""
+    """Read the same; of what a person wrote into a file, a bare number below a millisecond was hardly meant as
+    nanoseconds."""
     nanoseconds = parse_duration(value)
     if info.context == WRITTEN and 0 < nanoseconds < NANOSECONDS["ms"] and _integer(value) is not None:
         shown = f"{nanoseconds / 1000:g}µs" if nanoseconds >= NANOSECONDS["us"] else f"{nanoseconds}ns"
@@ -118,7 +119,7 @@ def _scaled(number: str, unit: int) -> float | int:
 
 
 def show_duration(nanoseconds: int) -> str:
-    """In units from the largest down (`7d`, `1h30m`), or in nanoseconds alone where that is shorter; exact."""
+    """Write it in units from the largest down (`7d`, `1h30m`), or in nanoseconds alone where that is shorter; exact."""
     if nanoseconds <= 0:
         return "0s" if nanoseconds == 0 else f"{nanoseconds:_}"
     parts, rest = [], nanoseconds
@@ -146,7 +147,7 @@ def show_number(value: int, unit: str) -> str:
 
 
 def show_quantity(name: str, number: int) -> str:
-    """So much of what is counted: `1_000 messages`, `1GiB`, `1_234_567 bytes`."""
+    """Say how much of what is counted: `1_000 messages`, `1GiB`, `1_234_567 bytes`."""
     shown = show_bytes(number) if name == "bytes" else f"{number:_}"
     return shown if shown.endswith("B") else f"{shown} {name}"
 

@@ -94,7 +94,8 @@ def _file_and_tree(placed: PlacedSource, span: SourceSpan | None, tree: Tree) ->
 
 
 def _tree_of(path: Path, tree: Tree) -> Tree:
-    """Of a revision, its own policies; those outside the repository are as they are on disk."""
+    """Return the tree of a path: of a revision, its own policies; those outside the repository are as they are on
+    disk."""
     inner = tree.tree if isinstance(tree, Filled) else tree
     if isinstance(inner, GitTree):
         inside = Path(os.path.realpath(inner.root)) in Path(os.path.realpath(path)).parents

@@ -200,7 +200,7 @@ def _first_names(names: Sequence[str]) -> str:
 
 
 def _contradictions(environment: Environment, node: Table, path: str) -> Iterator[NodeProblem]:
-    """What of a declaration contradicts itself, or is unsafe."""
+    """Report what of a declaration contradicts itself, or is unsafe."""
     if environment.context is not None and environment.server is not None:
         yield NodeProblem(node.entries["server"][0], "502", "wrong-value", f"{path} has context and server; keep one")
     for key, text in (("context", environment.context), ("server", environment.server)):

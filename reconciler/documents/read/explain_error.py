@@ -153,7 +153,7 @@ def _unknown_key(place: _Place, around: _Place, key: str, start: _Start) -> Node
 
 
 def _go_below(place: _Place, path: str) -> _Place:
-    """A check of several fields may name the wrong one: `ctx={"at": "sources[1].name"}`."""
+    """Go to the field that a check of several fields names: `ctx={"at": "sources[1].name"}`."""
     for key, node in walk_path(path, place.node):
         place.node, place.key, place.is_root = node, key, False
     place.path = f"{place.path}.{path}" if place.path else path

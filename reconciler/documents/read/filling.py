@@ -212,7 +212,7 @@ class _OneFile:
         return self._copy_to(value.node, value.type == "text", node, value.origin if _is_of_element(name) else None)
 
     def _fill_text(self, node: Scalar) -> Scalar:
-        """A key, or a text that mentions parameters."""
+        """Fill in a key, or a text that mentions parameters."""
         text = self.mask.take_off(node.text)
         if text == node.text:
             return node
@@ -311,7 +311,7 @@ def _is_of_element(name: str) -> bool:
 
 
 def _original_if_same(node: Table, filled: Table) -> Table:
-    """What was made of a mapping; the mapping itself, where nothing in it is different."""
+    """Return what was made of a mapping; the mapping itself, where nothing in it is different."""
     return node if [*filled.entries.values()] == [*node.entries.values()] else filled
 
 

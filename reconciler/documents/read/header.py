@@ -326,7 +326,7 @@ _ITEMS = {
 
 
 def _complaint_about_address(address: Address, registry: Registry, of_many: str) -> str | None:
-    """Why this cannot be the address of anything."""
+    """Say why this cannot be the address of anything."""
     kinds = registry.by_name
     if address.kind not in kinds:
         return f"`{address}` begins with no known kind; write {listed(kinds)}{did_you_mean(address.kind, kinds)}"
@@ -345,7 +345,7 @@ def _complaint_about_address(address: Address, registry: Registry, of_many: str)
 
 
 def _complaint_about_pattern(on: str, registry: Registry) -> str | None:
-    """Why this can match nothing."""
+    """Say why this can match nothing."""
     if is_label(on):
         return f"is a label without a name; write {HOW_TO_MATCH}" if on.startswith("=") else None
     kind, *names = on.split("/")

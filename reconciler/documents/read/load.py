@@ -27,7 +27,7 @@ from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan, ordered
 from reconciler.model.policy import PlacedPolicy, PlacedSource
 from reconciler.model.resource import Address, Where
-from reconciler.model.selection import likely
+from reconciler.model.selection import likely_pattern
 from reconciler.model.topology import TOPOLOGY, Topology
 
 ONLY_IN_FILES = tuple(key for key in KEYS if key not in (*LISTS, "expect"))
@@ -220,7 +220,7 @@ class _Loading:
         self.name = next(self._topology_names(), self.name)
 
     def _topology_names(self) -> Iterator[str]:
-        """What the files say for `topology`, as far as it is known by now."""
+        """Yield what the files say for `topology`, as far as it is known by now."""
         nodes = (root.node.get("topology") for root in self.roots)
         return (node.text for node in nodes if isinstance(node, Scalar))
 
@@ -249,6 +249,7 @@ class _Loading:
                 self.problems.append(complain("XX501", "unknown-key", message, span(key)))
 
     def result(self) -> Loaded:
+        """Return what was loaded, with every problem."""
         if self.is_complete and self.roots:
             self.header.require(self.roots[0].first.file)
         problems = [*self.problems, *self.header.problems, *self.collector.all_problems(), *self._contradictions()]
@@ -279,8 +280,8 @@ class _Loading:
         )
 
     def _contradictions(self) -> Iterator[Diagnostic]:
-        """An address is either declared, or removed, or forgotten, and only once. An `external` object may be forgotten
-        as well."""
+        """Check that an address is either declared, or removed, or forgotten, and only once. An `external` object may
+        be forgotten as well."""
         seen: dict[Address, tuple[str, Where]]
         seen = {one.address: ("declared", one.where) for one in self.collector.resources}
         elsewhere = {one.address for one in self.collector.resources if one.external}
@@ -296,7 +297,7 @@ class _Loading:
                 yield complain("XX505", "duplicate", message, where(path), address=str(address))
 
     def _stray_moves(self) -> Iterator[Diagnostic]:
-        """The target of a move must be declared, and only one move may go there."""
+        """Check that the target of a move is declared, and that only one move goes there."""
         declared = {move.address for move in self.collector.resources} | self.collector.unreadable
         if "topology" in self.header.said:
             declared.add(Address.of(TOPOLOGY, self.header.name))
@@ -318,7 +319,7 @@ class _Loading:
         named |= {one.address: {} for one in self.header.removed}
         for one in self.header.allowed:
             if not any(one.reaches(address, labels) for address, labels in named.items()):
-                near = likely(one.on, named.keys(), named.values())
+                near = likely_pattern(one.on, named.keys(), named.values())
                 message = f"`allow` names `{one.on}`, but no object here has that address or label"
                 full_message = f"{message}; did you mean `{near}`?" if near else message
                 example = min(named, default="stream/ORDERS")

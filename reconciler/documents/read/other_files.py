@@ -46,7 +46,7 @@ def other_file(file: str, root: Node | None, own_keys: Collection[str]) -> Diagn
 
 
 def complain_of_root(file: str, root: Node | None) -> list[Diagnostic]:
-    """Says so of a file that holds nothing, or something else than keys with their values."""
+    """Complain of a file that holds nothing, or something else than keys with their values."""
     if root is None:
         start = SourceSpan(file, 1, 1, 1, 1)
         return [complain("XX512", "yaml-documents", "this file is empty; remove it or fill it", start)]

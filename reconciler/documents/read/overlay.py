@@ -210,7 +210,7 @@ class Overlaying:
                 changed.entries[name] = (name_key, value)
 
     def _add_expectations(self, key: Scalar, node: Node) -> None:
-        """Expectations are added one by one: none of them hides another."""
+        """Add expectations one by one: none of them hides another."""
         home = next((root for root in self.base if isinstance(root.get("expect"), Table)), self.base[0])
         if not isinstance(home.get("expect"), Table):
             home.entries["expect"] = (key, mapping_at(key))
@@ -220,7 +220,7 @@ class Overlaying:
                 expectations.entries[name] = (name_key, value)
 
     def _is_first(self, key: Scalar, path: str, word: str = UNSET) -> bool:
-        """Only one overlay may say what something is, though several may append to it."""
+        """Check that only one overlay says what something is, though several may append to it."""
         earlier, first_key = self.by.setdefault(path, (word, key))
         is_fine = first_key is key or {earlier, word} <= {APPEND, REMOVE}
         if not is_fine:
@@ -271,7 +271,7 @@ class Overlaying:
 
 
 def _identity(item: Node) -> str | None:
-    """What distinguishes an item of a list: its text, or of a mapping its first value."""
+    """Return what distinguishes an item of a list: its text, or of a mapping its first value."""
     if isinstance(item, Table):
         item = next((value for _key, value in item.entries.values()), item)
     return item.text if isinstance(item, Scalar) else None

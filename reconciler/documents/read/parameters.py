@@ -162,7 +162,7 @@ def _complaint_about_name(name: Scalar) -> str | None:
 
 
 def _contradictions(parameter: Parameter, node: Table, path: str) -> Iterator[NodeProblem]:
-    """What of a declaration contradicts itself."""
+    """Report what of a declaration contradicts itself."""
     if parameter.pattern is not None:
         if parameter.type != "text":
             yield NodeProblem(
@@ -213,7 +213,8 @@ def _matches(pattern: str, text: str) -> bool:
 
 
 def _node_of(given: Given, type_: Type) -> Node:
-    """What the command line gives for a text is that text. For any other type it is read as YAML."""
+    """Return a given value as a node. What the command line gives for a text is that text. For any other type it is
+    read as YAML."""
     if not isinstance(given.value, str):
         return given.value
     if type_ in ("list", "mapping"):
@@ -224,7 +225,7 @@ def _node_of(given: Given, type_: Type) -> Node:
 
 
 def _complaints(parameter: Parameter, node: Node, name: str) -> Iterator[str]:
-    """Why this cannot be a value of the parameter."""
+    """Yield why this cannot be a value of the parameter."""
     if is_null(node):
         yield f"{name} has no value; write one, or leave it out"
         return

@@ -59,7 +59,8 @@ def _write_beside(fresh: Path, data: bytes, path: Path, place: Path) -> None:
 
 
 def _copy_owner_and_mode(fresh: int, old: os.stat_result) -> None:
-    """With the same owner, or else the old file itself is overwritten: a new owner may not have the old one's mode."""
+    """Give it the same owner and mode, or else the old file itself is overwritten: a new owner may not have the old
+    one's mode."""
     new = os.fstat(fresh)
     if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
         os.fchown(fresh, old.st_uid, old.st_gid)

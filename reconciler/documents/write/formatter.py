@@ -64,7 +64,7 @@ def _format_lines(text: str, order: Shape) -> str:
 
 
 def first_loss(file: str, before: str, after: str) -> Diagnostic | None:
-    """What a text does not say any more that said it before: a value, or a comment."""
+    """Return what a text does not say any more that said it before: a value, or a comment."""
     was, _ = read_tree(file, before)
     now, problems = read_tree(file, after)
     assert was is not None

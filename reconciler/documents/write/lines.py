@@ -36,7 +36,7 @@ class Placing:
         """What stands at the top, whatever comes first; an empty one at its end is a blank line behind it."""
 
     def place_comments(self, root: Level, end: int) -> None:
-        """Gives every comment before the line `end` to a piece, a level or the header."""
+        """Give every comment before the line `end` to a piece, a level or the header."""
         self._place_in_level(root, ())
         rest, _ = self._comments_between(end, (root,))
         root.tail += rest
@@ -79,7 +79,8 @@ class Placing:
 
 
 def _end_of_header(first: Piece) -> int:
-    """It ends with a blank line. What stands right above the name of the topology is about the file, too."""
+    """Find the end of the header, which is a blank line. What stands right above the name of the topology is about the
+    file, too."""
     above = first.above
     if first.key in HEAD:
         return len(above)
@@ -137,7 +138,7 @@ class Lines:
         placing.place_comments(root, end)
         form_lines = self._level_lines(root)
         columns = self._comment_columns([line.note for line in form_lines if line.note >= 0])
-        return [*placing.header, *(self._with_comment(line, columns) for line in _without_double_blanks(form_lines))]
+        return [*placing.header, *(self._with_comment(line, columns) for line in _without_blanks_in_values(form_lines))]
 
     def _level_lines(self, level: Level) -> list[FormLine]:
         level.pieces = _arrange_pieces(level, self._tokens)
@@ -172,7 +173,7 @@ class Lines:
         return text if number in self._inside else text.rstrip()
 
     def _comment_columns(self, notes: Sequence[int]) -> set[int]:
-        """Where several comments stand below one another."""
+        """Return the columns where several comments stand below one another."""
         columns = Counter(self._comments[note].column for note in notes)
         wide = {self._comments[note].column for note in notes if self._gap_before(note) >= WIDE}
         return {column for column in wide if columns[column] > 1}
@@ -201,8 +202,8 @@ def _indent(form_lines: Iterable[FormLine]) -> Iterator[FormLine]:
     return (line._replace(text=STEP + line.text) if line.text else line for line in form_lines)
 
 
-def _without_double_blanks(form_lines: Iterable[FormLine]) -> Iterator[FormLine]:
-    """None where they would become part of a value."""
+def _without_blanks_in_values(form_lines: Iterable[FormLine]) -> Iterator[FormLine]:
+    """Leave out blank lines that would become part of the value before them."""
     is_open = False
     for line in form_lines:
         if line.text or line.is_open or not is_open:
@@ -211,8 +212,8 @@ def _without_double_blanks(form_lines: Iterable[FormLine]) -> Iterator[FormLine]
 
 
 def _arrange_pieces(level: Level, tokens: Sequence[Token]) -> list[Piece]:
-    """In their order. What takes several lines stays apart from its neighbours on the side where it was; what stood first
-    or last was so on either side. Between two single lines the blank one belongs to the second."""
+    """Put pieces in their order. What takes several lines stays apart from its neighbours on the side where it was;
+    what stood first or last was so on either side. Between two single lines the blank one belongs to the second."""
     before, pieces = level.pieces, arrange(level.pieces, level.order.properties, tokens)
     if pieces == before:
         return pieces

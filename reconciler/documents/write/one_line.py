@@ -63,7 +63,8 @@ def arrange(entries: Sequence[T], names: Collection[str], tokens: Sequence[Token
 
 
 def _anchors_first(left: list[T], before: Sequence[T], tokens: Sequence[Token]) -> list[T]:
-    """An anchor may be given to something else later on: so neither do two of one name change places."""
+    """Keep what an alias refers to before it. An anchor may be given to something else later on: so neither do two of
+    one name change places."""
     arranged: list[T] = []
     names_by_entry = {id(entry): _anchors_and_aliases(entry, tokens) for entry in before}
     earlier = {
@@ -97,7 +98,7 @@ def _conflict(one: Named, other: Named) -> bool:
 
 
 def closing_index(tokens: Sequence[Token], index: int) -> int:
-    """Where the bracket or brace that is opened at a token is closed."""
+    """Find where the bracket or brace that is opened at a token is closed."""
     depth = 0
     while True:
         depth += (type(tokens[index]) in STARTS) - (type(tokens[index]) in ENDS)
@@ -107,7 +108,7 @@ def closing_index(tokens: Sequence[Token], index: int) -> int:
 
 
 def prefer_double_quotes(written: str, token: Token) -> str:
-    """Double quotes instead of single ones, where what stands between them means the same in both."""
+    """Use double quotes instead of single ones, where what stands between them means the same in both."""
     if token.style != "'" or _NOT_IN_DOUBLE_QUOTES.search(token.value):
         return written
     return f'"{token.value}"'
@@ -166,7 +167,7 @@ class OneLine:
         return entries
 
     def _has_next(self) -> bool:
-        """Passes the comma, or the end."""
+        """Pass the comma, or the end. Is there another entry?"""
         if type(self._tokens[self._at]) is FlowEntryToken:
             self._at += 1
         if type(self._tokens[self._at]) in ENDS:

@@ -35,7 +35,7 @@ CONSENT = ("code", "to", "on")
 
 
 def document_order(registry: Registry) -> Shape:
-    """What a topology's file may hold, with the keys of every mapping in their order; free names have none."""
+    """Return what a topology's file may hold, with the keys of every mapping in their order; free names have none."""
     properties = {key: Shape() for key in HEAD} | _order_of_sections(None, registry) | {key: Shape() for key in KEYS}
     properties["expect"] = _ordered_copy(shape_of_spec(Expect))
     for key, specs in ENTRIES.items():
@@ -48,7 +48,7 @@ def document_order(registry: Registry) -> Shape:
 
 
 def in_order(value: Json, order: Shape) -> Json:
-    """The same with the keys of every mapping in their order."""
+    """Return the same with the keys of every mapping in their order."""
     if isinstance(value, Mapping):
         keys = [key for key in order.properties if key in value]
         return {key: in_order(value[key], order.below(key) or ANYTHING) for key in dict.fromkeys([*keys, *value])}
@@ -64,7 +64,7 @@ def _order_of_sections(parent: str | None, registry: Registry) -> dict[str, Shap
 
 
 def _order_of_resource(kinds: Sequence[Kind], registry: Registry) -> Shape:
-    """Of several kinds where they share a section."""
+    """Return the order of a resource's keys; of several kinds, where they share a section."""
     tags = {kind.place.tag[0]: Shape() for kind in kinds if kind.place.tag}
     properties_by_name = tags | {
         name: shape for kind in kinds for name, shape in shape_of_spec(kind.spec).properties.items()
@@ -82,7 +82,7 @@ def _order_of_resource(kinds: Sequence[Kind], registry: Registry) -> Shape:
 
 
 def _ordered_copy(shape: Shape, seen: dict[int, Shape] | None = None) -> Shape:
-    """A part of a spec may hold its like."""
+    """Copy a shape with its keys in order. A part of a spec may hold its like."""
     seen = {} if seen is None else seen
     if id(shape) not in seen:
         copy = seen[id(shape)] = Shape()

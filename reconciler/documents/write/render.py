@@ -81,7 +81,7 @@ def _on_one_line(node: Node) -> str:
 
 
 def _nodes_with_origins(key: Scalar, node: Node) -> list[Node]:
-    """What on this line has an origin of its own: the value, and the items of a list."""
+    """Return what on this line has an origin of its own: the value, and the items of a list."""
     items = node.items if isinstance(node, Items) else []
     return [key if isinstance(node, Scalar) and node.is_empty else node, *items]
 

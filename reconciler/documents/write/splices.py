@@ -194,7 +194,7 @@ class Splicing:
         )
 
     def _entry_text(self, name: str, value: Json, column: int) -> str:
-        """A list of mappings gets a line for each item; everything else stays on one."""
+        """Write a key with its value. A list of mappings gets a line for each item; everything else stays on one."""
         if not (_is_list(value) and value and isinstance(value[0], Mapping)):
             return f"{name}: {flow(value)}"
         return f"{name}:" + "".join(f"{self._break}{' ' * column}- {flow(item)}" for item in value)
@@ -282,5 +282,5 @@ def _stays_in_order(node: nodes.Sequence, wanted: Sequence[Json]) -> bool:
 
 
 def _identity(value: Json) -> Json:
-    """What tells an item of a list from the others: a mapping's first value, otherwise the item itself."""
+    """Return what tells an item of a list from the others: a mapping's first value, otherwise the item itself."""
     return next(iter(value.values()), None) if isinstance(value, dict) else value

@@ -44,7 +44,8 @@ def comments_of(text: str, tokens: Sequence[Token]) -> Iterator[Comment]:
 
 
 def _gaps(text: str, tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
-    """Between the tokens; and behind `|`, where the first line of a block scalar is a part of its token."""
+    """Yield what is between the tokens; and behind `|`, where the first line of a block scalar is a part of its
+    token."""
     end = 0
     for token in tokens:
         start = token.start_mark.index
@@ -66,7 +67,7 @@ def keeps_blank_lines(token: Token, lines: Sequence[str]) -> bool:
 
 
 def last_line(token: Token, lines: Sequence[str]) -> int:
-    """Where it ends."""
+    """Find the line where it ends."""
     line: int = token.end_mark.line
     if not is_block_scalar(token):
         return line
@@ -79,6 +80,6 @@ def last_line(token: Token, lines: Sequence[str]) -> int:
 
 
 def line_end(text: str, index: int) -> int:
-    """Where the line of this place ends, before its line break."""
+    """Find where the line of this place ends, before its line break."""
     end = text.find("\n", index)
     return len(text) if end < 0 else end

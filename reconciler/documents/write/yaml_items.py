@@ -87,7 +87,7 @@ class PieceReader:
         self._one_line = OneLine(text, tokens)
 
     def read_value(self, order: Shape, *, may_be_flush: bool = False) -> Value:
-        """What begins at the next token. `may_be_flush`: the dashes of a list may stand right below its key."""
+        """Read what begins at the next token. `may_be_flush`: the dashes of a list may stand right below its key."""
         first = self._at
         while self._is_next(AnchorToken):
             self._at += 1
@@ -144,7 +144,8 @@ class PieceReader:
         return piece
 
     def _complete(self, piece: Piece, value: Value, opening: str | None, mark: int) -> Piece:
-        """With its first line, which begins with `opening`, up to the token `mark`; None: it stays as it is."""
+        """Complete a piece with its first line, which begins with `opening`, up to the token `mark`; None: it stays as
+        it is."""
         if value.level:
             piece.last, piece.is_open = value.level.pieces[-1].last, value.level.pieces[-1].is_open
         else:
