@@ -15,7 +15,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from reconciler.changes.verdict import Verdict
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.model.policy import is_policy
-from reconciler.model.resource import Address, Consent, Json, Resource, Terms, model_in
+from reconciler.model.resource import Address, Consent, Json, Resource, Terms, is_over, model_in
 from reconciler.model.topology import Allowed
 from reconciler.model.units import show_quantity
 
@@ -59,11 +59,6 @@ def _short_of(allow: Consent, verdict: Verdict, today: date, spec: type[Terms]) 
         if found > most:
             return f"{show_quantity(quantity, found)} are lost, and it allows {show_quantity(quantity, most)}"
     return ""
-
-
-def is_over(allow: Consent, today: date) -> bool:
-    """Its last day has passed; a consent without `until` never ends."""
-    return allow.until is not None and today > allow.until
 
 
 def _raw(said: Json, path: str, spec: type[Terms]) -> Json:

@@ -185,9 +185,15 @@ class Registry:
     """The first of two stages of an update: it gives to others what these of its fields give, and takes nothing yet.
     None: the update cannot be made in two stages."""
     by_name: Mapping[str, Kind] = field(init=False)
+    _sections: Mapping[str | None, Mapping[str, tuple[Kind, ...]]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "by_name", {kind.name: kind for kind in self.kinds})
+        sections: dict[str | None, dict[str, tuple[Kind, ...]]] = {}
+        for kind in self.kinds:
+            beside = sections.setdefault(kind.place.within, {})
+            beside[kind.place.section] = (*beside.get(kind.place.section, ()), kind)
+        object.__setattr__(self, "_sections", sections)
 
     def __getitem__(self, name: str) -> Kind:
         return self.by_name[name]
@@ -208,6 +214,15 @@ class Registry:
     def within(self, parent: str | None) -> tuple[Kind, ...]:
         """Kinds whose sections are directly under `parent` (None: at top level)."""
         return tuple(kind for kind in self.kinds if kind.place.within == parent)
+
+    def sections(self, parent: str | None) -> Mapping[str, tuple[Kind, ...]]:
+        """The sections directly under `parent` (None: at top level), each with the kinds that share it."""
+        return self._sections.get(parent, {})
+
+    def above(self, address: Address) -> Address | None:
+        """The resource in whose section this one stands, such as a consumer's stream; None at the top level."""
+        within = self.of(address).place.within
+        return Address(within, address.names[:-1]) if within else None
 
     def rules(self) -> tuple[Rule, ...]:
         """Rules of each kind, in the order of the kinds, and then those about several resources."""

@@ -53,7 +53,7 @@ class AboutKind(Protocol):
 class HouseRules(Protocol):
     """Policies that are ready to judge."""
 
-    def judged(self, change: Change, view: View, needing: frozenset[str]) -> Sequence[Verdict]:
+    def judge(self, change: Change, view: View, needing: frozenset[str]) -> Sequence[Verdict]:
         """Judge a change by the policies that need to know no more than `needing`."""
         ...
 

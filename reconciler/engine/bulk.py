@@ -15,7 +15,7 @@ from reconciler.changes.kind import Registry
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.model.dataclass import dataclass
 from reconciler.model.records import Owned
-from reconciler.model.resource import Address
+from reconciler.model.resource import Address, is_over
 from reconciler.model.topology import BulkEntry, Forgotten, Removed, Topology
 
 Ledger = Mapping[Address, Owned]
@@ -61,7 +61,7 @@ def expanded(topology: Topology, matches: Sequence[Matched], today: date) -> Top
     """The topology with an entry for each object in place of entries about many. The first entry that counts and matches
     an object says what becomes of it; one that deletes goes before one that gives up, and `refusals` stops it then."""
     taken: dict[Address, BulkEntry] = {}
-    for one in sorted(matches, key=lambda one: one.entry.is_over(today)):
+    for one in sorted(matches, key=lambda one: is_over(one.entry, today)):
         for address in one.addresses:
             taken.setdefault(address, one.entry)
     removed = (
@@ -78,7 +78,7 @@ def expanded(topology: Topology, matches: Sequence[Matched], today: date) -> Top
 def refusals(matches: Sequence[Matched], today: date) -> Iterator[tuple[Address, Verdict]]:
     """One for each object of an entry that matches more than it may, and for each that is to be deleted and given up at
     once."""
-    counting = [one for one in matches if not one.entry.is_over(today)]
+    counting = [one for one in matches if not is_over(one.entry, today)]
     for one in counting:
         if len(one.addresses) > one.entry.upto:
             yield from ((address, _too_many(address, one)) for address in one.addresses)

@@ -66,9 +66,8 @@ def settled(
     parents |= dict(_of_buckets(desired, parents, registry))
     below = {address: replace(at_the_top, parent=one) for address, one in parents.items()}
     for one, kind in said:
-        if kind.place.within:
-            context = below.get(Address(kind.place.within, one.address.names[:-1]), at_the_top)
-            desired[one.address] = kind.settle(one, context)
+        if above := registry.above(one.address):
+            desired[one.address] = kind.settle(one, below.get(above, at_the_top))
     return {one.address: desired[one.address] for one, _ in said} | dict(_using(topology, desired, registry))
 
 

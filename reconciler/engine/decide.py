@@ -166,19 +166,16 @@ def _made(
         if opening := edges.openings.get(address):
             first, rest = stages.halves(change, opening, kind.fields)
             yield (address, order.ChangeStage.OPENED), stages.first_stage(kind.steps(first, view), opening)
-        yield (address, order.ChangeStage.DONE), _steps(rest, going, kind, view, verdicts.get(address, ()), options)
+        if _goes_with_its_parent(rest, going, registry):
+            steps: tuple[Step, ...] = ()
+        else:
+            steps = _steps(rest, kind, view, verdicts.get(address, ()), options)
+        yield (address, order.ChangeStage.DONE), steps
 
 
 def _steps(
-    change: Change,
-    going: Mapping[Address, Change],
-    kind: Kind,
-    view: View,
-    verdicts: Sequence[Verdict],
-    options: RunOptions,
+    change: Change, kind: Kind, view: View, verdicts: Sequence[Verdict], options: RunOptions
 ) -> tuple[Step, ...]:
-    if _goes_with_its_parent(change, going, kind):
-        return ()
     record = remembered(change, view, options)
     if change.action is Action.REPLACE and replacement.replaces(verdicts) and record:
         given = [found for verdict in verdicts if (found := _given(verdict, change, kind, options))]
@@ -189,14 +186,15 @@ def _steps(
     return tuple(kind.steps(change, view))
 
 
-def _goes_with_its_parent(change: Change, going: Mapping[Address, Change], kind: Kind) -> bool:
+def _goes_with_its_parent(change: Change, going: Mapping[Address, Change], registry: Registry) -> bool:
     """A delete that its parent's delete includes needs no step of its own."""
-    parent = going.get(Address(kind.place.within, change.address.names[:-1])) if kind.place.within else None
+    above = registry.above(change.address)
+    parent = going.get(above) if above else None
     return (
         change.action is Action.DELETE
         and parent is not None
         and parent.action is Action.DELETE
-        and kind.primary(change.address).type == "consumer"
+        and registry.of(change.address).primary(change.address).type == "consumer"
     )
 
 

@@ -18,7 +18,7 @@ from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.changes.view import View
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity
-from reconciler.model.resource import Address
+from reconciler.model.resource import Address, is_over
 from reconciler.model.topology import Guarded
 
 DESTROYING = (Action.DELETE, Action.REPLACE)
@@ -49,14 +49,14 @@ def tallies(view: View, registry: Registry, hidden: Collection[Address], today: 
     owned = Counter(address.kind for address, one in view.ledger.items() if one.topology == view.topology)
     going = [
         change for address, change in view.changes.items()
-        if change.action in DESTROYING and address not in hidden and _goes(change, registry.of(address), view)
+        if change.action in DESTROYING and address not in hidden and _goes(change, registry, view)
     ]  # fmt: skip
     return [_tally(kind, view, owned[kind.name], going, today) for kind in registry.kinds]
 
 
 def _tally(kind: Kind, view: View, owned: int, going: Sequence[Change], today: date) -> Tally:
     bound = kind.bound if view.desired else NONE
-    counting = [one for one in view.guards if one.kind == kind.name and not _is_over(one, today)]
+    counting = [one for one in view.guards if one.kind == kind.name and not is_over(one, today)]
     return Tally(
         kind=kind.name,
         going=tuple(change for change in going if change.address.kind == kind.name),
@@ -67,17 +67,13 @@ def _tally(kind: Kind, view: View, owned: int, going: Sequence[Change], today: d
     )
 
 
-def _goes(change: Change, kind: Kind, view: View) -> bool:
+def _goes(change: Change, registry: Registry, view: View) -> bool:
     """This plan, not an interrupted one, destroys something live, and destroys it on its own, not with its parent."""
     if change.live is None or change.intent is not None:
         return False
-    parent = _above(change.address, kind)
+    parent = registry.above(change.address)
     above = view.changes.get(parent) if parent else None
     return above is None or above.action is not Action.DELETE
-
-
-def _above(address: Address, kind: Kind) -> Address | None:
-    return Address(kind.place.within, address.names[:-1]) if kind.place.within else None
 
 
 def refusals(found: list[Tally], view: View, registry: Registry) -> Iterator[tuple[Address, Verdict]]:
@@ -86,7 +82,7 @@ def refusals(found: list[Tally], view: View, registry: Registry) -> Iterator[tup
     yield from ((address, _refusal(view.changes[address], tally)) for address, tally in refused.items())
     for address, change in view.changes.items():
         if change.action is Action.DELETE and address not in refused:
-            above = _above(address, registry.of(address))
+            above = registry.above(address)
             if above in refused:
                 yield address, _kept_with(above, change, refused[above])
 
@@ -148,7 +144,7 @@ def leftovers(found: list[Tally], view: View, today: date) -> Iterator[Diagnosti
     """Warnings about guards that have ended, and about guards without an end that nothing here needs."""
     needed = {tally.kind for tally in found if len(tally.going) > tally.usual}
     for one in view.guards:
-        if _is_over(one, today):
+        if is_over(one, today):
             yield _leftover(one, "XX301", "consent-expired", f"the guard of kind {one.kind} ended on {one.until}")
         elif one.kind not in needed and one.until is None:
             message = (
@@ -162,7 +158,3 @@ def _leftover(one: Guarded, code: str, name: str, message: str) -> Diagnostic:
         severity=Severity.WARNING, code=code, name=name, message=message, span=one.where(""),
         fix="remove it, so that it never covers a change nobody thought of",
     )  # fmt: skip
-
-
-def _is_over(one: Guarded, today: date) -> bool:
-    return one.until is not None and today > one.until

@@ -44,7 +44,7 @@ def judged_all(
         if view.policies:
             replaced = change.action is Action.REPLACE or replacement.replaces(verdicts)
             final = replace(change, action=Action.REPLACE) if replaced else change
-            verdicts += view.policies.judged(final, view, needing)
+            verdicts += view.policies.judge(final, view, needing)
         if verdicts:
             found[address] = verdicts
     return found

@@ -16,8 +16,8 @@ from reconciler.changes.kind import Registry
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.model.records import BUCKET, Owned, decode_key
-from reconciler.model.resource import Address
-from reconciler.model.selection import is_label, likely
+from reconciler.model.resource import Address, is_over
+from reconciler.model.selection import is_label, likely_pattern
 from reconciler.model.spelling import likeness, meant
 from reconciler.model.topology import BulkEntry, Topology
 from reconciler.model.wire.snapshot import Snapshot
@@ -50,7 +50,7 @@ def misnamed(
     `unmatched` are entries about many that match nothing."""
     named = list(_named(topology, today))
     yield from _resembling(named, topology, known, registry) if named else ()
-    yield from _matching_nothing([one for one in unmatched if not one.is_over(today)], topology, known)
+    yield from _matching_nothing([one for one in unmatched if not is_over(one, today)], topology, known)
     yield from _owners(topology, known, today)
 
 
@@ -73,7 +73,7 @@ def _matching_nothing(entries: Sequence[BulkEntry], topology: Topology, known: K
             yield _bulk(entry, message, "plan and apply as a user who may use that bucket")
         elif any(entry.reaches(one, {}) for one in gone):
             continue
-        elif near := likely(entry.on, ours.keys(), ours.values()):
+        elif near := likely_pattern(entry.on, ours.keys(), ours.values()):
             message = (
                 f"{said}, which matches nothing that this topology owns and no longer declares; did you mean `{near}`?"
             )
@@ -154,9 +154,8 @@ def _owners(topology: Topology, known: KnownNames, today: date) -> Iterator[Diag
     that."""
     owners = {owned.topology for owned in known.ledger.values()} - {topology.name}
     for one in topology.moved:
-        is_over = one.until is not None and today > one.until
         has_moved = any(owned.taken_from == one.origin.name for owned in known.ledger.values())
-        if one.is_of_topology and not (is_over or has_moved) and (near := meant(one.origin.name, owners)):
+        if one.is_of_topology and not (is_over(one, today) or has_moved) and (near := meant(one.origin.name, owners)):
             yield Diagnostic(
                 severity=Severity.WARNING, code="XX916", name="names-nothing", address=str(one.origin),
                 message=f"`moved` names topology `{one.origin.name}`, which owns nothing; did you mean `{near}`?",

@@ -11,7 +11,7 @@ from reconciler.documents.read.files import DISK, Tree
 from reconciler.documents.read.load import Loaded
 from reconciler.journeys.plan.files import load, topology_of
 from reconciler.model.dataclass import dataclass
-from reconciler.model.diagnostic import about
+from reconciler.model.diagnostic import about_topology
 from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.server.connect.connection import session
@@ -42,7 +42,7 @@ async def both(
         try:
             loaded = await asyncio.to_thread(load, paths, tree)
             topology = topology_of(loaded)
-            with about(topology.name):
+            with about_topology(topology.name):
                 js, snapshot = await looking
         except BaseException:
             looking.cancel()
@@ -50,7 +50,7 @@ async def both(
                 looking, return_exceptions=True
             )  # the error in the files comes first, whatever became of this
             raise
-        with about(topology.name):
+        with about_topology(topology.name):
             yield Both(loaded=loaded, topology=topology, js=js, snapshot=snapshot)
 
 

@@ -79,7 +79,7 @@ def _answered(placed: PlacedPolicy, case: PolicyCase) -> str:
     """How the policy answers otherwise than the case says; empty if it does not."""
     kind = _kind(placed, case)
     change, view = _change(kind, case)
-    said = Policies([placed], REGISTRY).judged(change, view, EVERYTHING)
+    said = Policies([placed], REGISTRY).judge(change, view, EVERYTHING)
     if said and said[0].message.startswith(CANNOT_TELL):
         return f"is not answered: {said[0].message}"
     if said and not case.forbidden:

@@ -10,7 +10,7 @@ from reconciler.changes.change import Action, FieldChange
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.memory.journal import UNKNOWN, Run
 from reconciler.model.dataclass import dataclass
-from reconciler.model.fields import FieldInfo, of_units
+from reconciler.model.fields import FieldInfo, infos_of_units
 from reconciler.model.resource import Json
 
 LONG = 8 << 10
@@ -129,6 +129,6 @@ def _is_long(first: Mapping[str, Any], last: Mapping[str, Any]) -> bool:
 def _field(path: str, first: Mapping[str, Any], last: Mapping[str, Any]) -> FieldChange:
     info = FieldInfo(
         unit=last.get("unit", "text"), default=last.get("default"), left_out=last.get("left_out", ""),
-        nested=of_units(last.get("units", {})),
+        nested=infos_of_units(last.get("units", {})),
     )  # fmt: skip
     return FieldChange(path=path, live=first.get("from"), desired=last.get("to"), info=info)

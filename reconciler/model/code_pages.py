@@ -10,7 +10,7 @@ from typing import NamedTuple
 SITE = "https://example-org.github.io/reconciler"
 
 
-def rule_page(code: str) -> str:
+def rule_url(code: str) -> str:
     """Return the address of the page that says what a code means."""
     return f"{SITE}/reference/rules/{code}/"
 

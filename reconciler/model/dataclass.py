@@ -21,26 +21,26 @@ else:
 
     def dataclass(cls=None, /, **options):
         """`@dataclass` or `@dataclass(frozen=True, slots=True, kw_only=True)`."""
-        return partial(_made, **options) if cls is None else _made(cls, **options)
+        return partial(_make, **options) if cls is None else _make(cls, **options)
 
 
-def _made(
+def _make(
     cls: type[Any], *, frozen: bool = False, eq: bool = True, repr: bool = True, order: bool = False, **options: bool
 ) -> Any:
     if order:
         return dataclasses.dataclass(frozen=frozen, eq=eq, repr=repr, order=order, **options)(cls)
-    own = cls.__dict__
-    has_hash = own.get("__hash__") is not None or ("__hash__" in own and "__eq__" not in own)
-    made: Any = dataclasses.dataclass(eq=False, repr=False, **options)(cls)
-    fields = dataclasses.fields(made)
-    if eq and "__eq__" not in own:
-        made.__eq__ = _equal([one.name for one in fields if one.compare])
+    namespace = cls.__dict__
+    has_hash = namespace.get("__hash__") is not None or ("__hash__" in namespace and "__eq__" not in namespace)
+    made_class: Any = dataclasses.dataclass(eq=False, repr=False, **options)(cls)
+    fields = dataclasses.fields(made_class)
+    if eq and "__eq__" not in namespace:
+        made_class.__eq__ = _equal([field.name for field in fields if field.compare])
     if eq and not has_hash:
-        hashed = [one.name for one in fields if (one.compare if one.hash is None else one.hash)]
-        made.__hash__ = _hash(hashed) if frozen else None
-    if repr and "__repr__" not in own:
-        made.__repr__ = _repr([one.name for one in fields if one.repr])
-    return made
+        hashed = [field.name for field in fields if (field.compare if field.hash is None else field.hash)]
+        made_class.__hash__ = _hash(hashed) if frozen else None
+    if repr and "__repr__" not in namespace:
+        made_class.__repr__ = _repr([field.name for field in fields if field.repr])
+    return made_class
 
 
 def _values(names: Sequence[str]) -> Callable[[Any], Any]:

@@ -57,12 +57,12 @@ class Diagnostic:
 
     @property
     def is_error(self) -> bool:
-        """A command fails because of it; with warnings and notes it does not."""
+        """Does a command fail because of it? With warnings and notes it does not."""
         return self.severity is Severity.ERROR
 
 
 def ordered(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """In reading order: by place in the files, those without a place first."""
+    """Sort in reading order: by place in the files, those without a place first."""
     return sorted(diagnostics, key=lambda d: (d.span is not None, d.span, d.code) if d.span else (False, d.code))
 
 
@@ -76,14 +76,28 @@ class CannotContinue(Exception):
         """What it is about, where the files got as far as to say it."""
 
     @classmethod
-    def because(cls, code: str, name: str, message: str, *, fix: str, address: str | None = None) -> Self:
-        """One reason is enough, and it has no place in a file."""
-        return cls(Diagnostic(severity=Severity.ERROR, code=code, name=name, message=message, address=address, fix=fix))
+    def because(
+        cls,
+        code: str,
+        name: str,
+        message: str,
+        *,
+        fix: str,
+        address: str | None = None,
+        span: SourceSpan | None = None,
+    ) -> Self:
+        """Return it for one reason, which may be about an object or a place in a file."""
+        return cls(
+            Diagnostic(
+                severity=Severity.ERROR, code=code, name=name, message=message, address=address, span=span, fix=fix
+            )
+        )
 
 
 @contextmanager
-def about(topology: str) -> Iterator[None]:
-    """Whatever keeps us from going on in here is said about this topology, so that reports of it find their place."""
+def about_topology(topology: str) -> Iterator[None]:
+    """Say of whatever keeps us from going on in here that it is about this topology, so that reports of it find their
+    place."""
     try:
         yield
     except CannotContinue as problem:

@@ -32,43 +32,43 @@ def compact_json(value: object) -> bytes:
 
 
 def json_object(value: bytes) -> dict[str, Json]:
-    """Raises Unusable. Infinities are no JSON: nothing could print them again."""
-    said = _parsed(value)
-    if not is_finite(said):
+    """Read a JSON object. Raises Unusable. Infinities are no JSON: nothing could print them again."""
+    record = _parse_object(value)
+    if not is_finite(record):
         raise Unusable("its text is not JSON")
-    return said
+    return record
 
 
-def read(value: bytes, shapes: Mapping[str, Fits]) -> dict[str, Json]:
-    """What an entry of our format says under these names, each value of the shape named here, and its `topology`. What
-    is null is left out. Raises Unusable."""
-    said = _parsed(value)
-    if (found := said.get("format")) != FORMAT:
-        raise Unusable(f"its format is {str(found)[:20]}, this version reads {FORMAT}")
-    if not is_topology(topology := said.get("topology")):
+def read_entry(value: bytes, shapes: Mapping[str, Fits]) -> dict[str, Json]:
+    """Return what an entry of our format says under these names, each value of the shape named here, and its
+    `topology`. What is null is left out. Raises Unusable."""
+    record = _parse_object(value)
+    if (format_found := record.get("format")) != FORMAT:
+        raise Unusable(f"its format is {str(format_found)[:20]}, this version reads {FORMAT}")
+    if not is_topology(topology := record.get("topology")):
         raise Unusable("it names no topology")
-    known = {name: one for name, one in said.items() if one is not None and name in shapes}
-    for name, one in known.items():
-        if not shapes[name](one):
+    fields = {name: field_value for name, field_value in record.items() if field_value is not None and name in shapes}
+    for name, field_value in fields.items():
+        if not shapes[name](field_value):
             raise Unusable(f"its `{name}` is not of the kind it has to be")
-    return {"topology": topology, **known}
+    return {"topology": topology, **fields}
 
 
-def _parsed(value: bytes) -> dict[str, Json]:
+def _parse_object(value: bytes) -> dict[str, Json]:
     try:
-        said = from_json(value, allow_inf_nan=False)  # twice as fast as the standard library's; thousands are read
+        parsed = from_json(value, allow_inf_nan=False)  # twice as fast as the standard library's; thousands are read
     except ValueError:
         raise Unusable("its text is not JSON") from None
-    if not isinstance(said, dict):
+    if not isinstance(parsed, dict):
         raise Unusable("it is not a JSON object")
-    return said
+    return parsed
 
 
 _PLAINLY_FINITE = frozenset({str, int, bool, type(None)})
 
 
 def is_finite(value: Json) -> bool:
-    """1e999 is read as a number that no JSON can say again."""
+    """Can JSON say it again? 1e999 is read as a number that it cannot."""
     inside = value.values() if type(value) is dict else value if type(value) is list else None
     if inside is None:
         return type(value) is not float or isfinite(value)
@@ -76,47 +76,47 @@ def is_finite(value: Json) -> bool:
 
 
 def is_text(value: Json) -> bool:
-    """Also an empty one."""
+    """Is it a text? An empty one is."""
     return isinstance(value, str)
 
 
 def is_flag(value: Json) -> bool:
-    """True or false; 0 and 1 are none."""
+    """Is it true or false? 0 and 1 are not."""
     return isinstance(value, bool)
 
 
 def is_mapping(value: Json) -> bool:
-    """A JSON object of any content that JSON can say again."""
+    """Is it a JSON object of any content that JSON can say again?"""
     return isinstance(value, dict) and is_finite(value)
 
 
 def are_any(value: Json) -> bool:
-    """A list of any content that JSON can say again."""
+    """Is it a list of any content that JSON can say again?"""
     return isinstance(value, list) and is_finite(value)
 
 
 def are_texts(value: Json) -> bool:
-    """A list of texts, or an empty one."""
+    """Is it a list of texts, or an empty one?"""
     return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
 def are_labels(value: Json) -> bool:
-    """Names and texts."""
+    """Is it a mapping of names to texts?"""
     return isinstance(value, dict) and all(isinstance(one, str) for one in value.values())
 
 
 def is_number(value: Json) -> bool:
-    """A whole number, negative ones included; true and false are none."""
+    """Is it a whole number, negative ones included? True and false are none."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def is_sequence(value: Json) -> bool:
-    """The number of a message."""
+    """Is it the number of a message?"""
     return is_number(value) and 0 < value < 1 << 64
 
 
 def is_version(value: Json) -> bool:
-    """A server's version, `2.12.8`; empty where nobody knew it."""
+    """Is it a server's version, `2.12.8`, or empty, where nobody knew it?"""
     return isinstance(value, str) and (not value or _is_version(value))
 
 
@@ -130,7 +130,7 @@ def _is_version(text: str) -> bool:
 
 
 def is_topology(value: Json) -> bool:
-    """A text that is a topology's name: not empty, and short enough for a key."""
+    """Is it a topology's name: not empty, and short enough for a key?"""
     return isinstance(value, str) and _names_a_topology(value)
 
 
@@ -144,7 +144,7 @@ def _are_shares(value: Json) -> bool:
     return isinstance(value, dict) and all(isinstance(one, list) and all(map(is_number, one)) for one in value.values())
 
 
-def _copies(value: Json) -> bool:
+def _is_copied_origin(value: Json) -> bool:
     """What a stream says of an origin: `{"name": "ORDERS", "filter_subject": "orders.eu"}`"""
     if not isinstance(value, dict) or not (is_text(value.get("name")) and is_text(value.get("filter_subject", ""))):
         return False
@@ -154,18 +154,19 @@ def _copies(value: Json) -> bool:
     )
 
 
-def _copy_several(value: Json) -> bool:
-    return isinstance(value, list) and all(map(_copies, value))
+def _are_copied_origins(value: Json) -> bool:
+    return isinstance(value, list) and all(map(_is_copied_origin, value))
 
 
-def _partition(value: Json) -> bool:
+def _are_partitioning_filters(value: Json) -> bool:
     """`[{"filter": "orders.*", "partitioning_wildcards": [1]}]`"""
     return isinstance(value, list) and all(isinstance(one, dict) and is_text(one.get("filter")) for one in value)
 
 
 _CONFIG: Mapping[str, Fits] = {
-    "filter_subject": is_text, "filter_subjects": are_texts, "filters": are_texts, "mirror": _copies, "sources": _copy_several,
-    "partitioning_filters": _partition,
+    "filter_subject": is_text, "filter_subjects": are_texts, "filters": are_texts,
+    "mirror": _is_copied_origin, "sources": _are_copied_origins,
+    "partitioning_filters": _are_partitioning_filters,
     "metadata": is_mapping, "deliver_policy": is_text, "opt_start_seq": is_sequence, "opt_start_time": is_text,
     "max_members": is_number, "members": are_texts, "member_mappings": _are_shares,
 }  # fmt: skip
@@ -174,7 +175,7 @@ _ASKED = frozenset(_CONFIG)
 
 
 def is_config(value: Json) -> bool:
-    """The canonical configuration of an object."""
+    """Is it the canonical configuration of an object?"""
     if type(value) is not dict or not is_finite(value):
         return False
     return _ASKED.isdisjoint(value) or all(
@@ -186,7 +187,7 @@ _START = frozenset({"deliver_policy", "opt_start_seq", "opt_start_time"})
 
 
 def is_start(value: Json) -> bool:
-    """Where a consumer had to begin; empty where it began as its file says."""
+    """Does it say where a consumer had to begin? It is empty where the consumer began as its file says."""
     return is_config(value) and value.keys() <= _START
 
 

@@ -21,7 +21,7 @@ class FieldInfo:
 
     unit: Annotated[Unit, ALWAYS] = "text"
     """How to read the values: durations are nanoseconds, sizes are bytes."""
-    nested: Annotated[Mapping[str, FieldInfo], Name("units"), As(Mapping[str, Unit], units_of, of_units)] = field(
+    nested: Annotated[Mapping[str, FieldInfo], Name("units"), As(Mapping[str, Unit], units_of, infos_of_units)] = field(
         default_factory=dict, compare=False
     )
     """Units of the fields inside this one, by name: of the mapping, or of each mapping in the list, that it holds."""
@@ -50,7 +50,7 @@ class FieldInfo:
         return bool(self.passing) and any(isinstance(one, str) and one.startswith(self.passing) for one in each)
 
     def inside(self, path: Iterable[str | int]) -> FieldInfo:
-        """About a value inside this one; the items of a list are as the list says."""
+        """Return what is known about a value inside this one; the items of a list are as the list says."""
         info = self
         for step in path:
             if isinstance(step, str):
@@ -59,7 +59,7 @@ class FieldInfo:
 
     @property
     def units(self) -> dict[str, Unit]:
-        """Of nested fields whose numbers are written in a way of their own; none of them lies any deeper."""
+        """Units of nested fields whose numbers are written in a way of their own; none of them lies any deeper."""
         return units_of(self.nested)
 
 
@@ -68,12 +68,12 @@ def units_of(nested: Mapping[str, FieldInfo]) -> dict[str, Unit]:
     return {name: info.unit for name, info in nested.items() if info.unit in ("duration", "bytes", "count")}
 
 
-def of_units(units: Mapping[str, Unit]) -> dict[str, FieldInfo]:
+def infos_of_units(units: Mapping[str, Unit]) -> dict[str, FieldInfo]:
     """`FieldInfo.nested`, as far as `units` says it."""
     return {name: FieldInfo(unit=unit) for name, unit in units.items()}
 
 
-def about(fields: Mapping[str, FieldInfo], path: str) -> FieldInfo:
-    """About what stands at a dotted path, as changes name it: `sources[1].opt_start_seq`."""
+def info_at(fields: Mapping[str, FieldInfo], path: str) -> FieldInfo:
+    """Return what is known about what stands at a dotted path, as changes name it: `sources[1].opt_start_seq`."""
     top, *rest = re.sub(r"\[\d+\]", "", path).split(".")
     return fields.get(top, FieldInfo()).inside(rest)

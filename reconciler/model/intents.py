@@ -20,7 +20,7 @@ from reconciler.model.entries import (
     is_flag,
     is_start,
     is_text,
-    read,
+    read_entry,
 )
 from reconciler.model.records import BUCKET, decode_key, encode_key
 from reconciler.model.resource import Address, Config, Consent, Json
@@ -70,7 +70,7 @@ def intent_key(address: Address) -> str:
 
 
 def encode_intent(intent: Intent) -> dict[str, Json]:
-    """As it is stored; what says nothing is left out."""
+    """Return it as it is stored; what says nothing is left out."""
     record = {
         "format": FORMAT,
         "topology": intent.topology,
@@ -103,12 +103,12 @@ _SHAPES: Mapping[str, Fits] = {
 def decode_intent(entry: Entry) -> Intent | str:
     """A replacement under way, or why nobody can say what it is."""
     try:
-        said = read(entry.value, _SHAPES)
-        fields = tuple(said.pop("fields", ()))
-        allow = tuple(Consent.model_validate(one) for one in said.pop("allow", ()))
-        return Intent(fields=fields, allow=allow, **said, revision=entry.revision, written=entry.stored)
-    except Unusable as why:
-        return str(why)
+        record = read_entry(entry.value, _SHAPES)
+        fields = tuple(record.pop("fields", ()))
+        allow = tuple(Consent.model_validate(consent) for consent in record.pop("allow", ()))
+        return Intent(fields=fields, allow=allow, **record, revision=entry.revision, written=entry.stored)
+    except Unusable as reason:
+        return str(reason)
     except (ValueError, TypeError):
         return "the consent it was begun with cannot be understood"
 

@@ -43,26 +43,27 @@ class Granted:
     deny: tuple[str, ...] = ()
 
     def permits(self, subject: str) -> bool:
-        """A deny beats every allow. Of a wildcard, one that takes away a part leaves the rest."""
+        """May one publish to it? A deny beats every allow. Of a wildcard, one that takes away a part leaves the
+        rest."""
         allowed = not self.allow or any(covers(one, subject) for one in self.allow)
         return allowed and not any(covers(one, subject) for one in self.deny)
 
 
-def granted(data: Mapping[str, Json]) -> Granted | None:
-    """From the answer of `$SYS.REQ.USER.INFO`; None: it does not tell. Without `permissions` there are no bounds."""
+def parse_permissions(data: Mapping[str, Json]) -> Granted | None:
+    """Read the answer of `$SYS.REQ.USER.INFO`; None: it does not tell. Without `permissions` there are no bounds."""
     if "user" not in data:
         return None
-    said = (data.get("permissions") or {}).get("publish") or {}
-    return Granted(allow=tuple(said.get("allow") or ()), deny=tuple(said.get("deny") or ()))
+    publish = (data.get("permissions") or {}).get("publish") or {}
+    return Granted(allow=tuple(publish.get("allow") or ()), deny=tuple(publish.get("deny") or ()))
 
 
 def covers(pattern: str, subject: str) -> bool:
     """Does the pattern match everything that `subject` matches?"""
     wide, narrow = pattern.split("."), subject.split(".")
-    for at, token in enumerate(wide):
+    for index, token in enumerate(wide):
         if token == ">":
-            return len(narrow) > at
-        if at >= len(narrow) or (token != "*" and token != narrow[at]) or narrow[at] == ">":
+            return len(narrow) > index
+        if index >= len(narrow) or (token != "*" and token != narrow[index]) or narrow[index] == ">":
             return False
     return len(wide) == len(narrow)
 
@@ -71,7 +72,8 @@ _IN_DOMAIN = re.compile(r"\$JS\.[^.]+\.API\.", re.IGNORECASE)
 
 
 def as_checked_in_its_domain(subject: str) -> str:
-    """A server of the domain itself maps `$JS.hub.API.INFO` to `$JS.API.INFO` first, and judges only that."""
+    """Return what is judged: a server of the domain itself maps `$JS.hub.API.INFO` to `$JS.API.INFO` first, and judges
+    only that."""
     found = _IN_DOMAIN.match(subject)
     if found is None:
         return subject
@@ -79,20 +81,21 @@ def as_checked_in_its_domain(subject: str) -> str:
     return rest if rest.upper().startswith("$KV.") else f"$JS.API.{rest}"
 
 
-def lacking(needs: Iterable[Need], may: Granted) -> tuple[Need, ...]:
-    """Which of two names of a domain's subject is judged depends on the server connected to: either counts."""
+def missing_needs(needs: Iterable[Need], may: Granted) -> tuple[Need, ...]:
+    """Return the needs that are not granted. Which of two names of a domain's subject is judged depends on the server
+    connected to: either counts."""
     return tuple(
         need for need in needs
         if not (may.permits(need.subject) or may.permits(as_checked_in_its_domain(need.subject)))
     )  # fmt: skip
 
 
-def least(needs: Iterable[Need]) -> tuple[Need, ...]:
-    """Each once, and none that another one covers; what is for the same purpose stands together."""
-    found: dict[str, Need] = {}
+def minimal_needs(needs: Iterable[Need]) -> tuple[Need, ...]:
+    """Return each once, and none that another one covers; what is for the same purpose stands together."""
+    by_subject: dict[str, Need] = {}
     for need in needs:
-        found.setdefault(need.subject, need)
-    purposes = list(dict.fromkeys(need.why for need in found.values()))
-    wide = [subject for subject in found if "*" in subject or ">" in subject]
-    kept = (n for n in found.values() if not any(covers(o, n.subject) for o in wide if o != n.subject))
-    return tuple(sorted(kept, key=lambda need: (purposes.index(need.why), need.subject)))
+        by_subject.setdefault(need.subject, need)
+    purposes = list(dict.fromkeys(need.why for need in by_subject.values()))
+    wide = [subject for subject in by_subject if "*" in subject or ">" in subject]
+    narrowest = (n for n in by_subject.values() if not any(covers(o, n.subject) for o in wide if o != n.subject))
+    return tuple(sorted(narrowest, key=lambda need: (purposes.index(need.why), need.subject)))

@@ -26,17 +26,17 @@ def is_policy(code: str) -> bool:
     return code[OF_A_RULE : OF_A_RULE + 1].isalpha()
 
 
-def _like(pattern: str, what: str) -> AfterValidator:
-    """Refuses other texts, in words."""
+def _must_match(pattern: str, advice: str) -> AfterValidator:
+    """Refuse other texts, in words."""
 
-    def checked(text: str) -> str:
+    def check(text: str) -> str:
         if not re.search(pattern, text):
             raise PydanticCustomError(
-                "wrong_value", "`{value}` does not fit; write {what}", {"value": text, "what": what}
+                "wrong_value", "`{value}` does not fit; write {what}", {"value": text, "what": advice}
             )
         return text
 
-    return AfterValidator(checked)
+    return AfterValidator(check)
 
 
 class PolicyCase(Spec):
@@ -65,9 +65,9 @@ class PolicyCase(Spec):
 class Policy(Spec):
     """A house rule: what it forbids, and how to say so."""
 
-    code: Annotated[str, _like(CODE, HOW_TO_NAME), text_like(CODE, HOW_TO_NAME)]
+    code: Annotated[str, _must_match(CODE, HOW_TO_NAME), text_like(CODE, HOW_TO_NAME)]
     """How plans, waivers and reports call it, for example `ACME101`. Three capital letters or more, and three digits."""
-    name: Annotated[str, _like(NAME, HYPHENS), text_like(NAME, HYPHENS)]
+    name: Annotated[str, _must_match(NAME, HYPHENS), text_like(NAME, HYPHENS)]
     """Its name, in words with hyphens, for example `replicas-in-production`."""
     on: Annotated[
         str | tuple[str, ...], WithJsonSchema({"type": ["string", "array"], "items": {"type": "string"}})
@@ -95,7 +95,7 @@ class PolicySource(Spec):
 
     from_: str = Field(alias="from", min_length=1)
     """A file or folder, by its path from this file; or a git repository, where there is a `revision`."""
-    revision: Annotated[str, _like(REVISION, COMMIT), text_like(REVISION, COMMIT)] | None = None
+    revision: Annotated[str, _must_match(REVISION, COMMIT), text_like(REVISION, COMMIT)] | None = None
     """The commit of the repository, in full: nobody changes what it says afterwards. Left out: `from` is a path."""
     path: str = "."
     """The file or folder inside the repository. Left out: all of it."""

@@ -22,7 +22,7 @@ from reconciler.model.entries import (
     is_start,
     is_text,
     is_version,
-    read,
+    read_entry,
     unescaped,
 )
 from reconciler.model.fields import FieldInfo
@@ -122,7 +122,7 @@ def is_stale(owned: Owned, desired: Resource, infos: Mapping[str, FieldInfo]) ->
 
 
 def encode_owned(owned: Owned) -> dict[str, Json]:
-    """As it is stored; what says nothing is left out."""
+    """Return it as it is stored; what says nothing is left out."""
     record = {
         "format": FORMAT,
         "topology": owned.topology,
@@ -151,7 +151,7 @@ _SHAPES: Mapping[str, Fits] = {
 def decode_owned(entry: Entry) -> Owned | str:
     """A record, or why it cannot be used."""
     try:
-        said = read(entry.value, _SHAPES)
+        said = read_entry(entry.value, _SHAPES)
     except Unusable as why:
         return str(why)
     return Owned(left=tuple(said.pop("left", ())), **said, revision=entry.revision, written=entry.stored)

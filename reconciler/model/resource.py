@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field
 from datetime import date
 from functools import cache, lru_cache
-from typing import Annotated, Any, NamedTuple, get_args
+from typing import Annotated, Any, NamedTuple, Protocol, get_args
 
 from pydantic import (
     AfterValidator,
@@ -57,7 +57,8 @@ class Address(NamedTuple):
     @classmethod
     @lru_cache(maxsize=1 << 14)  # the same ones again and again
     def parse(cls, text: str) -> Address:
-        """From text such as `stream/ORDERS`; the kind need not exist. Raises ValueError where a kind or name is missing."""
+        """Read text such as `stream/ORDERS`; the kind need not exist. Raises ValueError where a kind or name is
+        missing."""
         kind, *names = text.split("/")
         if not names or not all((kind, *names)):
             raise ValueError(f"`{text}` is not an address; write kind/name, for example stream/ORDERS")
@@ -78,8 +79,8 @@ class Address(NamedTuple):
 
 
 def text_like(pattern: str, advice: str) -> WithJsonSchema:
-    """For a field of text: what schemas say of it, and what a message tells a person to write where quotes would not
-    help."""
+    """Describe a field of text: what schemas say of it, and what a message tells a person to write where quotes would
+    not help."""
     return WithJsonSchema({"type": "string", "pattern": pattern, "advice": advice})
 
 
@@ -97,11 +98,11 @@ def model_in(annotation: Any) -> type[BaseModel]:
     return next((model for model in inner if model is not BaseModel), BaseModel)
 
 
-def _bounds(said: Any) -> Any:
-    """Each in the unit of what it bounds."""
-    if not isinstance(said, dict):
-        return said
-    return {name: parse_bytes(most) if name == "bytes" else parse_count(most) for name, most in said.items()}
+def _parse_bounds(bounds: Any) -> Any:
+    """Read each in the unit of what it bounds."""
+    if not isinstance(bounds, dict):
+        return bounds
+    return {name: parse_bytes(most) if name == "bytes" else parse_count(most) for name, most in bounds.items()}
 
 
 OF_A_RULE = 2
@@ -123,7 +124,7 @@ class Consent(Spec):
     Left out: it never ends."""
     upto: Annotated[
         dict[str, int],
-        BeforeValidator(_bounds),
+        BeforeValidator(_parse_bounds),
         WithJsonSchema({"type": "object", "additionalProperties": number_or(rf"^[0-9][0-9_]*$|{BYTES_PATTERN}")}),
     ] = Field(default_factory=dict)
     """How much may be lost at most, for example `{messages: 1_000, bytes: 20GiB}`. Left out: twice what the plan
@@ -155,6 +156,16 @@ class Terms(Spec):
     the file. Never sent to a server."""
 
 
+class _Ending(Protocol):
+    @property
+    def until(self) -> date | None: ...
+
+
+def is_over(entry: _Ending, today: date) -> bool:
+    """Has its last day passed? An entry without `until` never ends."""
+    return entry.until is not None and today > entry.until
+
+
 def owner_in(terms: Terms) -> str | None:
     """Return the other topology that these say manages the resource (`external: {from: topology/orders}`)."""
     external = vars(terms).get("external")
@@ -163,7 +174,7 @@ def owner_in(terms: Terms) -> str | None:
 
 @cache
 def no_terms() -> Terms:
-    """Of what nobody wrote anything about: the same for thousands of live resources."""
+    """Return the terms of what nobody wrote anything about: the same for thousands of live resources."""
     return Terms()
 
 
@@ -171,7 +182,7 @@ OWNER = "topology/"
 """Begins the name of an owner, as `stream/` begins that of a stream."""
 
 
-def _owner(text: str) -> str:
+def _check_owner(text: str) -> str:
     if not text.startswith(OWNER) or text == OWNER:
         raise PydanticCustomError(
             "wrong_value", "`{value}` is no owner; write topology/NAME, for example topology/orders", {"value": text}
@@ -183,7 +194,7 @@ class OtherOwner(Spec):
     """The topology that manages a stream which this one uses."""
 
     from_: Annotated[
-        str, AfterValidator(_owner), text_like(f"^{OWNER}.+$", "topology/NAME, for example topology/orders")
+        str, AfterValidator(_check_owner), text_like(f"^{OWNER}.+$", "topology/NAME, for example topology/orders")
     ] = Field(alias="from")
     """The topology that owns the stream, for example `topology/orders`. A plan refuses to go on where the ledger does
     not say so."""

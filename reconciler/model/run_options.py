@@ -41,17 +41,17 @@ class RunOptions:
 
     @property
     def day(self) -> date:
-        """Where no day is known, nothing has ended."""
+        """Return the day. Where none is known, nothing has ended."""
         return self.today or date.min
 
     @property
     def came_from(self) -> Origin:
-        """Where git was not asked, nobody knows."""
+        """Return where the files come from. Where git was not asked, nobody knows."""
         return self.origin or Origin()
 
     @property
     def is_about_all(self) -> bool:
-        """Neither `only` nor `exclude` leaves out any resource."""
+        """Do neither `only` nor `exclude` leave out any resource?"""
         return not (self.only or self.exclude)
 
     def selects(self, address: Address, labels: Labels) -> bool:

@@ -29,10 +29,10 @@ def selects(pattern: str, address: Address, labels: Labels) -> bool:
     return fnmatchcase(str(address), pattern)
 
 
-def likely(pattern: str, addresses: Collection[Address], labels: Iterable[Labels]) -> str | None:
+def likely_pattern(pattern: str, addresses: Collection[Address], labels: Iterable[Labels]) -> str | None:
     """The pattern that was probably meant by one that names nothing."""
     if is_label(pattern):
-        return meant(pattern, (f"{name}={value}" for each in labels for name, value in each.items()))
+        return meant(pattern, (f"{name}={value}" for labels_of_one in labels for name, value in labels_of_one.items()))
     others = dict.fromkeys(one for address in addresses for one in _alike(pattern, address))
     alike = [(how, other) for other in others if (how := likeness(pattern.split("/"), other.split("/")))]
     return max(alike, key=lambda one: one[0])[1] if alike else None
@@ -55,7 +55,7 @@ def _shaped(part: str, other: str, slip: int) -> str:
     return other if stem == part else other[:shown] + part[len(stem) :]
 
 
-def together(addresses: Collection[str]) -> str | None:
+def common_pattern(addresses: Collection[str]) -> str | None:
     """The narrowest pattern of one kind that names all of these: what they begin with, and `*`."""
     first, last = min(addresses), max(addresses)
     shared = "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False)))

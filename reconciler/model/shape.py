@@ -78,7 +78,7 @@ VersionText = Annotated[str, Like(pattern=r"^\d+\.\d+\.\d+$")]
 
 
 def format_of(number: int) -> Like:
-    """Only this number."""
+    """Allow only this number."""
     return Like(const=number)
 
 

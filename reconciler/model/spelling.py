@@ -17,7 +17,7 @@ def meant(word: str, choices: Iterable[str]) -> str | None:
 
 
 def likeness(names: Sequence[str], others: Sequence[str]) -> float:
-    """How much alike two lists of names are: as much as the two that differ most. 0: too little for a slip."""
+    """Measure how much alike two lists of names are: as much as the two that differ most. 0: too little for a slip."""
     if len(names) != len(others):
         return 0
     return min((_ratio(_folded(a), _folded(b)) for a, b in zip(names, others, strict=True)), default=0)

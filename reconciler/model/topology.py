@@ -153,10 +153,6 @@ class BulkEntry:
         """Does the entry match a resource of this address, with these labels?"""
         return selects(self.on, address, labels)
 
-    def is_over(self, today: date) -> bool:
-        """Its last day has passed."""
-        return self.until is not None and today > self.until
-
 
 class Ignored(Spec):
     """Drift that this topology accepts, written down so that a reviewer sees it."""
@@ -202,7 +198,7 @@ class Moved:
 
     @property
     def is_of_topology(self) -> bool:
-        """The owner itself has another name."""
+        """Does the owner itself have another name?"""
         return self.address.kind == TOPOLOGY
 
 
@@ -234,8 +230,8 @@ class Allowance(Consent):
 
     def allowed(self, where: Where = nowhere) -> Allowed:
         """The consent with the place of its entry; `on` is not part of it."""
-        said = self.model_dump(exclude={"on"}, exclude_unset=True)
-        return Allowed(consent=Consent.model_validate(said), on=self.on, where=where)
+        consent = self.model_dump(exclude={"on"}, exclude_unset=True)
+        return Allowed(consent=Consent.model_validate(consent), on=self.on, where=where)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,7 @@ WRITTEN = "written"
 """The context in which values are validated that stand in a file, as a person wrote them."""
 
 _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h|d|w|y)")
+_GO_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)")
 _BYTES = re.compile(r"(\d+(?:\.\d+)?) ?([KMGT]?i?B|[KMGT])")
 _INTEGER = re.compile(r"[+-]?(?:0|[1-9][\d_]*)")
 
@@ -69,7 +70,8 @@ def parse_duration(value: Any) -> int:
 
 
 def written_duration(value: Any, info: ValidationInfo) -> int:
-    """The same; of what a person wrote into a file, a bare number below a millisecond was hardly meant as nanoseconds."""
+    """Read the same; of what a person wrote into a file, a bare number below a millisecond was hardly meant as
+    nanoseconds."""
     nanoseconds = parse_duration(value)
     if info.context == WRITTEN and 0 < nanoseconds < NANOSECONDS["ms"] and _integer(value) is not None:
         shown = f"{nanoseconds / 1000:g}µs" if nanoseconds >= NANOSECONDS["us"] else f"{nanoseconds}ns"
@@ -78,6 +80,14 @@ def written_duration(value: Any, info: ValidationInfo) -> int:
             "So few nanoseconds need their unit: {number}ns", {"value": str(value), "shown": shown, "number": nanoseconds},
         )  # fmt: skip
     return nanoseconds
+
+
+def go_duration(text: str) -> int:
+    """Read nanoseconds as Go writes a duration, which knows no days. Raises ValueError for anything else."""
+    parts = _GO_PART.findall(text) if len(text) <= LONGEST else []
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        raise ValueError(f"`{text}` is not a duration that Go can read")
+    return sum(round(_scaled(number, NANOSECONDS[unit.replace("μ", "µ")])) for number, unit in parts)
 
 
 def parse_bytes(value: Any) -> int:
@@ -109,7 +119,7 @@ def _scaled(number: str, unit: int) -> float | int:
 
 
 def show_duration(nanoseconds: int) -> str:
-    """In units from the largest down (`7d`, `1h30m`), or in nanoseconds alone where that is shorter; exact."""
+    """Write it in units from the largest down (`7d`, `1h30m`), or in nanoseconds alone where that is shorter; exact."""
     if nanoseconds <= 0:
         return "0s" if nanoseconds == 0 else f"{nanoseconds:_}"
     parts, rest = [], nanoseconds
@@ -137,7 +147,7 @@ def show_number(value: int, unit: str) -> str:
 
 
 def show_quantity(name: str, number: int) -> str:
-    """So much of what is counted: `1_000 messages`, `1GiB`, `1_234_567 bytes`."""
+    """Say how much of what is counted: `1_000 messages`, `1GiB`, `1_234_567 bytes`."""
     shown = show_bytes(number) if name == "bytes" else f"{number:_}"
     return shown if shown.endswith("B") else f"{shown} {name}"
 

@@ -26,7 +26,7 @@ class Wait:
     """Seconds after which it is worth a word."""
 
     def begins_anew(self, within: float) -> None:
-        """It may take that long from now on."""
+        """Let it take that long from now on."""
         self.until = time.monotonic() + within
 
 
@@ -34,29 +34,30 @@ _WAITS: dict[int, Wait] = {}
 
 
 def begin(what: str, within: float | None = None, *, quiet: float = WORTH_A_WORD) -> Wait:
-    """Begins to wait, `within` so many seconds at most. To be ended by `over`."""
+    """Begin to wait, `within` so many seconds at most. To be ended by `end`."""
     now = time.monotonic()
     wait = Wait(what, now, None if within is None else now + within, quiet)
     _WAITS[id(wait)] = wait
     return wait
 
 
-def over(wait: Wait) -> None:
-    """It came, or was given up."""
+def end(wait: Wait) -> None:
+    """End a wait: it came, or was given up."""
     del _WAITS[id(wait)]
 
 
 @contextmanager
 def waiting(what: str, within: float | None = None, *, quiet: float = WORTH_A_WORD) -> Iterator[Wait]:
-    """Waits inside the block."""
+    """Wait inside the block."""
     wait = begin(what, within, quiet=quiet)
     try:
         yield wait
     finally:
-        over(wait)
+        end(wait)
 
 
-def longest(now: float) -> Wait | None:
-    """What is waited for since longest, of all that is worth a word: whatever else is waited for, most often serves that."""
-    found = (wait for wait in list(_WAITS.values()) if wait.what and now - wait.since >= wait.quiet)
-    return min(found, key=lambda wait: wait.since, default=None)
+def longest_wait(now: float) -> Wait | None:
+    """Return what is waited for since longest, of all that is worth a word: whatever else is waited for, most often
+    serves that."""
+    noticeable = (wait for wait in list(_WAITS.values()) if wait.what and now - wait.since >= wait.quiet)
+    return min(noticeable, key=lambda wait: wait.since, default=None)

@@ -30,7 +30,7 @@ class Misread(NamedTuple):
     """Inside the condition, from 1; 0: nowhere in particular."""
     column: int = 0
 
-    def placed(self, condition: str) -> str:
+    def with_place(self, condition: str) -> str:
         """The message, with the place in the condition and what stands there."""
         lines = condition.splitlines() or [""]
         if not 0 < self.line <= len(lines):
@@ -41,7 +41,7 @@ class Misread(NamedTuple):
         return f"{self.message}; {where} of the condition{shown}"
 
 
-def worded(type_: str) -> str:
+def type_in_words(type_: str) -> str:
     """A type of CEL in words."""
     plain = type_.lower()
     if plain.startswith(("list", "map")):
@@ -49,30 +49,31 @@ def worded(type_: str) -> str:
     return _WORDS.get(plain, type_)
 
 
-def misread(said: str, known: Collection[str], condition: str) -> Misread:
-    """What the library says of a condition, in words."""
-    found = _ERROR.search(said)
-    if _DEEP.search(said) or found is None:
-        plain = said.partition(" [")[0].partition(": ")[2] or said
+def explain_compile_error(error: str, names: Collection[str], condition: str) -> Misread:
+    """Say in words what the library says of a condition."""
+    match = _ERROR.search(error)
+    if _DEEP.search(error) or match is None:
+        text = error.partition(" [")[0].partition(": ")[2] or error
         return Misread(
-            "it nests too deep; divide it into several policies" if _DEEP.search(said) else plain.splitlines()[0]
+            "it nests too deep; divide it into several policies" if _DEEP.search(error) else text.splitlines()[0]
         )
-    line, column, message = int(found[1]), int(found[2]), found[3].removesuffix(" (in container '')")
+    line, column, message = int(match[1]), int(match[2]), match[3].removesuffix(" (in container '')")
     if name := _UNDECLARED.search(message):
-        return _undeclared(name[1], known, condition, line, column)
+        return _explain_undeclared(name[1], names, condition, line, column)
     if overload := _OVERLOAD.search(message):
-        return Misread(_unfit(overload[1], overload[2]), line, column)
+        return Misread(_explain_overload(overload[1], overload[2]), line, column)
     if unexpected := _UNEXPECTED.search(message):
-        what = unexpected[1] or unexpected[2]
-        return Misread("it ends too early" if what == "<EOF>" else f"`{what}` cannot stand there", line, column)
+        token = unexpected[1] or unexpected[2]
+        return Misread("it ends too early" if token == "<EOF>" else f"`{token}` cannot stand there", line, column)
     return Misread(message.removeprefix("Syntax error: "), line, column)
 
 
-def _undeclared(name: str, known: Collection[str], condition: str, line: int, column: int) -> Misread:
-    """The library points at a dot, and names as much as it looked at; a reader wants the whole name."""
+def _explain_undeclared(name: str, names: Collection[str], condition: str, line: int, column: int) -> Misread:
+    """Explain a name that does not exist. The library points at a dot, and names as much as it looked at; a reader
+    wants the whole name."""
     lines = condition.splitlines()
     text = lines[line - 1] if 0 < line <= len(lines) else ""
-    around = next((one for one in re.finditer(r"[A-Za-z_][\w.]*", text) if one.start() < column <= one.end()), None)
+    around = next((word for word in re.finditer(r"[A-Za-z_][\w.]*", text) if word.start() < column <= word.end()), None)
     whole = around[0] if around and around[0].startswith(name) else name
     start = around.start() + 1 if around else column
     is_called = text[column - 1 : column] == "(" or (around and text[around.end() : around.end() + 1] == "(")
@@ -81,25 +82,27 @@ def _undeclared(name: str, known: Collection[str], condition: str, line: int, co
     if around and whole == around[0] and text[around.end() : around.end() + 1] == "(":
         whole = whole.rpartition(".")[0]  # the rest is a function that is asked of it
     of_resource = f"resource.{whole.partition('.')[2]}"
-    near = of_resource if whole.startswith("stream.") and of_resource in known else _near(whole, known)
+    near = of_resource if whole.startswith("stream.") and of_resource in names else _likely_name(whole, names)
     return Misread(f"there is no `{whole}`" + (f"; did you mean `{near}`?" if near else ""), line, start)
 
 
-def _near(whole: str, known: Collection[str]) -> str | None:
-    """What was probably meant: of names with the same beginning, which alone says nothing."""
-    beginning, _, rest = whole.partition(".")
-    same = {name.partition(".")[2]: name for name in known if name.startswith(f"{beginning}.")}
+def _likely_name(full_name: str, names: Collection[str]) -> str | None:
+    """Find what was probably meant: of names with the same beginning, which alone says nothing."""
+    beginning, _, rest = full_name.partition(".")
+    same = {name.partition(".")[2]: name for name in names if name.startswith(f"{beginning}.")}
     if not same:
-        return meant(whole, known)
+        return meant(full_name, names)
     near = meant(rest, same) if rest else None
     return same[near] if near else None
 
 
-def _unfit(function: str, types: str) -> str:
-    taken = [
-        worded(one)
-        for one in re.findall(r"[\w.]+(?:\([^()]*\))?", types.strip("()") if "(" not in types[1:] else types[1:-1])
+def _explain_overload(function: str, types: str) -> str:
+    given_types = [
+        type_in_words(type_name)
+        for type_name in re.findall(
+            r"[\w.]+(?:\([^()]*\))?", types.strip("()") if "(" not in types[1:] else types[1:-1]
+        )
     ]
     name = function.strip("_").replace("_", " ").strip() or function
-    hint = "; write a duration as duration('36h')" if "a duration" in taken and len({*taken}) > 1 else ""
-    return f"`{name}` does not take {' and '.join(taken)}{hint}"
+    hint = "; write a duration as duration('36h')" if "a duration" in given_types and len({*given_types}) > 1 else ""
+    return f"`{name}` does not take {' and '.join(given_types)}{hint}"

@@ -19,9 +19,10 @@ from reconciler.changes.view import View
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.policy import PlacedPolicy, Policy
+from reconciler.model.resource import is_over
 from reconciler.model.spelling import meant
 from reconciler.model.units import show_number
-from reconciler.policies.misread import Misread, misread, worded
+from reconciler.policies.misread import Misread, explain_compile_error, type_in_words
 from reconciler.policies.variables import (
     ANYTHING,
     DURATION,
@@ -35,8 +36,8 @@ from reconciler.policies.variables import (
     TEXTS,
     Subject,
     Variable,
-    asked_for,
-    mentioned,
+    first_presence_test,
+    mentioned_variables,
     stream_of,
     subject_of,
     variables,
@@ -69,8 +70,8 @@ class Program(NamedTuple):
     mentions: Mapping[str, Variable]
 
     def needs(self) -> frozenset[str]:
-        """What must be known for it."""
-        return frozenset().union(*(one.needs for one in self.mentions.values()))
+        """Return what must be known for it."""
+        return frozenset().union(*(variable.needs for variable in self.mentions.values()))
 
 
 class Ready(NamedTuple):
@@ -91,24 +92,26 @@ class Policies:
     registry: Registry
     _ready: dict[tuple[str, frozenset[str]], Ready] = field(default_factory=dict)
 
-    def judged(self, change: Change, view: View, needing: frozenset[str]) -> list[Verdict]:
-        """What the policies forbid of this change, of those that need to know no more than `needing`."""
+    def judge(self, change: Change, view: View, needing: frozenset[str]) -> list[Verdict]:
+        """Return what the policies forbid of this change, of those that need to know no more than `needing`."""
         if change.action not in JUDGED:
             return []
         stream = stream_of(change.address, view, self.registry)
-        known = needing if stream is not None else needing - NEIGHBOURS
-        ready = self._ready.get((change.address.kind, known)) or self._made(self.registry.of(change.address), known)
+        available = needing if stream is not None else needing - NEIGHBOURS
+        ready = self._ready.get((change.address.kind, available)) or self._prepare(
+            self.registry.of(change.address), available
+        )
         subject = subject_of(change, stream, view) if ready.programs else None
-        if subject is None or _is_clear(ready, subject):
+        if subject is None or _violates_none(ready, subject):
             return []
-        return [verdict for one in ready.programs if (verdict := _verdict(one, subject))]
+        return [verdict for program in ready.programs if (verdict := _verdict_of(program, subject))]
 
-    def _made(self, kind: Kind, known: frozenset[str]) -> Ready:
-        compiled = (_compiled(one, kind, self.registry) for one in self.placed if is_about(one.policy, kind))
-        programs = [one for one in compiled if isinstance(one, Program) and one.needs() <= known]
-        joined = [_joined(programs[start : start + TOGETHER]) for start in range(0, len(programs), TOGETHER)]
+    def _prepare(self, kind: Kind, available: frozenset[str]) -> Ready:
+        compiled = (_compile(one, kind, self.registry) for one in self.placed if is_about(one.policy, kind))
+        programs = [one for one in compiled if isinstance(one, Program) and one.needs() <= available]
+        joined = [_compile_joined(programs[start : start + TOGETHER]) for start in range(0, len(programs), TOGETHER)]
         mentions = {name: variable for one in programs for name, variable in one.mentions.items()}
-        self._ready[kind.name, known] = ready = Ready(programs, joined, mentions)
+        self._ready[kind.name, available] = ready = Ready(programs, joined, mentions)
         return ready
 
 
@@ -118,48 +121,54 @@ def is_about(policy: Policy, kind: Kind) -> bool:
 
 
 def problems(placed: Sequence[PlacedPolicy], registry: Registry) -> Iterator[Diagnostic]:
-    """What is wrong with policies: kinds that do not exist, and conditions that cannot be compiled. Raises CannotContinue
-    where the library is not installed."""
-    first = dict[str, PlacedPolicy]()
-    for one in placed:
-        policy = one.policy
-        if (earlier := first.setdefault(policy.code, one)) is not one:
-            yield _told(one, "code", f"policy {policy.code} is declared at {earlier.where('code')} already; keep one")
+    """Report what is wrong with policies: kinds that do not exist, and conditions that cannot be compiled. Raises
+    CannotContinue where the library is not installed."""
+    by_code = dict[str, PlacedPolicy]()
+    for entry in placed:
+        policy = entry.policy
+        if (earlier := by_code.setdefault(policy.code, entry)) is not entry:
+            yield _problem(
+                entry, "code", f"policy {policy.code} is declared at {earlier.where('code')} already; keep one"
+            )
             continue
         unknown = next((name for name in policy.kinds if name not in registry.by_name), None)
         if unknown is not None:
-            near = meant(unknown, registry.by_name)
-            hint = f"; did you mean `{near}`?" if near else f"; write {', '.join(registry.by_name)}"
-            yield _told(one, "on", f"policy {policy.code} is about `{unknown}`, which is no kind{hint}")
+            likely = meant(unknown, registry.by_name)
+            hint = f"; did you mean `{likely}`?" if likely else f"; write {', '.join(registry.by_name)}"
+            yield _problem(entry, "on", f"policy {policy.code} is about `{unknown}`, which is no kind{hint}")
             continue
         for kind in (kind for kind in registry.kinds if is_about(policy, kind)):
-            if isinstance(wrong := _compiled(one, kind, registry), Misread):
-                about = f" (on {kind.name})" if len(policy.kinds) != 1 else ""
-                yield _told(one, "forbid", f"policy {policy.code} cannot be read{about}: {wrong.placed(policy.forbid)}")
+            if isinstance(misreading := _compile(entry, kind, registry), Misread):
+                on_kind = f" (on {kind.name})" if len(policy.kinds) != 1 else ""
+                yield _problem(
+                    entry,
+                    "forbid",
+                    f"policy {policy.code} cannot be read{on_kind}: {misreading.with_place(policy.forbid)}",
+                )
                 break
 
 
-def _told(one: PlacedPolicy, path: str, message: str) -> Diagnostic:
-    return Diagnostic(severity=Severity.ERROR, code="XX528", name="policy", message=message, span=one.where(path))
+def _problem(entry: PlacedPolicy, path: str, message: str) -> Diagnostic:
+    return Diagnostic(severity=Severity.ERROR, code="XX528", name="policy", message=message, span=entry.where(path))
 
 
-def _compiled(placed: PlacedPolicy, kind: Kind, registry: Registry) -> Program | Misread:
-    condition, known = placed.policy.forbid, variables(kind, registry)
-    if asked := asked_for(condition, known):
-        return Misread(f"`has({asked})` is not needed: a field that is not set has the server's default, or is empty")
-    mentions = mentioned(condition, known)
+def _compile(placed: PlacedPolicy, kind: Kind, registry: Registry) -> Program | Misread:
+    condition, known_variables = placed.policy.forbid, variables(kind, registry)
+    if tested := first_presence_test(condition, known_variables):
+        return Misread(f"`has({tested})` is not needed: a field that is not set has the server's default, or is empty")
+    mentions = mentioned_variables(condition, known_variables)
     try:
         expression = _environment(mentions).compile(condition)
     except RuntimeError as error:
-        return misread(str(error), known, condition)
+        return explain_compile_error(str(error), known_variables, condition)
     if (result := expression.return_type().name()) not in ("bool", "BOOL"):
-        return Misread(f"it is {worded(result)}, and not a condition that is true or false")
+        return Misread(f"it is {type_in_words(result)}, and not a condition that is true or false")
     return Program(placed, expression, mentions)
 
 
-def _joined(programs: Sequence[Program]) -> cel.Expression:
-    condition = " || ".join(f"(\n{one.placed.policy.forbid}\n)" for one in programs)
-    mentions = {name: variable for one in programs for name, variable in one.mentions.items()}
+def _compile_joined(programs: Sequence[Program]) -> cel.Expression:
+    condition = " || ".join(f"(\n{program.placed.policy.forbid}\n)" for program in programs)
+    mentions = {name: variable for program in programs for name, variable in program.mentions.items()}
     return _environment(mentions).compile(condition)
 
 
@@ -175,44 +184,44 @@ def _environment(mentions: Mapping[str, Variable]) -> cel.Env:
         TEXTS: types.List(types.STRING), ITEMS: types.List(types.DYN), TABLE: types.Map(types.STRING, types.STRING),
         ANYTHING: types.DYN,
     }  # fmt: skip
-    return cel.NewEnv(variables={name: by_name[one.type] for name, one in mentions.items()})
+    return cel.NewEnv(variables={name: by_name[variable.type] for name, variable in mentions.items()})
 
 
 def _values(mentions: Mapping[str, Variable], subject: Subject) -> dict[str, Any]:
-    return {name: one.read(subject) for name, one in mentions.items()}
+    return {name: variable.read(subject) for name, variable in mentions.items()}
 
 
-def _is_clear(ready: Ready, subject: Subject) -> bool:
+def _violates_none(ready: Ready, subject: Subject) -> bool:
     """Is none of the conditions met?"""
     values = _values(ready.mentions, subject)
     try:
-        return all(one.eval(data=values).value() is False for one in ready.joined)
+        return all(expression.eval(data=values).value() is False for expression in ready.joined)
     except RuntimeError:  # such as: too many iterations
         return False
 
 
-def _verdict(one: Program, subject: Subject) -> Verdict | None:
-    """What the policy says; None if it forbids nothing. If it cannot tell, it is violated: a rule that fails must not pass for
-    one that is kept."""
-    values = _values(one.mentions, subject)
+def _verdict_of(program: Program, subject: Subject) -> Verdict | None:
+    """Return what the policy says; None if it forbids nothing. If it cannot tell, it is violated: a rule that fails
+    must not pass for one that is kept."""
+    values = _values(program.mentions, subject)
     try:
-        answer = one.expression.eval(data=values)
-        said, is_known = answer.value(), answer.type().name().lower() == "bool"
+        answer = program.expression.eval(data=values)
+        result, is_known = answer.value(), answer.type().name().lower() == "bool"
     except RuntimeError as error:
-        said, is_known = str(error), False
-    if is_known and said is False:
+        result, is_known = str(error), False
+    if is_known and result is False:
         return None
-    policy, change = one.placed.policy, subject.change
+    policy, change = program.placed.policy, subject.change
     message = policy.message.rstrip(".")
     if not is_known:
-        message = f"{CANNOT_TELL} whether {policy.code} is kept ({_reason(str(said))}): {message}"
-    seen = _seen(subject, values)
-    path = _path(one, subject)
+        message = f"{CANNOT_TELL} whether {policy.code} is kept ({_reason_in_words(str(result))}): {message}"
+    details = _deciding_values(subject, values)
+    path = _path_of(program, subject)
     return Verdict(
         code=policy.code,
         name=policy.name,
         outcome=Outcome.NEEDS_CONSENT if policy.severity == "error" else Outcome.WARNS,
-        message=f"{message}{seen}{_ended(policy.code, subject)}",
+        message=f"{message}{details}{_ended_waiver(policy.code, subject)}",
         address=str(change.address),
         span=change.where(path),
         path=path,
@@ -221,10 +230,10 @@ def _verdict(one: Program, subject: Subject) -> Verdict | None:
     )
 
 
-def _reason(said: str) -> str:
-    text = re.sub(r"^[A-Z_]+: ", "", said.removesuffix("]").partition(" [")[0])
-    found = re.search(r'Key not found in map : "(.*)"', text)
-    return f"there is no key `{found[1]}`; ask `'{found[1]}' in …` first" if found else text[:1].lower() + text[1:]
+def _reason_in_words(error: str) -> str:
+    text = re.sub(r"^[A-Z_]+: ", "", error.removesuffix("]").partition(" [")[0])
+    match = re.search(r'Key not found in map : "(.*)"', text)
+    return f"there is no key `{match[1]}`; ask `'{match[1]}' in …` first" if match else text[:1].lower() + text[1:]
 
 
 def _fix(policy: Policy, change: Change) -> str | None:
@@ -235,36 +244,38 @@ def _fix(policy: Policy, change: Change) -> str | None:
     return f"{policy.help.rstrip('.')}; or {waiver}" if policy.help else waiver
 
 
-def _ended(code: str, subject: Subject) -> str:
-    """Says when the latest waiver of this ended."""
+def _ended_waiver(code: str, subject: Subject) -> str:
+    """Say when the latest waiver of this ended."""
     change = subject.change
     waivers = (*change.terms.allow, *consent.reaching(change.address, change.labels, subject.view.allow))
-    over = [one.until for one in waivers if one.code == code and one.until and consent.is_over(one, subject.today)]
-    return f"; its waiver ended on {max(over)}" if over else ""
+    ended = [
+        waiver.until for waiver in waivers if waiver.code == code and waiver.until and is_over(waiver, subject.today)
+    ]
+    return f"; its waiver ended on {max(ended)}" if ended else ""
 
 
-def _path(one: Program, subject: Subject) -> str:
+def _path_of(program: Program, subject: Subject) -> str:
     """The first field of the resource that the condition mentions, if the file says something of it."""
-    for name in one.mentions:
+    for name in program.mentions:
         top = name.split(".")[1] if name.startswith("resource.") else ""
         if top in type(subject.change.terms).model_fields:
             return top
     return ""
 
 
-def _seen(subject: Subject, values: Mapping[str, Any]) -> str:
+def _deciding_values(subject: Subject, values: Mapping[str, Any]) -> str:
     """The values that decided, as a file has them."""
     kind = subject.view.kinds.get(subject.change.address.kind)
-    said = []
+    parts = []
     for name, value in values.items():
         if name in _KNOWN or isinstance(value, (dict, Mapping)):
             continue
-        said.append(f"{name.removeprefix('resource.')} is {_shown(value, name, kind)}")
-    more = f" and {len(said) - SHOWN} more" if len(said) > SHOWN else ""
-    return f" ({', '.join(said[:SHOWN])}{more})" if said else ""
+        parts.append(f"{name.removeprefix('resource.')} is {_in_words(value, name, kind)}")
+    more = f" and {len(parts) - SHOWN} more" if len(parts) > SHOWN else ""
+    return f" ({', '.join(parts[:SHOWN])}{more})" if parts else ""
 
 
-def _shown(value: Any, name: str, kind: Any) -> str:
+def _in_words(value: Any, name: str, kind: Any) -> str:
     if hasattr(value, "total_seconds"):
         return show_number(round(value.total_seconds() * 1e9), "duration")
     if isinstance(value, bool):
@@ -273,6 +284,6 @@ def _shown(value: Any, name: str, kind: Any) -> str:
         info = getattr(kind, "fields", {}).get(name.rsplit(".", maxsplit=1)[-1])
         return show_number(value, info.unit if info and value >= 0 else "text")
     if isinstance(value, list):
-        is_short = len(value) <= SHOWN and all(isinstance(one, str) for one in value)
+        is_short = len(value) <= SHOWN and all(isinstance(item, str) for item in value)
         return f"[{', '.join(value)}]" if is_short else f"{len(value)} entries"
     return str(value) or "empty"

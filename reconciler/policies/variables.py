@@ -65,51 +65,64 @@ LIVE, NEIGHBOURS = frozenset({"live"}), frozenset({"neighbours"})
 
 def variables(kind: Kind, registry: Registry) -> Mapping[str, Variable]:
     """Everything that a condition about a kind may mention."""
-    found = {
-        "environment.name": Variable(TEXT, lambda one: one.view.environment),
-        "topology.name": Variable(TEXT, lambda one: one.view.topology),
-        "today": Variable(TEXT, lambda one: one.today.isoformat()),
-        "change.action": Variable(TEXT, lambda one: one.change.action.value, LIVE),
-        "change.fields": Variable(TEXTS, lambda one: list(dict.fromkeys(f.top for f in one.change.fields)), LIVE),
-        "resource.kind": Variable(TEXT, lambda one: one.change.address.kind),
-        "resource.address": Variable(TEXT, lambda one: str(one.change.address)),
-        "resource.name": Variable(TEXT, lambda one: one.change.address.name),
-        "resource.labels": Variable(TABLE, lambda one: one.change.labels),
-        "resource.protect": Variable(FLAG, lambda one: one.resource.terms.protect),
+    by_name = {
+        "environment.name": Variable(TEXT, lambda subject: subject.view.environment),
+        "topology.name": Variable(TEXT, lambda subject: subject.view.topology),
+        "today": Variable(TEXT, lambda subject: subject.today.isoformat()),
+        "change.action": Variable(TEXT, lambda subject: subject.change.action.value, LIVE),
+        "change.fields": Variable(
+            TEXTS, lambda subject: list(dict.fromkeys(f.top for f in subject.change.fields)), LIVE
+        ),
+        "resource.kind": Variable(TEXT, lambda subject: subject.change.address.kind),
+        "resource.address": Variable(TEXT, lambda subject: str(subject.change.address)),
+        "resource.name": Variable(TEXT, lambda subject: subject.change.address.name),
+        "resource.labels": Variable(TABLE, lambda subject: subject.change.labels),
+        "resource.protect": Variable(FLAG, lambda subject: subject.resource.terms.protect),
         "resource.allow": Variable(ITEMS, _consents),
     }
-    found |= dict(_fields("resource", kind.fields, attrgetter("resource"), frozenset()))
-    found |= dict(_fields("before", kind.fields, attrgetter("before"), LIVE))
+    by_name |= dict(_variables_of_fields("resource", kind.fields, attrgetter("resource"), frozenset()))
+    by_name |= dict(_variables_of_fields("before", kind.fields, attrgetter("before"), LIVE))
     if kind.place.within:
-        found["stream.name"] = Variable(TEXT, lambda one: one.change.address.stream)
-        found |= dict(_fields("stream", registry[kind.place.within].fields, attrgetter("stream"), NEIGHBOURS))
-    return found
+        by_name["stream.name"] = Variable(TEXT, lambda subject: subject.change.address.stream)
+        by_name |= dict(
+            _variables_of_fields("stream", registry[kind.place.within].fields, attrgetter("stream"), NEIGHBOURS)
+        )
+    return by_name
 
 
-def mentioned(condition: str, known: Mapping[str, Variable]) -> dict[str, Variable]:
+def mentioned_variables(condition: str, known_variables: Mapping[str, Variable]) -> dict[str, Variable]:
     """The variables that a condition mentions. A key of labels or metadata is one of its own, and empty where it is absent,
     unless the condition asks with `has(…)` whether it is there."""
-    found = {name: known[name] for name in known if "." not in name and re.search(rf"\b{name}\b", condition)}
-    asked = set(_asked(condition))
+    by_name = {
+        name: known_variables[name]
+        for name in known_variables
+        if "." not in name and re.search(rf"\b{name}\b", condition)
+    }
+    tested = set(_presence_tests(condition))
     for match in _CHAIN.finditer(condition):
         parts = re.split(r"\s*\.\s*", match["chain"] or "")
         names = [".".join(parts[:length]) for length in range(len(parts), 1, -1)]
-        name = next((one for one in names if one in known), None)
+        name = next((candidate for candidate in names if candidate in known_variables), None)
         if name is None:
             continue
-        found[name] = known[name]
+        by_name[name] = known_variables[name]
         rest = parts[name.count(".") + 1 :]
-        if known[name].type == TABLE and rest and f"{name}.{rest[0]}" not in asked and not _is_called(condition, match):
-            found[f"{name}.{rest[0]}"] = _entry(known[name], rest[0])
-    return found
+        if (
+            known_variables[name].type == TABLE
+            and rest
+            and f"{name}.{rest[0]}" not in tested
+            and not _is_called(condition, match)
+        ):
+            by_name[f"{name}.{rest[0]}"] = _variable_of_key(known_variables[name], rest[0])
+    return by_name
 
 
-def asked_for(condition: str, known: Mapping[str, Variable]) -> str:
+def first_presence_test(condition: str, known_variables: Mapping[str, Variable]) -> str:
     """A field of which the condition asks with `has(…)` whether it is there; empty if it asks of none."""
-    return next((name for name in _asked(condition) if name in known), "")
+    return next((name for name in _presence_tests(condition) if name in known_variables), "")
 
 
-def _asked(condition: str) -> Iterator[str]:
+def _presence_tests(condition: str) -> Iterator[str]:
     for match in _CHAIN.finditer(condition):
         if match["chain"] and re.search(r"\bhas\s*\(\s*$", condition[: match.start()]):
             yield re.sub(r"\s", "", match["chain"])
@@ -121,32 +134,32 @@ def _is_called(condition: str, match: re.Match[str]) -> bool:
     return parts == 2 and condition[match.end() :].lstrip().startswith("(")
 
 
-def _entry(table: Variable, key: str) -> Variable:
-    return Variable(TEXT, lambda one: table.read(one).get(key, ""), table.needs)
+def _variable_of_key(table: Variable, key: str) -> Variable:
+    return Variable(TEXT, lambda subject: table.read(subject).get(key, ""), table.needs)
 
 
-def _consents(one: Subject) -> list[dict[str, Json]]:
+def _consents(subject: Subject) -> list[dict[str, Json]]:
     """Every consent to this resource, with empty texts where it says nothing."""
-    change = one.change
-    if not change.terms.allow and not one.view.allow:
+    change = subject.change
+    if not change.terms.allow and not subject.view.allow:
         return []
-    given = (*change.terms.allow, *reaching(change.address, change.labels, one.view.allow))
-    return [{"code": each.code, "reason": each.reason, "until": str(each.until or "")} for each in given]
+    consents = (*change.terms.allow, *reaching(change.address, change.labels, subject.view.allow))
+    return [{"code": consent.code, "reason": consent.reason, "until": str(consent.until or "")} for consent in consents]
 
 
-def _fields(
+def _variables_of_fields(
     prefix: str, fields: Mapping[str, FieldInfo], of: Callable[[Subject], Resource], needs: frozenset[str]
 ) -> Iterator[tuple[str, Variable]]:
     for name, info in fields.items():
-        yield from _field(f"{prefix}.{name}", info, (name,), of, needs)
+        yield from _variables_of_field(f"{prefix}.{name}", info, (name,), of, needs)
 
 
-def _field(
+def _variables_of_field(
     name: str, info: FieldInfo, path: tuple[str, ...], of: Callable[[Subject], Resource], needs: frozenset[str]
 ) -> Iterator[tuple[str, Variable]]:
     if info.unit == "mapping" and info.nested and "member" not in info.nested:
-        for inside, about in info.nested.items():
-            yield from _field(f"{name}.{inside}", about, (*path, inside), of, needs)
+        for inside, nested_info in info.nested.items():
+            yield from _variables_of_field(f"{name}.{inside}", nested_info, (*path, inside), of, needs)
         return
     type_, nothing = _OF_UNIT[info.unit]
     if info.nested:
@@ -158,37 +171,37 @@ def _field(
 def _reader(
     of: Callable[[Subject], Resource], path: tuple[str, ...], type_: str, default: Json
 ) -> Callable[[Subject], Any]:
-    """Reads the value at a path: what the canonical form leaves out is the default."""
+    """Return a function that reads the value at a path: what the canonical form leaves out is the default."""
     top, *inside = path
-    converted = _CONVERTED.get(type_)
+    convert = _CONVERTED.get(type_)
 
-    def read(one: Subject) -> Any:
-        resource = of(one)
+    def read(subject: Subject) -> Any:
+        resource = of(subject)
         value = resource.config.get(top)
         for key in inside:
             value = value.get(key) if value else None
         if value is None:
             value = None if inside else resource.stock.get(top)
             value = default if value is None else value
-        return converted(value) if converted else value
+        return convert(value) if convert else value
 
     return read
 
 
 @lru_cache(maxsize=1024)
-def _duration(nanoseconds: int) -> timedelta:
+def _to_timedelta(nanoseconds: int) -> timedelta:
     return timedelta(microseconds=nanoseconds / 1000)
 
 
 _CONVERTED: Mapping[str, Callable[[Json], Any]] = {
-    DURATION: _duration,
-    DURATIONS: lambda value: [_duration(one) for one in value],
+    DURATION: _to_timedelta,
+    DURATIONS: lambda value: [_to_timedelta(one) for one in value],
     NUMBER: lambda value: min(value, MOST),
 }
 
 
 def subject_of(change: Change, stream: Resource | None, view: View) -> Subject | None:
-    """What policies judge about a change; None where nothing is left, or somebody else manages it."""
+    """Return what policies judge about a change; None where nothing is left, or somebody else manages it."""
     resource = change.desired or change.live
     if resource is None or resource.external:
         return None
@@ -197,13 +210,12 @@ def subject_of(change: Change, stream: Resource | None, view: View) -> Subject |
 
 def stream_of(address: Address, view: View, registry: Registry) -> Resource | None:
     """The stream that this belongs to, as it will be; None where it belongs to none, or none is declared or live."""
-    within = registry.by_name[address.kind].place.within
-    if not within:
+    above = registry.above(address)
+    if above is None:
         return None
-    above = Address(within, address.names[:-1])
-    if found := view.desired.get(above) or view.live.get(above):
-        return found
-    for one in view.backed_by(address.stream):
-        if found := view.desired.get(one) or view.live.get(one):
-            return Resource(address=one, config=registry.of(one).as_stream(found))
+    if resource := view.desired.get(above) or view.live.get(above):
+        return resource
+    for bucket in view.backed_by(address.stream):
+        if resource := view.desired.get(bucket) or view.live.get(bucket):
+            return Resource(address=bucket, config=registry.of(bucket).as_stream(resource))
     return None

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from reconciler.model.code_pages import rule_page
+from reconciler.model.code_pages import rule_url
 from reconciler.model.diagnostic import Severity, SourceSpan
 from reconciler.model.policy import is_policy
 from reconciler.report.codec.json import json_text
@@ -65,7 +65,7 @@ def _run(document: Document, found: Sequence[ReportedFinding]) -> Data:
 def _rule(one: ReportedFinding, document: Document) -> Data:
     page = document.explain(one.code) or sentence(one.name.replace("-", " "))
     paragraphs = [" ".join(paragraph.split()) for paragraph in page.split("\n\n")]
-    where = {} if is_policy(one.code) else {"helpUri": rule_page(one.code)}
+    where = {} if is_policy(one.code) else {"helpUri": rule_url(one.code)}
     return {
         "id": one.code,
         "name": _pascal(one.name),

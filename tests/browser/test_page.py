@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.model.code_pages import rule_page
+from reconciler.model.code_pages import rule_url
 from reconciler.report.document.document import Document
 from reconciler.report.formats import FORMATS
 from tests.browser.page import Page
@@ -70,7 +70,7 @@ def test_nothing_that_others_wrote_becomes_markup(browser: Page, folder: Path, t
     outside = page.says(
         "[...document.querySelectorAll('a')].map(a => a.getAttribute('href')).filter(a => a[0] !== '#')"
     )
-    assert set(outside) <= {rule_page(code) for code in ("ST101", "ST302", "ST303", "ST601", "XX302")}
+    assert set(outside) <= {rule_url(code) for code in ("ST101", "ST302", "ST303", "ST601", "XX302")}
     assert page.says(SHOWN) == 6
 
 

@@ -47,7 +47,7 @@ async def beginning(words: str) -> Wait:
 
 def now() -> Wait | None:
     """What would be shown, once it had lasted."""
-    return waits.longest(time.monotonic() + 60)
+    return waits.longest_wait(time.monotonic() + 60)
 
 
 # -- the words
@@ -99,11 +99,11 @@ def test_what_a_gate_waits_for_is_said_once() -> None:
 def test_of_several_waits_the_longest_is_shown_and_none_before_it_is_worth_a_word() -> None:
     moment = time.monotonic()
     with waiting("for one"), waiting("for another"), waiting(""):
-        assert waits.longest(moment + 1) is None
-        assert (waits.longest(moment + 3) or Wait("", 0)).what == "for one"
+        assert waits.longest_wait(moment + 1) is None
+        assert (waits.longest_wait(moment + 3) or Wait("", 0)).what == "for one"
         with waiting("for what is known to last", quiet=0):
-            assert (waits.longest(time.monotonic()) or Wait("", 0)).what == "for what is known to last"
-    assert waits.longest(moment + 3) is None
+            assert (waits.longest_wait(time.monotonic()) or Wait("", 0)).what == "for what is known to last"
+    assert waits.longest_wait(moment + 3) is None
 
 
 def test_a_gate_says_what_it_waits_for_and_until_when(account: Account) -> None:
@@ -116,7 +116,7 @@ def test_a_gate_says_what_it_waits_for_and_until_when(account: Account) -> None:
         shown = []
         async for event in execute(js, [gate], forms=FORMS):
             if isinstance(event, Waiting):
-                shown.append(waits.longest(time.monotonic()))
+                shown.append(waits.longest_wait(time.monotonic()))
                 await js.request("CONSUMER.DELETE.S.m1")
         return shown
 
@@ -136,7 +136,7 @@ def test_whoever_waits_for_a_lease_says_for_whom_and_until_when(account: Account
             second = leased(js, [holder("second")], terms=terms, tell=lambda _: told.set())
             waiting_for_it = asyncio.create_task(second.__aenter__())
             await told.wait()
-            shown = waits.longest(time.monotonic())
+            shown = waits.longest_wait(time.monotonic())
         await waiting_for_it
         await second.__aexit__(None, None, None)
         return shown

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reconciler.model.resource import Address
-from reconciler.model.selection import likely, selects, together
+from reconciler.model.selection import common_pattern, likely_pattern, selects
 
 TENANTS = [
     Address.of("stream", "TENANT-a"),
@@ -37,7 +37,7 @@ def test_a_pattern_names_by_address_or_by_label(pattern: str, is_named: bool) ->
     ],
 )  # fmt: skip
 def test_what_was_probably_meant_is_said_with_its_wildcards(pattern: str, meant: str | None) -> None:
-    assert likely(pattern, TENANTS, LABELS) == meant
+    assert likely_pattern(pattern, TENANTS, LABELS) == meant
 
 
 def test_a_pattern_with_a_slash_before_its_sign_is_an_address() -> None:
@@ -46,12 +46,12 @@ def test_a_pattern_with_a_slash_before_its_sign_is_an_address() -> None:
 
 
 def test_several_addresses_are_named_by_what_they_begin_with() -> None:
-    assert together(["stream/TENANT-b", "stream/TENANT-a", "stream/TENANT-c"]) == "stream/TENANT-*"
+    assert common_pattern(["stream/TENANT-b", "stream/TENANT-a", "stream/TENANT-c"]) == "stream/TENANT-*"
 
 
 def test_an_address_that_begins_as_another_one_is_named_with_it() -> None:
-    assert together(["stream/A", "stream/AB"]) == "stream/A*"
+    assert common_pattern(["stream/A", "stream/AB"]) == "stream/A*"
 
 
 def test_addresses_of_two_kinds_have_no_pattern() -> None:
-    assert together(["stream/S", "kv_bucket/B"]) is None
+    assert common_pattern(["stream/S", "kv_bucket/B"]) is None

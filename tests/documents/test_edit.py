@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.documents.read.tree import read_tree
-from reconciler.documents.write.edit import edited
-from reconciler.documents.write.splices import CannotEdit, plain, texts
+from reconciler.documents.write.edit import edit_values
+from reconciler.documents.write.splices import CannotEdit, texts_of_node, texts_of_value
 
 BEFORE = """# orders, all of it
 reconciler: 1
@@ -45,7 +45,9 @@ SPREAD = """                members: [
 
 
 def written(lines: str, *members: str) -> str:
-    return edited("t.yaml", BEFORE + lines + AFTER, ["streams", "ORDERS", "groups", "billing"], {"members": [*members]})
+    return edit_values(
+        "t.yaml", BEFORE + lines + AFTER, ["streams", "ORDERS", "groups", "billing"], {"members": [*members]}
+    )
 
 
 @pytest.mark.parametrize(
@@ -76,7 +78,9 @@ def test_items_come_and_go_where_the_list_stands(lines: str, members: list[str],
 
 def test_an_item_that_stands_twice_is_told_from_two() -> None:
     text = "streams:\n  S:\n    placement:\n      tags: [b, b]\n"
-    assert edited("t.yaml", text, ["streams", "S"], {"placement": {"tags": ["b", "c"]}}) == text.replace("b, b", "b, c")
+    assert edit_values("t.yaml", text, ["streams", "S"], {"placement": {"tags": ["b", "c"]}}) == text.replace(
+        "b, b", "b, c"
+    )
 
 
 def test_a_list_that_is_not_there_is_added_behind_the_last_key() -> None:
@@ -86,27 +90,27 @@ def test_a_list_that_is_not_there_is_added_behind_the_last_key() -> None:
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_lines_end_as_the_others_do(newline: str) -> None:
     text = "g:\n  members:\n  - a\n".replace("\n", newline)
-    assert edited("t", text, ["g"], {"members": ["a", "b"]}) == text + f"  - b{newline}"
+    assert edit_values("t", text, ["g"], {"members": ["a", "b"]}) == text + f"  - b{newline}"
 
 
 def test_a_file_without_a_last_line_break_gets_one_only_between_lines() -> None:
-    assert edited("t", "g:\n  n: 1", ["g"], {"members": ["a"]}) == "g:\n  n: 1\n  members: [a]"
+    assert edit_values("t", "g:\n  n: 1", ["g"], {"members": ["a"]}) == "g:\n  n: 1\n  members: [a]"
 
 
 def test_what_stands_in_braces_stays_there() -> None:
     text = "g: {type: elastic, members: [a], n: 2}   # short\n"
-    assert edited("t", text, ["g"], {"members": ["a", "b"]}) == text.replace("[a]", "[a, b]")
-    assert edited("t", "g: {n: 2} # x\n", ["g"], {"members": ["a"]}) == "g: {n: 2, members: [a]} # x\n"
+    assert edit_values("t", text, ["g"], {"members": ["a", "b"]}) == text.replace("[a]", "[a, b]")
+    assert edit_values("t", "g: {n: 2} # x\n", ["g"], {"members": ["a"]}) == "g: {n: 2, members: [a]} # x\n"
 
 
 @pytest.mark.parametrize("braces", ["{}", "{ }", "{\n  }"])
 def test_empty_braces_are_filled(braces: str) -> None:
-    assert edited("t", f"g: {braces} # x\nh: {{}}\n", ["g"], {"sealed": True}) == "g: {sealed: true} # x\nh: {}\n"
+    assert edit_values("t", f"g: {braces} # x\nh: {{}}\n", ["g"], {"sealed": True}) == "g: {sealed: true} # x\nh: {}\n"
 
 
 def test_empty_braces_that_others_share_are_left_to_a_person() -> None:
     with pytest.raises(CannotEdit):
-        edited("t", "g: &none {}\nh: *none\n", ["g"], {"sealed": True})
+        edit_values("t", "g: &none {}\nh: *none\n", ["g"], {"sealed": True})
 
 
 MAPPED = [{"member": "a", "partitions": [0, 2]}, {"member": "b", "partitions": [1]}]
@@ -114,14 +118,14 @@ MAPPED = [{"member": "a", "partitions": [0, 2]}, {"member": "b", "partitions": [
 
 def test_one_key_takes_the_place_of_another() -> None:
     text = "g:\n  # who\n  members: [a, b] # two\n  n: 1\n"
-    assert edited("t", text, ["g"], {"members": None, "member_mappings": MAPPED}) == (
+    assert edit_values("t", text, ["g"], {"members": None, "member_mappings": MAPPED}) == (
         "g:\n  # who\n  member_mappings:\n  - {member: a, partitions: [0, 2]}\n  - {member: b, partitions: [1]} # two\n  n: 1\n"
     )
 
 
 def test_in_braces_too() -> None:
     text = "g: {members: [a, b], n: 1}\n"
-    assert edited("t", text, ["g"], {"members": None, "member_mappings": MAPPED}) == (
+    assert edit_values("t", text, ["g"], {"members": None, "member_mappings": MAPPED}) == (
         "g: {member_mappings: [{member: a, partitions: [0, 2]}, {member: b, partitions: [1]}], n: 1}\n"
     )
 
@@ -136,7 +140,7 @@ def test_only_the_mappings_that_differ_are_touched() -> None:
 """
     wanted = [*MAPPED[:1], {"member": "c", "partitions": [1, 3]}]
     assert (
-        edited("t", text, ["g"], {"member_mappings": wanted})
+        edit_values("t", text, ["g"], {"member_mappings": wanted})
         == """g:
   member_mappings:
   - member: a          # eldest
@@ -155,19 +159,19 @@ def test_only_the_mappings_that_differ_are_touched() -> None:
     ],
 )
 def test_a_key_that_goes_takes_its_line_or_its_comma(text: str, left: str) -> None:
-    assert edited("t", text, ["g"], {"members": None}) == left
+    assert edit_values("t", text, ["g"], {"members": None}) == left
 
 
 SHARED = "team: &team [a, b]\ng: {members: *team}\nh: {members: *team}\n"
 
 
 def test_an_alias_is_replaced_by_a_list_of_its_own() -> None:
-    assert edited("t", SHARED, ["g"], {"members": ["a", "b", "c"]}) == SHARED.replace("*team", "[a, b, c]", 1)
+    assert edit_values("t", SHARED, ["g"], {"members": ["a", "b", "c"]}) == SHARED.replace("*team", "[a, b, c]", 1)
 
 
 def test_what_a_merge_key_brings_is_overridden_beside_it() -> None:
     text = "base: &base {members: [a], n: 1}\ng:\n  <<: *base\n  m: 2\nh: {<<: *base}\n"
-    assert edited("t", text, ["g"], {"members": ["b"]}) == text.replace("m: 2\n", "m: 2\n  members: [b]\n")
+    assert edit_values("t", text, ["g"], {"members": ["b"]}) == text.replace("m: 2\n", "m: 2\n  members: [b]\n")
 
 
 @pytest.mark.parametrize(
@@ -181,12 +185,12 @@ def test_what_a_merge_key_brings_is_overridden_beside_it() -> None:
 )
 def test_what_others_share_is_left_to_a_person(text: str) -> None:
     with pytest.raises(CannotEdit):
-        edited("t", text, ["g"], {"members": ["a", "b", "c"]})
+        edit_values("t", text, ["g"], {"members": ["a", "b", "c"]})
 
 
 def test_a_list_with_an_item_from_elsewhere_is_written_anew() -> None:
     text = "x: &x a\ng: {members: [*x, b]}\n"
-    assert edited("t", text, ["g"], {"members": ["a", "c"]}) == text.replace("[*x, b]", "[a, c]")
+    assert edit_values("t", text, ["g"], {"members": ["a", "c"]}) == text.replace("[*x, b]", "[a, c]")
 
 
 names = st.lists(st.sampled_from(["a", "b", "c", "on", "1", "x y", "m-4", "é"]), unique=True)
@@ -204,11 +208,11 @@ def drawn(members: list[str], layout: str) -> str:
 @given(names, names.filter(bool), layouts)
 def test_any_list_becomes_any_other_and_the_lines_around_it_stay(old: list[str], new: list[str], layout: str) -> None:
     head, tail = "# top\ng: # g\n  n: 1 # n\n", "  # below\n  m: [1,  2]\nh: {members: [z]}\n"
-    text = edited("t", head + drawn(old, layout) + tail, ["g"], {"members": new})
+    text = edit_values("t", head + drawn(old, layout) + tail, ["g"], {"members": new})
     assert text.startswith(head)
     assert text.endswith(tail)
-    assert sorted(says(text)["members"]) == sorted(texts(new))  # those that were there keep their order
-    again: Any = edited("t", text, ["g"], {"members": new})
+    assert sorted(says(text)["members"]) == sorted(texts_of_value(new))  # those that were there keep their order
+    again: Any = edit_values("t", text, ["g"], {"members": new})
     assert again == text
 
 
@@ -216,7 +220,7 @@ def says(text: str) -> dict[str, Any]:
     """What stands under `g`."""
     root, problems = read_tree("t", text)
     assert root is not None and not problems
-    found: dict[str, Any] = plain(root)["g"]
+    found: dict[str, Any] = texts_of_node(root)["g"]
     return found
 
 
@@ -248,11 +252,11 @@ def as_lines(owners: dict[str, list[int]], layout: str) -> str:
 @given(owned, owned, layouts)
 def test_any_mappings_become_any_others(old: dict[str, list[int]], new: dict[str, list[int]], layout: str) -> None:
     head, tail = "# top\ng: # g\n  n: 1 # n\n", "  # below\n  m: [1,  2]\nh: {members: [z]}\n"
-    text = edited("t", head + as_lines(old, layout) + tail, ["g"], {"member_mappings": mapped(new)})
+    text = edit_values("t", head + as_lines(old, layout) + tail, ["g"], {"member_mappings": mapped(new)})
     assert text.startswith(head)
     assert text.endswith(tail)
-    assert owners_of(says(text)) == {name: sorted(texts(numbers)) for name, numbers in new.items()}
-    assert edited("t", text, ["g"], {"member_mappings": mapped(new)}) == text
+    assert owners_of(says(text)) == {name: sorted(texts_of_value(numbers)) for name, numbers in new.items()}
+    assert edit_values("t", text, ["g"], {"member_mappings": mapped(new)}) == text
 
 
 @given(owned, names.filter(bool), layouts)
@@ -260,10 +264,12 @@ def test_mappings_and_members_take_each_others_place(
     owners: dict[str, list[int]], members: list[str], layout: str
 ) -> None:
     head, tail = "# top\ng: # g\n  n: 1 # n\n", "  # below\n  m: [1,  2]\nh: {members: [z]}\n"
-    listed = edited("t", head + as_lines(owners, layout) + tail, ["g"], {"member_mappings": None, "members": members})
-    again = edited("t", listed, ["g"], {"members": None, "member_mappings": mapped(owners)})
-    assert says(listed) == texts({"n": 1, "members": members, "m": [1, 2]})
-    assert says(again) == texts({"n": 1, "m": [1, 2], "member_mappings": mapped(owners)})
+    listed = edit_values(
+        "t", head + as_lines(owners, layout) + tail, ["g"], {"member_mappings": None, "members": members}
+    )
+    again = edit_values("t", listed, ["g"], {"members": None, "member_mappings": mapped(owners)})
+    assert says(listed) == texts_of_value({"n": 1, "members": members, "m": [1, 2]})
+    assert says(again) == texts_of_value({"n": 1, "m": [1, 2], "member_mappings": mapped(owners)})
     assert again.startswith(head)
     assert again.endswith(tail)
 
@@ -275,19 +281,19 @@ def test_several_keys_leave_a_mapping_on_one_line(new: dict[str, int]) -> None:
     text = f"a: {{{', '.join(f'{name}: {value}' for name, value in keys.items())}}}\n"
     for number in range(1, len(keys)):
         for gone in combinations(keys, number):
-            after = read_tree("x", edited("x", text, ["a"], {**dict.fromkeys(gone), **new}))[0]
+            after = read_tree("x", edit_values("x", text, ["a"], {**dict.fromkeys(gone), **new}))[0]
             left = {name: value for name, value in keys.items() if name not in gone}
-            assert after is not None and plain(after) == {"a": texts({**left, **new})}
+            assert after is not None and texts_of_node(after) == {"a": texts_of_value({**left, **new})}
 
 
 def test_a_parameter_is_not_overwritten_by_the_value_of_one_account() -> None:
     text = "a:\n  keep: ${keep}   # each its own\n  subjects: [${region}.x]\n  most: 1\n"
-    assert edited("x", text, ["a"], {"most": 2}) == text.replace("most: 1", "most: 2")
+    assert edit_values("x", text, ["a"], {"most": 2}) == text.replace("most: 1", "most: 2")
     for changes in ({"keep": "7d"}, {"subjects": ["eu.x"]}, {"keep": None}):
         with pytest.raises(CannotEdit, match=r"`\$\{(keep|region)\}` stands for the value there"):
-            edited("x", text, ["a"], changes)
+            edit_values("x", text, ["a"], changes)
 
 
 @pytest.mark.parametrize("text", ["a: {b: c}\n", "a:\n  b: c\n"])
 def test_a_value_that_looks_like_a_parameter_is_written_as_the_text_that_it_is(text: str) -> None:
-    assert "$${x}" in edited("x", text, ["a"], {"b": "${x}"})
+    assert "$${x}" in edit_values("x", text, ["a"], {"b": "${x}"})

@@ -17,9 +17,9 @@ from reconciler.documents.read.nodes import Node
 from reconciler.documents.read.shape import ANYTHING, Shape
 from reconciler.documents.read.tree import read_tree
 from reconciler.documents.write.dump import dump
-from reconciler.documents.write.formatter import in_form, lost
+from reconciler.documents.write.formatter import first_loss, in_form
 from reconciler.documents.write.order import document_order, in_order
-from reconciler.documents.write.splices import plain
+from reconciler.documents.write.splices import texts_of_node
 from reconciler.kinds import REGISTRY as REAL
 from reconciler.model.resource import nowhere
 from reconciler.model.topology import Topology
@@ -282,8 +282,8 @@ def test_a_text_of_several_lines_keeps_each_of_them(mark: str) -> None:
         + "        subjects: [a]\n"
     )
     root, after = (read_tree("t", one)[0] for one in (whole, formed(whole)))
-    assert root and after and plain(root) == plain(after)
-    assert list(plain(after)["streams"]["A"]) == ["description", "subjects", "max_age"]
+    assert root and after and texts_of_node(root) == texts_of_node(after)
+    assert list(texts_of_node(after)["streams"]["A"]) == ["description", "subjects", "max_age"]
 
 
 ANCHORED = (
@@ -392,10 +392,10 @@ def test_a_file_that_would_say_something_else_stays_as_it_is() -> None:
     ],
 )  # fmt: skip
 def test_whatever_would_be_lost_is_noticed_with_its_place(before: str, after: str, place: str) -> None:
-    problem = lost("t", before, after)
+    problem = first_loss("t", before, after)
     assert problem is not None
     assert str(problem.span) == f"t:{place}"
 
 
 def test_the_order_of_keys_says_nothing() -> None:
-    assert lost("t", "a: 1 # x\nb: {c: 2, d: 3}\n", "b: {d: 3, c: 2}\na: 1 # x\n") is None
+    assert first_loss("t", "a: 1 # x\nb: {c: 2, d: 3}\n", "b: {d: 3, c: 2}\na: 1 # x\n") is None

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from reconciler.changes.kind import Kind, declared_config
 from reconciler.documents.write.dump import dump
 from reconciler.kinds import REGISTRY
-from reconciler.model.fields import FieldInfo, about
+from reconciler.model.fields import FieldInfo, info_at
 from reconciler.model.resource import Json, Terms
 from reconciler.model.units import BYTES, parse_bytes, parse_count, parse_duration, show_bytes, show_duration
 from reconciler.model.wire.version import Version
@@ -81,7 +81,7 @@ def test_a_printed_value_of_any_field_is_the_same_in_a_file(
     folder = Folder(tmp_path_factory.mktemp("w"))
     drawn = data.draw(drawn_fields(kind, Version(2, 15, 0))[field])
     raw = _raw(REGISTRY[kind], named({field: drawn}, "X"))
-    info = about(REGISTRY[kind].fields, field)
+    info = info_at(REGISTRY[kind].fields, field)
     assert _read(folder, kind, f"{field}: {show(raw[field], info)}") == raw
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, TypeVar
 
-from reconciler.documents.write.dump import quoted, scalar
+from reconciler.documents.write.dump import double_quoted, scalar
 
 WORDS = ("# c{0} what for", "#c{0}", "# c{0}: [a, b] # more", "# - c{0} 'x", '# "c{0}', "# ü \U0001f600 c{0}\tx")
 TEXTS = ("ü \U0001f600 = ", "one\ntwo\n", "one\n\n  two # no comment\nthree", "  deep\n", "end\n\n", "a: b\n- c\n")
@@ -157,16 +157,16 @@ class Untidy:
 
     def word(self, value: str, *, in_flow: bool = False) -> str:
         """A text on one line, in any quotes that can hold it."""
-        styles = [scalar(value, in_flow=in_flow), quoted(value)]
+        styles = [scalar(value, in_flow=in_flow), double_quoted(value)]
         if "\n" not in value:
             styles.append("'" + value.replace("'", "''") + "'")
         return self.one(*styles)
 
     def key(self, key: str) -> str:
-        return self.one(scalar(key), scalar(key), quoted(key))
+        return self.one(scalar(key), scalar(key), double_quoted(key))
 
     def flow_key(self, key: str) -> str:
-        return self.one(scalar(key, in_flow=True), quoted(key))
+        return self.one(scalar(key, in_flow=True), double_quoted(key))
 
     def end(self, line: str) -> None:
         self.lines.append(line + self.note())

@@ -16,7 +16,7 @@ from reconciler.engine.decide import decide, questions
 from reconciler.journeys.permissions.permissions import permissions
 from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered
-from reconciler.model.permissions import Granted, Need, Purpose, covers, lacking
+from reconciler.model.permissions import Granted, Need, Purpose, covers, missing_needs
 from reconciler.model.resource import Address
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import BulkEntry, Moved, Topology
@@ -51,10 +51,10 @@ def test_no_drawn_plan_has_a_step_that_is_not_foreseen(version: Version) -> None
         for wanted, snapshot in ((first, empty), (then, there), (moved(first), there)):
             consented, steps = may(wanted, Purpose.APPLY, CONSENTED), plan_offline(wanted, snapshot).steps
             calls |= {step.call for step in steps}
-            assert not lacking(done(steps), consented)
-            assert not lacking(asked(wanted, snapshot), may(wanted, Purpose.PLAN))
+            assert not missing_needs(done(steps), consented)
+            assert not missing_needs(asked(wanted, snapshot), may(wanted, Purpose.PLAN))
             bare = [s for s in steps_without_consent(wanted, snapshot) if s.address]
-            assert not lacking(done(bare), may(wanted, Purpose.APPLY))
+            assert not missing_needs(done(bare), may(wanted, Purpose.APPLY))
     assert calls > {Call.STREAM_CREATE, Call.STREAM_UPDATE, Call.CONSUMER_CREATE, Call.CONSUMER_DELETE}
 
 
@@ -71,7 +71,7 @@ def test_what_a_pattern_deletes_is_foreseen(on: str) -> None:
         there = apply_offline(first, empty)
         steps = plan_offline(wanted, there).steps
         removes += bool(case.removed)
-        assert not lacking(done(steps), may(wanted, Purpose.APPLY, CONSENTED))
+        assert not missing_needs(done(steps), may(wanted, Purpose.APPLY, CONSENTED))
         if "?" not in on and len(case.removed) == len(
             first.records.keys() - dict.fromkeys(d.address for d in wanted.resources)
         ):
@@ -118,7 +118,7 @@ def test_what_a_queue_needs_without_any_consent_is_foreseen(tmp_path: Path, foun
     )
     steps = [step for step in there.plan().steps if step.on == ("J-g",)]
     assert steps
-    assert not lacking(done(steps), may(there.desired, Purpose.APPLY))
+    assert not missing_needs(done(steps), may(there.desired, Purpose.APPLY))
 
 
 def done(steps: Iterable[Step]) -> list[Need]:

@@ -45,7 +45,7 @@ def is_forbidden(forbid: str, *resources: Resource, **more: Any) -> bool:
     """Is the last of these resources forbidden?"""
     one = resources[-1]
     change = replace(Change(address=one.address, action=Action.KEEP, desired=one, live=one), **more)
-    said = Policies([policy(forbid, one.address.kind)], REGISTRY).judged(change, view(*resources), EVERYTHING)
+    said = Policies([policy(forbid, one.address.kind)], REGISTRY).judge(change, view(*resources), EVERYTHING)
     assert not any(verdict.message.startswith("cannot tell") for verdict in said), said
     return bool(said)
 
@@ -111,7 +111,7 @@ def test_a_policy_that_cannot_tell_is_violated() -> None:
         ("resource.labels['owner'] == 'a'", "there is no key `owner`; ask `'owner' in …` first"),
         ("1 / resource.subjects.size() == 1", "divide by zero"),
     ):
-        said = Policies([policy(condition)], REGISTRY).judged(change, view(STREAM), EVERYTHING)
+        said = Policies([policy(condition)], REGISTRY).judge(change, view(STREAM), EVERYTHING)
         assert [one.message for one in said] == [said[0].message]
         assert said[0].message.startswith(f"cannot tell whether ACME101 is kept ({why}): it is so")
         assert said[0].blocks
@@ -121,7 +121,7 @@ def test_a_condition_that_takes_too_long_is_violated() -> None:
     many = Resource(address=STREAM.address, config={"subjects": [f"s{number}" for number in range(1_000)]})
     change = Change(address=many.address, action=Action.CREATE, desired=many)
     endless = "resource.subjects.exists(a, resource.subjects.exists(b, resource.subjects.exists(c, a + b == c)))"
-    said = Policies([policy(endless)], REGISTRY).judged(change, view(many), EVERYTHING)
+    said = Policies([policy(endless)], REGISTRY).judge(change, view(many), EVERYTHING)
     assert [one.message.partition(": ")[0] for one in said] == [
         "cannot tell whether ACME101 is kept (iteration budget exceeded)"
     ]
@@ -130,7 +130,7 @@ def test_a_condition_that_takes_too_long_is_violated() -> None:
 def test_many_conditions_are_judged_as_each_is_alone() -> None:
     many = [policy(f"resource.num_replicas == {number}", code=f"ACME{100 + number}") for number in range(60)]
     change = Change(address=STREAM.address, action=Action.CREATE, desired=STREAM)
-    said = Policies(many, REGISTRY).judged(change, view(STREAM), EVERYTHING)
+    said = Policies(many, REGISTRY).judge(change, view(STREAM), EVERYTHING)
     assert [one.code for one in said] == ["ACME101"]
 
 
@@ -139,11 +139,11 @@ def test_nothing_is_judged_by_what_nobody_knows() -> None:
     of_changes = Policies(
         [policy("change.action == 'create'"), policy("before.num_replicas == 1", code="ACME102")], REGISTRY
     )
-    assert of_changes.judged(change, view(STREAM), frozenset({"spec", "neighbours"})) == []
-    assert len(of_changes.judged(change, view(STREAM), EVERYTHING)) == 2
+    assert of_changes.judge(change, view(STREAM), frozenset({"spec", "neighbours"})) == []
+    assert len(of_changes.judge(change, view(STREAM), EVERYTHING)) == 2
     lost = Resource(address=Address.of("consumer", "GONE", "w"), config={})
     change = Change(address=lost.address, action=Action.CREATE, desired=lost)
-    assert Policies([policy("stream.retention == 'limits'")], REGISTRY).judged(change, view(lost), EVERYTHING) == []
+    assert Policies([policy("stream.retention == 'limits'")], REGISTRY).judge(change, view(lost), EVERYTHING) == []
 
 
 @pytest.mark.parametrize(("condition", "message", "place"), [
@@ -200,7 +200,7 @@ def test_a_message_names_the_values_that_decided_as_a_file_has_them() -> None:
     one = Resource(address=STREAM.address, config={"max_age": 3_600_000_000_000, "subjects": ["a", "b"]})
     change = Change(address=one.address, action=Action.CREATE, desired=one)
     condition = "resource.max_age < duration('2h') && resource.subjects.size() > 1 && resource.sources.size() == 0"
-    (said,) = Policies([policy(condition)], REGISTRY).judged(change, view(one), EVERYTHING)
+    (said,) = Policies([policy(condition)], REGISTRY).judge(change, view(one), EVERYTHING)
     assert said.message == "it is so (max_age is 1h, subjects is [a, b], sources is [])"
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from reconciler.changes.change import Action, Consequence
 from reconciler.kinds import REGISTRY
-from reconciler.model.code_pages import SITE, rule_page
+from reconciler.model.code_pages import SITE, rule_url
 from reconciler.model.resource import Address, Declared
 from reconciler.model.topology import Topology
 from reconciler.report.document.document import Document
@@ -98,7 +98,7 @@ def test_every_name_is_given_once_and_every_link_leads_somewhere(document: Docum
 def test_every_code_is_a_link_to_its_page() -> None:
     page = parsed(Document(topology="orders", plan=everything()))
     linked = {link for link in page.all("href") if not link.startswith("#")}
-    assert linked == {rule_page(code) for code in ("CO121", "ST301")}
+    assert linked == {rule_url(code) for code in ("CO121", "ST301")}
     assert {said.get("rel") for _, said in page.elements if said.get("href") in linked} == {"noopener"}
 
 

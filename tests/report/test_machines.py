@@ -16,7 +16,7 @@ from reconciler.changes.change import Action
 from reconciler.changes.verdict import Outcome
 from reconciler.cli.shared.reporting import document
 from reconciler.kinds import REGISTRY
-from reconciler.model.code_pages import PAGES, rule_page
+from reconciler.model.code_pages import PAGES, rule_url
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.model.resource import Address, Declared, Terms
 from reconciler.model.topology import Topology
@@ -58,7 +58,7 @@ def test_every_result_leads_to_its_rule_and_every_rule_has_help() -> None:
     rules = run["tool"]["driver"]["rules"]
     assert [rules[one["ruleIndex"]]["id"] for one in run["results"]] == [one["ruleId"] for one in run["results"]]
     assert {rule["help"]["text"] for rule in rules} == {f"What {r['id']} means.\n\nInstead: x." for r in rules}
-    assert [rule["helpUri"] for rule in rules] == [rule_page(rule["id"]) for rule in rules]
+    assert [rule["helpUri"] for rule in rules] == [rule_url(rule["id"]) for rule in rules]
 
 
 def test_every_code_has_help_to_show() -> None:

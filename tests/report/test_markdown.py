@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from reconciler.changes.change import Action
-from reconciler.model.code_pages import rule_page
+from reconciler.model.code_pages import rule_url
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.report.document.document import Document
 from reconciler.report.formats import FORMATS
@@ -45,7 +45,7 @@ def links(found: list[Token]) -> set[tuple[str, str]]:
 
 def test_every_code_that_stops_a_plan_is_a_link_to_its_page() -> None:
     assert links(pieces(said(Document(topology="orders", plan=everything())))) == {
-        (code, rule_page(code)) for code in ("CO121", "ST301")
+        (code, rule_url(code)) for code in ("CO121", "ST301")
     }
 
 
@@ -55,14 +55,14 @@ def test_a_warning_about_an_object_that_changes_is_not_lost() -> None:
     )
     for form in ("markdown", "html"):
         document = Document(topology="orders", plan=plan(limit_lowered(), diagnostics=(dropped,)))
-        assert FORMATS[form](document).count(rule_page("RV101")) == 1, form
+        assert FORMATS[form](document).count(rule_url("RV101")) == 1, form
 
 
 @pytest.mark.parametrize("trick", TRICKS, ids=range(len(TRICKS)))
 def test_nothing_that_others_wrote_becomes_markup(trick: str) -> None:
     found = pieces(said(hostile(trick)))
     assert {one.type for one in found} & {"image", "s_open", "hr", "em_open"} == set()
-    assert links(found) <= {(code, rule_page(code)) for code in ("ST101", "ST302", "ST303", "ST601", "XX302")}
+    assert links(found) <= {(code, rule_url(code)) for code in ("ST101", "ST302", "ST303", "ST601", "XX302")}
     kinds = Counter(one.type for one in found)
     assert (kinds["table_open"], kinds["tr_open"], kinds["td_open"]) == (1, 1 + 3, 3 * 5), (
         "the rows of what clients feel"

@@ -81,9 +81,9 @@ ACTS = (
     ),
     Act(
         name="`until` of an entry about many is ignored",
-        file="reconciler/model/topology.py",
-        before="        return self.until is not None and today > self.until",
-        after="        return False",
+        file="reconciler/model/resource.py",
+        before="    return entry.until is not None and today > entry.until",
+        after="    return False",
         seen_by=("tests/core/test_bulk.py",),
     ),
     Act(

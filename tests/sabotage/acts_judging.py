@@ -1291,16 +1291,16 @@ CONSENT = (
     ),
     Act(
         name="`until` of a consent is ignored",
-        file="reconciler/changes/consent.py",
-        before="return allow.until is not None and today > allow.until",
-        after="return allow.until is not None and today > date.max",
+        file="reconciler/model/resource.py",
+        before="return entry.until is not None and today > entry.until",
+        after="return entry.until is not None and today > date.max",
         seen_by=("tests/core/test_consent.py",),
     ),
     Act(
         name="`until` of a consent ends a day early",
-        file="reconciler/changes/consent.py",
-        before="return allow.until is not None and today > allow.until",
-        after="return allow.until is not None and today >= allow.until",
+        file="reconciler/model/resource.py",
+        before="return entry.until is not None and today > entry.until",
+        after="return entry.until is not None and today >= entry.until",
         seen_by=("tests/core/test_consent.py",),
     ),
     Act(
@@ -1348,7 +1348,7 @@ CONSENT = (
     Act(
         name="`until` of a guard is ignored",
         file="reconciler/engine/guards.py",
-        before="counting = [one for one in view.guards if one.kind == kind.name and not _is_over(one, today)]",
+        before="counting = [one for one in view.guards if one.kind == kind.name and not is_over(one, today)]",
         after="counting = [one for one in view.guards if one.kind == kind.name]",
         seen_by=("tests/guards/test_mass_changes.py",),
     ),

@@ -10,15 +10,15 @@ ACTS = (
     Act(
         name="policies are not judged beside the rules",
         file="reconciler/engine/judging.py",
-        before="            verdicts += view.policies.judged(final, view, needing)",
-        after="            view.policies.judged(final, view, needing)",
+        before="            verdicts += view.policies.judge(final, view, needing)",
+        after="            view.policies.judge(final, view, needing)",
         seen_by=EVERYWHERE,
     ),
     Act(
         name="a policy that cannot tell is taken for one that is kept",
         file="reconciler/policies/policies.py",
-        before="    if is_known and said is False:",
-        after="    if not is_known or said is False:",
+        before="    if is_known and result is False:",
+        after="    if not is_known or result is False:",
         seen_by=CONDITIONS,
     ),
     Act(
@@ -52,7 +52,7 @@ ACTS = (
     Act(
         name="conditions about changes are judged where no change is known",
         file="reconciler/policies/policies.py",
-        before="isinstance(one, Program) and one.needs() <= known",
+        before="isinstance(one, Program) and one.needs() <= available",
         after="isinstance(one, Program)",
         seen_by=CONDITIONS,
     ),
@@ -73,7 +73,7 @@ ACTS = (
     Act(
         name="a note about many is repeated for each",
         file="reconciler/documents/read/filling.py",
-        before='        if note and note not in said.split("; "):',
+        before='        if note and note not in notes.split("; "):',
         after="        if note:",
         seen_by=("tests/documents/test_for_each.py",),
     ),

@@ -24,8 +24,8 @@ FORMATS = (
     Act(
         name="a log is told what only a terminal forgets",
         file="reconciler/cli/shared/status_line.py",
-        before='line = status(self._doing, longest(now), now, width) if self.is_watched else ""',
-        after="line = status(self._doing, longest(now), now, width)",
+        before='line = status(self._doing, longest_wait(now), now, width) if self.is_watched else ""',
+        after="line = status(self._doing, longest_wait(now), now, width)",
         seen_by=("tests/cli/test_status_line.py::test_where_nobody_watches_nothing_is_said",),
     ),
     Act(

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from reconciler.kinds import REGISTRY
-from reconciler.model.code_pages import PAGES, SITE, page, rule_page
+from reconciler.model.code_pages import PAGES, SITE, page, rule_url
 from tests.agreement.data import measured
 from tests.site.place import DOCS
 from tests.site.rules import FAMILIES, each_code
@@ -24,7 +24,7 @@ def pages() -> dict[str, str]:
 def test_every_code_that_explain_knows_has_a_page_where_links_lead_to(pages: dict[str, str]) -> None:
     codes = [*RULES, *(each for code in PAGES for each in each_code(code))]
     assert [code for code in codes if f"reference/rules/{code}.md" not in pages] == []
-    assert {rule_page(code) for code in codes} == {
+    assert {rule_url(code) for code in codes} == {
         f"{SITE}/{path.removesuffix('.md')}/" for path in pages if not path.endswith("index.md")
     }
 

@@ -13,7 +13,7 @@ from reconciler.cli.shared.screen import doing, say
 from reconciler.journeys.saved import saving
 from reconciler.journeys.saved.saved_plan import Saved
 from reconciler.journeys.saved.saving import SavedReview
-from reconciler.model.diagnostic import about
+from reconciler.model.diagnostic import about_topology
 from reconciler.report.document.document import Document
 from reconciler.report.words.values import counted
 from reconciler.server.connect.connection import session
@@ -34,7 +34,7 @@ class SavedRun:
             return exits.FAILED
         if not goes_ahead:
             return self._manner.report_nothing_done(saved.plan)
-        with about(saved.plan.topology):
+        with about_topology(saved.plan.topology):
             async with session(self._connection.options()) as js:
                 return await self._apply_review(await self._review(saved, js), js)
 

@@ -24,7 +24,7 @@ from reconciler.journeys.rehearse.json import rehearsal_json
 from reconciler.journeys.rehearse.rehearse import rehearse as rehearse_
 from reconciler.journeys.rehearse.text import rehearsal_text, setting, shown
 from reconciler.journeys.review.revisions import before
-from reconciler.model.diagnostic import about
+from reconciler.model.diagnostic import about_topology
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Snapshot
@@ -74,7 +74,7 @@ def rehearse(
     loaded = load(paths, selection.tree(earlier))
     topology = topology_of(loaded)
     version, next_version = common.parse_version(on), common.parse_version(server_version)
-    with about(topology.name):
+    with about_topology(topology.name):
         if base:
             tree = selection.values.tree(GitTree.at(base, paths[0]), are_all_needed=False)
             live = before(topology, paths, tree, version or programs.installed(os.environ))

@@ -15,7 +15,7 @@ from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.screen import emit, paper, tell
 from reconciler.cli.shared.writing import Overwrite, write
-from reconciler.documents.write.new_files import strangers
+from reconciler.documents.write.new_files import other_yaml_files
 from reconciler.journeys.export.export import Exported, ExportedFolder, Layout, exported, exported_folder
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.report.words.diagnostics import report
@@ -89,7 +89,7 @@ def _leftover_files(folder: Path, files: Mapping[Path, str]) -> list[Diagnostic]
             "no longer live",
             fix="remove it, or export into a new folder",
         )
-        for path in strangers(folder, files)
+        for path in other_yaml_files(folder, files)
     ]  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from reconciler.cli.shared.writing import already_exists, write
 from reconciler.documents.find.discover import discover
 from reconciler.documents.read.files import DISK
 from reconciler.documents.schema.topology import topology_text
-from reconciler.documents.write.new_files import strangers
+from reconciler.documents.write.new_files import other_yaml_files
 from reconciler.journeys.export.export import Layout
 from reconciler.journeys.export.first import FirstFiles, Part, first_files, main_file, starter
 from reconciler.kinds import REGISTRY
@@ -106,7 +106,7 @@ def _read_account(connection: Connection, part: Part, folder: Path) -> FirstFile
 
 def _write_files(first: FirstFiles, folder: Path, connection: Connection) -> int:
     texts = {folder / path: text for path, text in first.files.items()}
-    is_alone, schema = not strangers(folder, texts), _schema_path(folder)
+    is_alone, schema = not other_yaml_files(folder, texts), _schema_path(folder)
     files = {path: _with_schema_line(text, os.path.relpath(schema, path.parent)) for path, text in texts.items()}
     missing = {} if schema.exists() else {schema: topology_text(REGISTRY)}
     write({**files, **missing}, fix=_ELSEWHERE)

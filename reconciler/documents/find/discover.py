@@ -18,7 +18,7 @@ from reconciler.changes.kind import Registry
 from reconciler.documents.read.complain import complain
 from reconciler.documents.read.environments import OF_FILE
 from reconciler.documents.read.files import INCLUDE, Tree
-from reconciler.documents.read.header import top_level
+from reconciler.documents.read.header import top_level_keys
 from reconciler.documents.read.nodes import Mapping, Node, Scalar
 from reconciler.documents.read.nodes import Sequence as Items
 from reconciler.documents.read.other_files import other_file
@@ -75,9 +75,9 @@ Headers = Table[Path, set[str]]
 
 def discover(paths: Sequence[Path], tree: Tree, registry: Registry) -> Discovered:
     """Find every topology below these paths, with its files. Nothing else in the files is checked yet."""
-    found, problems = tree.find(paths)
-    ours, named = top_level(registry), set(paths)
-    files = [_read(path, tree, ours, in_full=path in named) for path in found]
+    yaml_files, problems = tree.find(paths)
+    own_keys, named = top_level_keys(registry), set(paths)
+    files = [_read_file(path, tree, own_keys, in_full=path in named) for path in yaml_files]
     headers: dict[Path, set[str]] = {}
     for file in files:
         if file.name:
@@ -86,62 +86,66 @@ def discover(paths: Sequence[Path], tree: Tree, registry: Registry) -> Discovere
     discovered = Discovered(problems=problems, parameters=parameters)
     included = {path for file in files for path in file.includes}
     for file in files:
-        is_stray = len(_homes(file, headers)) > 1
+        is_stray = len(_possible_homes(file, headers)) > 1
         if is_stray and not file.name and os.path.realpath(file.path) in included:
             continue  # several topologies share it, and each reads it
-        _place(_read(file.path, tree, ours, in_full=True) if is_stray else file, headers, discovered)
+        _add_to_its_topology(
+            _read_file(file.path, tree, own_keys, in_full=True) if is_stray else file, headers, discovered
+        )
     return discovered
 
 
-def _place(file: _File, headers: Headers, into: Discovered) -> None:
-    homes = _homes(file, headers)
+def _add_to_its_topology(file: _File, headers: Headers, discovered: Discovered) -> None:
+    homes = _possible_homes(file, headers)
     if len(homes) == 1:
-        into.files.setdefault(homes[0], []).append(file.path)
+        discovered.files.setdefault(homes[0], []).append(file.path)
     elif homes and file.problems:
-        into.problems += file.problems
+        discovered.problems += file.problems
     elif homes:
         names = ", ".join(home.name for home in homes)
-        into.problems.append(stray(file.path, f"{homes[0].folder} holds several topologies: {names}"))
+        discovered.problems.append(unnamed_topology(file.path, f"{homes[0].folder} holds several topologies: {names}"))
     elif file.problems and file.is_ours:
-        into.problems += file.problems
+        discovered.problems += file.problems
     elif file.problems:
-        into.strange[file.path] = file.problems
+        discovered.strange[file.path] = file.problems
     elif file.is_ours:
-        into.problems.append(stray(file.path, "no file of its folder, or of one above it, names a topology"))
+        discovered.problems.append(
+            unnamed_topology(file.path, "no file of its folder, or of one above it, names a topology")
+        )
 
 
-def stray(path: Path, why: str) -> Diagnostic:
+def unnamed_topology(path: Path, why: str) -> Diagnostic:
     """Return XX521 for a file that names no topology where the folders around it do not settle one either."""
     message = f"this file does not say which topology it belongs to, and {why}"
-    place = SourceSpan(str(path), 1, 1, 1, 1)
-    return complain("XX521", "topology-unnamed", message, place, fix="write `topology: NAME` into the file")
+    start_of_file = SourceSpan(str(path), 1, 1, 1, 1)
+    return complain("XX521", "topology-unnamed", message, start_of_file, fix="write `topology: NAME` into the file")
 
 
-def _homes(file: _File, headers: Headers) -> list[Home]:
+def _possible_homes(file: _File, headers: Headers) -> list[Home]:
     above = [folder for folder in file.path.parents if folder in headers]
     names = [file.name] if file.name else sorted(headers[above[0]]) if above else []
     return [Home([folder for folder in above if name in headers[folder]][-1], name) for name in names]
 
 
-def _read(path: Path, tree: Tree, ours: Sequence[str], *, in_full: bool) -> _File:
+def _read_file(path: Path, tree: Tree, own_keys: Sequence[str], *, in_full: bool) -> _File:
     text, problems = tree.read(path)
     if not (problems or in_full or _OURS.search(text)):
         return _File(path, "", is_ours=False, problems=[])
     mask = Mask.for_text(text)
     root, wrong = (None, problems) if problems else read_tree(str(path), mask.put_on(text))
-    if other := other_file(str(path), root, ours):
+    if other := other_file(str(path), root, own_keys):
         return _File(path, "", is_ours=False, problems=[other])
     if not isinstance(root, Mapping):
         return _File(path, "", is_ours=_BEGINS_AS_OURS.search(text) is not None, problems=wrong)
-    said = root.entries.get("topology")
-    name = mask.taken_off(said[1].text) if said and isinstance(said[1], Scalar) else ""
+    topology_entry = root.entries.get("topology")
+    name = mask.take_off(topology_entry[1].text) if topology_entry and isinstance(topology_entry[1], Scalar) else ""
     declared = root.get("parameters")
     parameters = frozenset(declared.entries if isinstance(declared, Mapping) else ())
     is_ours = not {"reconciler", OF_FILE}.isdisjoint(root.entries) or bool(name)
-    includes = frozenset(_includes(path, root.get(INCLUDE)))
+    includes = frozenset(_included_paths(path, root.get(INCLUDE)))
     return _File(path, name, is_ours=is_ours, problems=wrong, parameters=parameters, includes=includes)
 
 
-def _includes(path: Path, node: Node | None) -> Iterator[str]:
+def _included_paths(path: Path, node: Node | None) -> Iterator[str]:
     items = node.items if isinstance(node, Items) else [node]
     return (os.path.realpath(path.parent / item.text) for item in items if isinstance(item, Scalar))

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from reconciler.changes.kind import Registry
-from reconciler.documents.find.discover import Discovered, Home, discover, stray
+from reconciler.documents.find.discover import Discovered, Home, discover, unnamed_topology
 from reconciler.documents.find.policies import with_policies
 from reconciler.documents.read.complain import complain
 from reconciler.documents.read.files import DISK, Tree
@@ -24,61 +24,69 @@ SHOWN = 20
 
 def load_each(paths: Sequence[Path], registry: Registry, tree: Tree = DISK) -> Loaded:
     """Load what the files declare; for several topologies, the files of each."""
-    whole = _load(paths, registry, tree)
-    if not (len(whole.names) > 1 or _repeats(whole)):
-        return whole
-    found = discover(paths, tree, registry)
-    each = [_read(home, files, registry, tree) for home, files in _told_apart(found, registry, tree)]
-    if len(each) < 2:
-        return whole
-    lost = tuple(_lost(found, paths, tree))
-    told = _several(each)
-    return replace(whole, topology=None, diagnostics=lost or (told,), name="", each=() if lost else tuple(each))
+    loaded = _load_with_policies(paths, registry, tree)
+    if not (len(loaded.names) > 1 or _declares_twice(loaded)):
+        return loaded
+    discovered = discover(paths, tree, registry)
+    topologies = [
+        _load_topology(home, files, registry, tree) for home, files in _files_by_home(discovered, registry, tree)
+    ]
+    if len(topologies) < 2:
+        return loaded
+    lost = tuple(_lost_files(discovered, paths, tree))
+    problem = _too_many_topologies(topologies)
+    return replace(
+        loaded, topology=None, diagnostics=lost or (problem,), name="", each=() if lost else tuple(topologies)
+    )
 
 
-def _load(paths: Sequence[Path], registry: Registry, tree: Tree) -> Loaded:
+def _load_with_policies(paths: Sequence[Path], registry: Registry, tree: Tree) -> Loaded:
     return with_policies(load(paths, registry, tree), registry, tree)
 
 
-def _repeats(loaded: Loaded) -> bool:
-    return any(one.name == "duplicate" for one in loaded.diagnostics)
+def _declares_twice(loaded: Loaded) -> bool:
+    return any(diagnostic.name == "duplicate" for diagnostic in loaded.diagnostics)
 
 
-def _told_apart(found: Discovered, registry: Registry, tree: Tree) -> Iterator[tuple[Home, list[Path]]]:
+def _files_by_home(discovered: Discovered, registry: Registry, tree: Tree) -> Iterator[tuple[Home, list[Path]]]:
     """Merge places of the same name into one, unless that would declare something twice."""
-    for name in dict.fromkeys(home.name for home in found.files):
-        homes = {home: files for home, files in found.files.items() if home.name == name}
-        together = [path for files in homes.values() for path in files]
-        if len(homes) > 1 and _repeats(load(together, registry, tree)):
+    for name in dict.fromkeys(home.name for home in discovered.files):
+        homes = {home: files for home, files in discovered.files.items() if home.name == name}
+        all_files = [path for files in homes.values() for path in files]
+        if len(homes) > 1 and _declares_twice(load(all_files, registry, tree)):
             yield from homes.items()
         else:
-            yield next(iter(homes)), together
+            yield next(iter(homes)), all_files
 
 
-def _read(home: Home, files: Sequence[Path], registry: Registry, tree: Tree) -> Loaded:
+def _load_topology(home: Home, files: Sequence[Path], registry: Registry, tree: Tree) -> Loaded:
     """Name a topology by its folder where the folder holds nothing else."""
     inside, problems = tree.find([home.folder])
     short = (home.folder,) if not problems and set(inside) == set(files) else tuple(files)
-    loaded = _load(files, registry, tree)
+    loaded = _load_with_policies(files, registry, tree)
     return replace(loaded, name=loaded.name or home.name, paths=short)
 
 
-def _lost(found: Discovered, paths: Sequence[Path], tree: Tree) -> Iterator[Diagnostic]:
+def _lost_files(discovered: Discovered, paths: Sequence[Path], tree: Tree) -> Iterator[Diagnostic]:
     """Files that belong to no topology although they should, or that were named on the command line."""
-    yield from found.problems
-    placed = {path for files in found.files.values() for path in files} | {
-        Path(one.span.file) for one in found.problems if one.span
+    yield from discovered.problems
+    placed = {path for files in discovered.files.values() for path in files} | {
+        Path(problem.span.file) for problem in discovered.problems if problem.span
     }
     for path in paths:
         if path not in placed and tree.find([path])[0] == [path]:
-            yield from found.strange.get(path) or [
-                stray(path, "no file of its folder, or of one above it, names a topology")
+            yield from discovered.strange.get(path) or [
+                unnamed_topology(path, "no file of its folder, or of one above it, names a topology")
             ]
 
 
-def _several(each: Sequence[Loaded]) -> Diagnostic:
-    named = [f"{one.name} ({', '.join(map(str, one.paths[:2]))}{', …' if len(one.paths) > 2 else ''})" for one in each]
+def _too_many_topologies(topologies: Sequence[Loaded]) -> Diagnostic:
+    named = [f"{topology.name} ({_first_paths(topology)})" for topology in topologies]
     more = f" and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
-    message = f"these files hold {len(each)} topologies, but this works on one: {', '.join(named[:SHOWN])}{more}"
-    fix = f"name the files of one topology, for example {' '.join(map(str, each[0].paths[:2]))}"
+    message = f"these files hold {len(topologies)} topologies, but this works on one: {', '.join(named[:SHOWN])}{more}"
+    fix = f"name the files of one topology, for example {' '.join(map(str, topologies[0].paths[:2]))}"
     return complain("XX522", "several-topologies", message, None, fix=fix)
+
+
+def _first_paths(topology: Loaded) -> str:
+    return ", ".join(map(str, topology.paths[:2])) + (", …" if len(topology.paths) > 2 else "")

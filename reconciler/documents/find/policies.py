@@ -9,7 +9,7 @@ from pathlib import Path
 
 from reconciler.changes.kind import Registry
 from reconciler.documents.find.git_tree import GitTree
-from reconciler.documents.find.repository_cache import fetched
+from reconciler.documents.find.repository_cache import tree_at_commit
 from reconciler.documents.read.complain import complain
 from reconciler.documents.read.files import DISK, Tree
 from reconciler.documents.read.header import Header
@@ -29,68 +29,73 @@ def with_policies(loaded: Loaded, registry: Registry, tree: Tree) -> Loaded:
     topology = loaded.topology
     if topology is None or not (topology.policies or loaded.policies_from):
         return loaded
-    found: list[PlacedPolicy | Diagnostic] = [*topology.policies]
-    for one in loaded.policies_from:
-        found += _named(one, registry, tree)
-    policies = tuple(one for one in found if isinstance(one, PlacedPolicy))
-    wrong = [one for one in found if isinstance(one, Diagnostic)] or list(_misread(policies, registry))
-    judged = replace(topology, policies=() if wrong else policies)
-    if wrong:
-        said = tuple(ordered([*loaded.diagnostics, *wrong]))
-        return replace(loaded, topology=None, readable=judged, diagnostics=said)
+    results: list[PlacedPolicy | Diagnostic] = [*topology.policies]
+    for result in loaded.policies_from:
+        results += _policies_from(result, registry, tree)
+    policies = tuple(result for result in results if isinstance(result, PlacedPolicy))
+    errors = [result for result in results if isinstance(result, Diagnostic)] or list(
+        _problems_of_policies(policies, registry)
+    )
+    judged = replace(topology, policies=() if errors else policies)
+    if errors:
+        diagnostics = tuple(ordered([*loaded.diagnostics, *errors]))
+        return replace(loaded, topology=None, readable=judged, diagnostics=diagnostics)
     return replace(loaded, topology=judged, policies_from=())
 
 
 def read_policies(paths: Sequence[Path], registry: Registry) -> tuple[list[PlacedPolicy], list[Diagnostic]]:
     """Read the policies in these files, whatever else stands there, and those that they name."""
-    files, wrong = DISK.find(paths)
-    found: list[PlacedPolicy | Diagnostic] = [*wrong]
+    files, unreadable = DISK.find(paths)
+    results: list[PlacedPolicy | Diagnostic] = [*unreadable]
     for path in files:
-        for one in _in_file(path, registry, DISK):
-            found += _named(one, registry, DISK) if isinstance(one, PlacedSource) else [one]
-    policies = [one for one in found if isinstance(one, PlacedPolicy)]
-    said = [one for one in found if isinstance(one, Diagnostic)]
-    return policies, ordered(said or list(_misread(policies, registry)))
+        for result in _policies_in_file(path, registry, DISK):
+            results += _policies_from(result, registry, DISK) if isinstance(result, PlacedSource) else [result]
+    policies = [result for result in results if isinstance(result, PlacedPolicy)]
+    errors = [result for result in results if isinstance(result, Diagnostic)]
+    return policies, ordered(errors or list(_problems_of_policies(policies, registry)))
 
 
-def _misread(policies: Sequence[PlacedPolicy], registry: Registry) -> Iterator[Diagnostic]:
+def _problems_of_policies(policies: Sequence[PlacedPolicy], registry: Registry) -> Iterator[Diagnostic]:
     try:
         yield from problems(policies, registry)
     except CannotContinue as error:
-        yield from (replace(one, span=policies[0].where("code")) for one in error.diagnostics)
+        yield from (replace(diagnostic, span=policies[0].where("code")) for diagnostic in error.diagnostics)
 
 
-def _named(one: PlacedSource, registry: Registry, tree: Tree) -> Iterator[PlacedPolicy | Diagnostic]:
+def _policies_from(placed: PlacedSource, registry: Registry, tree: Tree) -> Iterator[PlacedPolicy | Diagnostic]:
     """The policies at the place that an entry names."""
-    span = one.where("from")
+    span = placed.where("from")
     try:
-        path, within = _place(one, span, tree)
-        files, wrong = within.find([path])
+        path, within = _file_and_tree(placed, span, tree)
+        files, unreadable = within.find([path])
     except CannotContinue as error:
-        yield from (replace(each, code="XX528", name="policy", span=span) for each in error.diagnostics)
+        yield from (replace(item, code="XX528", name="policy", span=span) for item in error.diagnostics)
         return
-    yield from (replace(each, code="XX528", name="policy", span=span) for each in wrong)
+    yield from (replace(item, code="XX528", name="policy", span=span) for item in unreadable)
     for file in files:
-        for each in _in_file(file, registry, within):
-            if isinstance(each, PlacedSource):
+        for item in _policies_in_file(file, registry, within):
+            if isinstance(item, PlacedSource):
                 message = "policies that are named elsewhere name no others; name them in the topology"
-                yield complain("XX528", "policy", message, each.where("from"))
+                yield complain("XX528", "policy", message, item.where("from"))
             else:
-                yield each
+                yield item
 
 
-def _place(one: PlacedSource, span: SourceSpan | None, tree: Tree) -> tuple[Path, Tree]:
-    source, folder = one.source, Path(span.file).parent if span else Path()
+def _file_and_tree(placed: PlacedSource, span: SourceSpan | None, tree: Tree) -> tuple[Path, Tree]:
+    source, folder = placed.source, Path(span.file).parent if span else Path()
     if source.revision is None:
         path = Path(os.path.normpath(folder / source.from_))
-        return path, _tree_with(path, tree)
-    beside = folder / source.from_
-    repository = fetched(str(beside.resolve()) if beside.is_dir() else source.from_, source.revision)
+        return path, _tree_of(path, tree)
+    path_from_file = folder / source.from_
+    repository = tree_at_commit(
+        str(path_from_file.resolve()) if path_from_file.is_dir() else source.from_, source.revision
+    )
     return repository.root / os.path.normpath(source.path), repository
 
 
-def _tree_with(path: Path, tree: Tree) -> Tree:
-    """Of a revision, its own policies; those outside the repository are as they are on disk."""
+def _tree_of(path: Path, tree: Tree) -> Tree:
+    """Return the tree of a path: of a revision, its own policies; those outside the repository are as they are on
+    disk."""
     inner = tree.tree if isinstance(tree, Filled) else tree
     if isinstance(inner, GitTree):
         inside = Path(os.path.realpath(inner.root)) in Path(os.path.realpath(path)).parents
@@ -98,14 +103,14 @@ def _tree_with(path: Path, tree: Tree) -> Tree:
     return inner
 
 
-def _in_file(path: Path, registry: Registry, tree: Tree) -> Iterator[PlacedPolicy | PlacedSource | Diagnostic]:
-    text, wrong = tree.read(path)
-    root, misread = (None, []) if wrong else read_tree(str(path), text)
-    yield from (*wrong, *misread)
+def _policies_in_file(path: Path, registry: Registry, tree: Tree) -> Iterator[PlacedPolicy | PlacedSource | Diagnostic]:
+    text, unreadable = tree.read(path)
+    root, misread = (None, []) if unreadable else read_tree(str(path), text)
+    yield from (*unreadable, *misread)
     if isinstance(root, Mapping) and POLICIES in root.entries:
         header = Header(registry)
         header.read(*root.entries[POLICIES])
         yield from (*header.policies, *header.problems)
-    elif not (wrong or misread):
+    elif not (unreadable or misread):
         message = f"this file has no `{POLICIES}`; leave it out of what is named for policies"
         yield complain("XX528", "policy", message, SourceSpan(str(path), 1, 1, 1, 1))

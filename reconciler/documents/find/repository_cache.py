@@ -8,8 +8,7 @@ import subprocess
 from pathlib import Path
 
 from reconciler.documents.find.git_tree import GitTree
-from reconciler.documents.read.complain import complain
-from reconciler.model.diagnostic import CannotContinue, Diagnostic
+from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.waits import waiting
 
 OF_A_HOOK = frozenset({
@@ -20,42 +19,40 @@ PATIENCE = 120.0
 """Seconds for a repository to be fetched."""
 
 
-def fetched(repository: str, revision: str) -> GitTree:
+def tree_at_commit(repository: str, revision: str) -> GitTree:
     """Return the tree of this commit. Raises CannotContinue where it cannot be fetched."""
-    cache = _cache() / hashlib.sha256(repository.encode()).hexdigest()[:24]
-    if not _has(cache, revision):
+    cache = _cache_folder() / hashlib.sha256(repository.encode()).hexdigest()[:24]
+    if not _has_commit(cache, revision):
         _fetch(repository, revision, cache)
     return GitTree.at(revision, cache)
 
 
-def _cache() -> Path:
+def _cache_folder() -> Path:
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "reconciler" / "policies"
 
 
-def _has(cache: Path, revision: str) -> bool:
-    return (cache / ".git").is_dir() and _git(cache, "cat-file", "-e", f"{revision}^{{tree}}").returncode == 0
+def _has_commit(cache: Path, revision: str) -> bool:
+    return (cache / ".git").is_dir() and _run_git(cache, "cat-file", "-e", f"{revision}^{{tree}}").returncode == 0
 
 
 def _fetch(repository: str, revision: str, cache: Path) -> None:
     try:
         cache.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise CannotContinue(
-            _problem(f"the cache {cache} cannot be written: {(error.strerror or '').lower()}")
-        ) from None
-    begun = _git(cache, "init", "--quiet")
+        raise _cannot_fetch(f"the cache {cache} cannot be written: {(error.strerror or '').lower()}") from None
+    result = _run_git(cache, "init", "--quiet")
     # The commit itself, without history; a server that gives no single commits gives everything.
-    for what in (("--depth=1", "--", repository, revision), ("--", repository, "+refs/heads/*:refs/policies/*")):
-        begun = _git(cache, "-c", "protocol.ext.allow=never", "fetch", "--quiet", "--no-tags", *what)
-        if begun.returncode == 0 and _has(cache, revision):
+    for source in (("--depth=1", "--", repository, revision), ("--", repository, "+refs/heads/*:refs/policies/*")):
+        result = _run_git(cache, "-c", "protocol.ext.allow=never", "fetch", "--quiet", "--no-tags", *source)
+        if result.returncode == 0 and _has_commit(cache, revision):
             return
-    said = begun.stderr.decode(errors="replace").strip().removeprefix("fatal: ").splitlines()[:1]
-    why = "".join(said) if begun.returncode else f"it has no commit {revision}"
-    raise CannotContinue(_problem(f"policies of {repository} cannot be fetched: {why}"))
+    complaint = result.stderr.decode(errors="replace").strip().removeprefix("fatal: ").splitlines()[:1]
+    why = "".join(complaint) if result.returncode else f"it has no commit {revision}"
+    raise _cannot_fetch(f"policies of {repository} cannot be fetched: {why}")
 
 
-def _git(folder: Path, *command: str) -> subprocess.CompletedProcess[bytes]:
+def _run_git(folder: Path, *command: str) -> subprocess.CompletedProcess[bytes]:
     environment = {key: value for key, value in os.environ.items() if key not in OF_A_HOOK}
     environment |= {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     try:
@@ -65,12 +62,11 @@ def _git(folder: Path, *command: str) -> subprocess.CompletedProcess[bytes]:
                 timeout=PATIENCE, stdin=subprocess.DEVNULL,
             )  # fmt: skip
     except FileNotFoundError:
-        raise CannotContinue(_problem("`git` fetches policies, but is not installed")) from None
+        raise _cannot_fetch("`git` fetches policies, but is not installed") from None
     except subprocess.TimeoutExpired:
-        raise CannotContinue(_problem(f"git did not answer within {PATIENCE:g} s")) from None
+        raise _cannot_fetch(f"git did not answer within {PATIENCE:g} s") from None
 
 
-def _problem(message: str) -> Diagnostic:
-    return complain(
-        "XX528", "policy", message, None, fix="check the address and the commit, and that git may read it here"
-    )
+def _cannot_fetch(message: str) -> CannotContinue:
+    fix = "check the address and the commit, and that git may read it here"
+    return CannotContinue.because("XX528", "policy", message, fix=fix)

@@ -10,6 +10,7 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
+from reconciler.documents.find.git import ask_git
 from reconciler.model.run_options import Origin
 
 
@@ -26,7 +27,7 @@ def from_root(file: str) -> str:
 @cache
 def _repository_of(folder: Path) -> Path | None:
     """Find the repository's root; a worktree's `.git` is a file."""
-    return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), None)
+    return next((ancestor for ancestor in (folder, *folder.parents) if (ancestor / ".git").exists()), None)
 
 
 PATIENCE = 5.0
@@ -48,17 +49,17 @@ def origin(path: Path) -> Origin:
     folder = path if path.is_dir() else path.parent
     if not _may_be_in_a_repository(folder):
         return Origin()
-    revision = _git(folder, "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
-    remote = _remote(folder)
-    return Origin(repository=identity(remote) if remote else _root(folder), revision=revision)
+    revision = _ask_git_or_none(folder, "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
+    remote = _remote_url(folder)
+    return Origin(repository=identity(remote) if remote else _root_commit(folder), revision=revision)
 
 
 def _may_be_in_a_repository(folder: Path) -> bool:
     """Look for `.git` here and above, as git does: asking git outside a repository would cost three processes per
     plan."""
     try:
-        here = folder.resolve()
-        return any((above / ".git").exists() for above in (here, *here.parents))
+        resolved = folder.resolve()
+        return any((ancestor / ".git").exists() for ancestor in (resolved, *resolved.parents))
     except (OSError, RuntimeError):
         return True
 
@@ -67,8 +68,8 @@ def identity(url: str) -> str:
     """Return one spelling for `https://token@host/org/repo.git` and `git@host:org/repo`; a local path stays a path. For
     anything else, leave out all that stands before an `@`, because it may be a password."""
     url = _HELPER.sub("", url) if "://" in url else url
-    if found := _FILE.fullmatch(url):
-        return found["path"]
+    if file_url := _FILE.fullmatch(url):
+        return file_url["path"]
     if _is_local(url):
         return url
     match = _URL.fullmatch(url) or _SCP.fullmatch(url)
@@ -82,31 +83,25 @@ def _is_local(url: str) -> bool:
     return ":" not in url.partition("/")[0]
 
 
-def _remote(folder: Path) -> str | None:
+def _remote_url(folder: Path) -> str | None:
     """The URL of `origin`, otherwise of the first remote."""
-    names = (_git(folder, "remote") or "").split()
+    names = (_ask_git_or_none(folder, "remote") or "").split()
     first = ["origin"] if "origin" in names else names[:1]
-    return _git(folder, "config", "--get", f"remote.{first[0]}.url") if first else None
+    return _ask_git_or_none(folder, "config", "--get", f"remote.{first[0]}.url") if first else None
 
 
-def _root(folder: Path) -> str | None:
+def _root_commit(folder: Path) -> str | None:
     """The first commit; a shallow clone does not have it."""
-    if _git(folder, "rev-parse", "--is-shallow-repository") != "false":
+    if _ask_git_or_none(folder, "rev-parse", "--is-shallow-repository") != "false":
         return None
-    roots = (_git(folder, "rev-list", "--max-parents=0", "HEAD") or "").split()
+    roots = (_ask_git_or_none(folder, "rev-list", "--max-parents=0", "HEAD") or "").split()
     return f"root:{roots[-1]}" if roots else None
 
 
-def _git(folder: Path, *question: str) -> str | None:
+def _ask_git_or_none(folder: Path, *question: str) -> str | None:
     """Return the answer, or None: no git, no repository, no such thing, or no answer in time."""
-    # A hook sets GIT_DIR and friends, which would make git answer for another folder.
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
-    environment |= {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
     try:
-        answer = subprocess.run(
-            ["git", "-C", str(folder), *question], capture_output=True, check=True, env=environment,
-            stdin=subprocess.DEVNULL, timeout=PATIENCE,
-        )  # fmt: skip
+        answer = ask_git(folder, *question, patience=PATIENCE)
     except (OSError, subprocess.SubprocessError):
         return None
-    return answer.stdout.decode(errors="replace").strip() or None
+    return answer.decode(errors="replace").strip() or None

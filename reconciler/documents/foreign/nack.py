@@ -5,7 +5,6 @@ A stream without a storage setting is in memory; a consumer without an ack polic
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from reconciler.documents.foreign.translation import (
@@ -13,41 +12,37 @@ from reconciler.documents.foreign.translation import (
     Findings,
     ForeignObject,
     To,
-    carried,
     kv_bucket,
     object_store,
+    translate,
 )
 from reconciler.model.resource import Json, Where
+from reconciler.model.units import go_duration
 
 GROUP = "jetstream.nats.io/"
-UNITS = {
-    "ns": 1, "us": 1_000, "µs": 1_000, "μs": 1_000, "ms": 1_000_000, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9,
-}  # fmt: skip
-_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)")
 
 
-def go_duration(text: Json) -> int:
-    """Read a duration as Go does, which knows no days."""
-    parts = _PART.findall(text) if isinstance(text, str) else []
-    if not parts or "".join(number + unit for number, unit in parts) != text:
-        raise ValueError(f"`{text}` is not a duration that Go can read, so NACK refuses it; write for example 24h")
-    return sum(
-        int(number) * UNITS[unit] if number.isdigit() else round(float(number) * UNITS[unit]) for number, unit in parts
-    )
+def _read_duration(value: Json) -> int:
+    """Read a duration as NACK does."""
+    try:
+        return go_duration(value if isinstance(value, str) else "")
+    except ValueError:
+        message = f"`{value}` is not a duration that Go can read, so NACK refuses it; write for example 24h"
+        raise ValueError(message) from None
 
 
-def _durations(values: list[Json]) -> list[int]:
-    return [go_duration(value) for value in values]
+def _read_durations(values: list[Json]) -> list[int]:
+    return [_read_duration(value) for value in values]
 
 
-def same(*names: str) -> dict[str, To]:
+def _same_name(*names: str) -> dict[str, To]:
     """Keys that NACK spells as the server does; their values are taken as they are."""
     return {name: To(path=name) for name in names}
 
 
 TRANSFORM = {"source": To(path="src"), "dest": To(path="dest")}
 SOURCE = {
-    **same("name"), "optStartSeq": To(path="opt_start_seq"), "optStartTime": To(path="opt_start_time"),
+    **_same_name("name"), "optStartSeq": To(path="opt_start_seq"), "optStartTime": To(path="opt_start_time"),
     "filterSubject": To(path="filter_subject"), "externalApiPrefix": To(path="external.api"),
     "externalDeliverPrefix": To(path="external.deliver"),
     "subjectTransforms": To(path="subject_transforms", inside=TRANSFORM),
@@ -60,7 +55,7 @@ OPERATOR = {
     "preventUpdate": To(lost="updates of declared resources cannot be prevented; leave the resource out, or its fields `unmanaged`"),
 }  # fmt: skip
 HELD = {
-    **OPERATOR, **same("description", "storage", "placement", "metadata"), "replicas": To(path="num_replicas"),
+    **OPERATOR, **_same_name("description", "storage", "placement", "metadata"), "replicas": To(path="num_replicas"),
     "maxBytes": To(path="max_bytes"),
 }  # fmt: skip
 REPUBLISH = {"source": To(path="src"), "destination": To(path="dest"), "headersOnly": To(path="headers_only")}
@@ -69,7 +64,7 @@ COPIES = {
     "republish": To(path="republish", inside=REPUBLISH),
 }  # fmt: skip
 STREAM = {
-    **HELD, **COPIES, **same("subjects", "retention", "discard", "sealed", "compression"), "name": NOTHING,
+    **HELD, **COPIES, **_same_name("subjects", "retention", "discard", "sealed", "compression"), "name": NOTHING,
     "maxConsumers": To(path="max_consumers"), "maxMsgs": To(path="max_msgs"), "maxMsgSize": To(path="max_msg_size"),
     "maxMsgsPerSubject": To(path="max_msgs_per_subject"), "discardPerSubject": To(path="discard_new_per_subject"),
     "noAck": To(path="no_ack"), "denyDelete": To(path="deny_delete"), "denyPurge": To(path="deny_purge"),
@@ -77,14 +72,14 @@ STREAM = {
     "allowDirect": To(path="allow_direct"), "mirrorDirect": To(path="mirror_direct"),
     "allowMsgTtl": To(path="allow_msg_ttl"), "allowMsgCounter": To(path="allow_msg_counter"),
     "allowAtomicPublish": To(path="allow_atomic"), "allowMsgSchedules": To(path="allow_msg_schedules"),
-    "persistMode": To(path="persist_mode"), "maxAge": To(path="max_age", read=go_duration),
-    "duplicateWindow": To(path="duplicate_window", read=go_duration),
-    "subjectDeleteMarkerTtl": To(path="subject_delete_marker_ttl", read=go_duration),
+    "persistMode": To(path="persist_mode"), "maxAge": To(path="max_age", read=_read_duration),
+    "duplicateWindow": To(path="duplicate_window", read=_read_duration),
+    "subjectDeleteMarkerTtl": To(path="subject_delete_marker_ttl", read=_read_duration),
     "subjectTransform": To(path="subject_transform", inside=TRANSFORM),
     "consumerLimits": To(
         path="consumer_limits",
         inside={
-            "inactiveThreshold": To(path="inactive_threshold", read=go_duration),
+            "inactiveThreshold": To(path="inactive_threshold", read=_read_duration),
             "maxAckPending": To(path="max_ack_pending"),
         },
     ),
@@ -93,25 +88,25 @@ POLICIES = {
     "byStartSequence": "by_start_sequence", "byStartTime": "by_start_time", "lastPerSubject": "last_per_subject",
 }  # fmt: skip
 CONSUMER = {
-    **OPERATOR, **same("description", "metadata"), "durableName": NOTHING, "streamName": NOTHING,
+    **OPERATOR, **_same_name("description", "metadata"), "durableName": NOTHING, "streamName": NOTHING,
     "deliverPolicy": To(path="deliver_policy", read=lambda value: POLICIES.get(value, value)),
     "optStartSeq": To(path="opt_start_seq"), "optStartTime": To(path="opt_start_time"),
     "deliverSubject": To(path="deliver_subject"), "deliverGroup": To(path="deliver_group"),
-    "ackPolicy": To(path="ack_policy"), "ackWait": To(path="ack_wait", read=go_duration),
-    "maxDeliver": To(path="max_deliver"), "backoff": To(path="backoff", read=_durations),
+    "ackPolicy": To(path="ack_policy"), "ackWait": To(path="ack_wait", read=_read_duration),
+    "maxDeliver": To(path="max_deliver"), "backoff": To(path="backoff", read=_read_durations),
     "filterSubject": To(path="filter_subject"), "filterSubjects": To(path="filter_subjects"),
     "replayPolicy": To(path="replay_policy"), "sampleFreq": To(path="sample_freq", read=str),
     "maxWaiting": To(path="max_waiting"), "rateLimitBps": To(path="rate_limit_bps"),
     "maxAckPending": To(path="max_ack_pending"), "flowControl": To(path="flow_control"),
-    "headersOnly": To(path="headers_only"), "heartbeatInterval": To(path="idle_heartbeat", read=go_duration),
-    "maxRequestBatch": To(path="max_batch"), "maxRequestExpires": To(path="max_expires", read=go_duration),
-    "maxRequestMaxBytes": To(path="max_bytes"), "inactiveThreshold": To(path="inactive_threshold", read=go_duration),
+    "headersOnly": To(path="headers_only"), "heartbeatInterval": To(path="idle_heartbeat", read=_read_duration),
+    "maxRequestBatch": To(path="max_batch"), "maxRequestExpires": To(path="max_expires", read=_read_duration),
+    "maxRequestMaxBytes": To(path="max_bytes"), "inactiveThreshold": To(path="inactive_threshold", read=_read_duration),
     "pauseUntil": To(path="pause_until"), "priorityPolicy": To(path="priority_policy"),
-    "pinnedTtl": To(path="priority_timeout", read=go_duration), "priorityGroups": To(path="priority_groups"),
+    "pinnedTtl": To(path="priority_timeout", read=_read_duration), "priorityGroups": To(path="priority_groups"),
     "replicas": To(path="num_replicas"), "memStorage": To(path="mem_storage"),
 }  # fmt: skip
 BUCKET = {
-    **HELD, "bucket": NOTHING, "ttl": To(path="max_age", read=go_duration),
+    **HELD, "bucket": NOTHING, "ttl": To(path="max_age", read=_read_duration),
     "compression": To(path="compression", read=lambda _: "s2"),
 }  # fmt: skip
 KV = {
@@ -121,101 +116,113 @@ KV = {
 }  # fmt: skip
 
 
-def is_nack(said: Json) -> bool:
+def is_nack(document: Json) -> bool:
     """Is this a Kubernetes manifest? `read_nack` tells whether it is one of NACK's."""
-    return isinstance(said, Mapping) and "kind" in said and "apiVersion" in said
+    return isinstance(document, Mapping) and "kind" in document and "apiVersion" in document
 
 
-def read_nack(said: Mapping[str, Json], where: Where, into: Findings, prefix: str = "") -> None:
+def read_nack(manifest: Mapping[str, Json], where: Where, findings: Findings, prefix: str = "") -> None:
     """Read one document; a list holds several."""
-    if isinstance(items := said.get("items"), list):
+    if isinstance(items := manifest.get("items"), list):
         for number, item in enumerate(items):
             if isinstance(item, Mapping):
-                read_nack(item, where, into, f"{prefix}items[{number}].")
+                read_nack(item, where, findings, f"{prefix}items[{number}].")
         return
-    kind, spec = str(said.get("kind")), said.get("spec")
-    read = READERS.get(kind) if str(said.get("apiVersion")).startswith(GROUP) else None
+    kind, spec = str(manifest.get("kind")), manifest.get("spec")
+    read = READERS.get(kind) if str(manifest.get("apiVersion")).startswith(GROUP) else None
     if read is None:
-        into.lost(where, f"{prefix}kind", f"{kind} {_called(said)} was left out: it is no stream, consumer or bucket")
-    elif said["apiVersion"] != f"{GROUP}v1beta2":
-        into.wrong(where, f"{prefix}apiVersion", f"{said['apiVersion']} cannot be read; write {GROUP}v1beta2")
+        findings.add_left_out(
+            where, f"{prefix}kind", f"{kind} {_quoted_name(manifest)} was left out: it is no stream, consumer or bucket"
+        )
+    elif manifest["apiVersion"] != f"{GROUP}v1beta2":
+        findings.add_unreadable(
+            where, f"{prefix}apiVersion", f"{manifest['apiVersion']} cannot be read; write {GROUP}v1beta2"
+        )
     elif not isinstance(spec, Mapping):
-        into.wrong(where, f"{prefix}kind", f"{kind} {_called(said)} has no `spec`")
+        findings.add_unreadable(where, f"{prefix}kind", f"{kind} {_quoted_name(manifest)} has no `spec`")
     else:
-        read(spec, lambda path: where(f"{prefix}spec.{path}".rstrip(".")), into)
+        read(spec, lambda path: where(f"{prefix}spec.{path}".rstrip(".")), findings)
 
 
-def _called(said: Mapping[str, Json]) -> str:
-    about = said.get("metadata")
-    return f"`{about.get('name')}`" if isinstance(about, Mapping) else ""
+def _quoted_name(manifest: Mapping[str, Json]) -> str:
+    metadata = manifest.get("metadata")
+    return f"`{metadata.get('name')}`" if isinstance(metadata, Mapping) else ""
 
 
-def _protecting(spec: Mapping[str, Json]) -> dict[str, Json]:
+def _protection(spec: Mapping[str, Json]) -> dict[str, Json]:
     return {"protect": True} if spec.get("preventDelete") else {}
 
 
-def _stream(spec: Mapping[str, Json], where: Where, into: Findings) -> None:
+def _add_stream(spec: Mapping[str, Json], where: Where, findings: Findings) -> None:
     name = str(spec.get("name") or "")
-    about = f"stream/{name}"
-    config = {**carried(spec, STREAM, where, into, about), "name": name}
+    address = f"stream/{name}"
+    config = {**translate(spec, STREAM, where, findings, address), "name": name}
     if "storage" not in spec:
         config["storage"] = "memory"
         message = "storage is memory, the default of NACK's CRD where a manifest leaves it out"
-        into.spelt_out(
-            where, "", message, about=about, fix="check that memory is what was meant; it cannot be changed later"
+        findings.add_tools_default(
+            where, "", message, about=address, fix="check that memory is what was meant; it cannot be changed later"
         )
-    into.found.append(ForeignObject(on=(name,), config=config, where=where, beside=_protecting(spec)))
+    findings.found.append(ForeignObject(on=(name,), config=config, where=where, beside=_protection(spec)))
 
 
-def _consumer(spec: Mapping[str, Json], where: Where, into: Findings) -> None:
+def _add_consumer(spec: Mapping[str, Json], where: Where, findings: Findings) -> None:
     stream, name = str(spec.get("streamName") or ""), str(spec.get("durableName") or "")
-    about = f"consumer/{stream}/{name}"
+    address = f"consumer/{stream}/{name}"
     if not name:
-        into.lost(
-            where, "streamName", "an ephemeral consumer disappears with its client, so no file declares it", about=about
+        findings.add_left_out(
+            where,
+            "streamName",
+            "an ephemeral consumer disappears with its client, so no file declares it",
+            about=address,
         )
         return
-    config = {**carried(spec, CONSUMER, where, into, about), "durable_name": name, "name": name}
-    _drop_unpinned(config, spec, where, into, about)
-    beside = _protecting(spec)
+    config = {**translate(spec, CONSUMER, where, findings, address), "durable_name": name, "name": name}
+    _drop_unpinned(config, spec, where, findings, address)
+    extra = _protection(spec)
     if "ackPolicy" not in spec:
-        config["ack_policy"] = beside["ack_policy"] = "none"
+        config["ack_policy"] = extra["ack_policy"] = "none"
         message = "ack_policy is none, the default of NACK's CRD where a manifest leaves it out"
-        into.spelt_out(where, "", message, about=about, fix="check that none is what was meant")
+        findings.add_tools_default(where, "", message, about=address, fix="check that none is what was meant")
     if "ackWait" not in spec and config.get("ack_policy") != "none":
         config["ack_wait"] = 1
         message = "ack_wait is 1ns, the default of NACK's CRD where a manifest leaves it out"
-        into.spelt_out(where, "", message, about=about, fix="write what was meant, for example 30s")
-    into.found.append(ForeignObject(on=(stream, name), config=config, where=where, beside=beside))
+        findings.add_tools_default(where, "", message, about=address, fix="write what was meant, for example 30s")
+    findings.found.append(ForeignObject(on=(stream, name), config=config, where=where, beside=extra))
 
 
 def _drop_unpinned(
-    config: dict[str, Json], spec: Mapping[str, Json], where: Where, into: Findings, about: str
+    config: dict[str, Json], spec: Mapping[str, Json], where: Where, findings: Findings, address: str
 ) -> None:  # fmt: skip
     """Without `pinnedTtl` NACK sends neither the policy nor groups, and groups need a policy."""
     if config.get("priority_policy") == "pinned_client" and not spec.get("pinnedTtl"):
         message = "priorityPolicy pinned_client was left out: without pinnedTtl NACK sends neither policy nor groups"
         fix = "write priority_policy, priority_groups and priority_timeout if you want them"
-        into.lost(where, "priorityPolicy", message, about=about, fix=fix)
+        findings.add_left_out(where, "priorityPolicy", message, about=address, fix=fix)
         config.pop("priority_policy")
     if config.get("priority_policy", "none") == "none":
         for name in ("priority_groups", "priority_timeout"):
             config.pop(name, None)
 
 
-def _kv(spec: Mapping[str, Json], where: Where, into: Findings) -> None:
+def _add_kv_bucket(spec: Mapping[str, Json], where: Where, findings: Findings) -> None:
     name = str(spec.get("bucket") or "")
-    config = carried(spec, KV, where, into, f"kv_bucket/{name}")
+    config = translate(spec, KV, where, findings, f"kv_bucket/{name}")
     for origin in (*(config.get("sources") or ()), *filter(None, [config.get("mirror")])):
         if "name" in origin:
             origin["name"] = f"KV_{str(origin['name']).removeprefix('KV_')}"
-    into.found.append(kv_bucket(name, config, where, _protecting(spec)))
+    findings.found.append(kv_bucket(name, config, where, _protection(spec)))
 
 
-def _store(spec: Mapping[str, Json], where: Where, into: Findings) -> None:
+def _add_object_store(spec: Mapping[str, Json], where: Where, findings: Findings) -> None:
     name = str(spec.get("bucket") or "")
-    config = carried(spec, BUCKET, where, into, f"object_store/{name}")
-    into.found.append(object_store(name, config, where, _protecting(spec)))
+    config = translate(spec, BUCKET, where, findings, f"object_store/{name}")
+    findings.found.append(object_store(name, config, where, _protection(spec)))
 
 
-READERS = {"Stream": _stream, "Consumer": _consumer, "KeyValue": _kv, "ObjectStore": _store}
+READERS = {
+    "Stream": _add_stream,
+    "Consumer": _add_consumer,
+    "KeyValue": _add_kv_bucket,
+    "ObjectStore": _add_object_store,
+}

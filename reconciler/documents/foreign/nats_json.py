@@ -14,62 +14,71 @@ from reconciler.model.resource import Json, Where
 LISTS = ("streams", "consumers")
 
 
-def is_nats(said: Json) -> bool:
+def is_nats(document: Json) -> bool:
     """Does this look like an INFO reply, a stream's configuration, or a list of streams or consumers?"""
-    if not isinstance(said, Mapping):
+    if not isinstance(document, Mapping):
         return False
-    return isinstance(said.get("config"), Mapping) or _is_configuration(said) or any(_items(said))
+    return isinstance(document.get("config"), Mapping) or _is_configuration(document) or any(_listed_objects(document))
 
 
-def _is_configuration(said: Mapping[str, Json]) -> bool:
-    return isinstance(said.get("name"), str) and bool({"retention", "storage", "subjects"} & said.keys())
+def _is_configuration(document: Mapping[str, Json]) -> bool:
+    return isinstance(document.get("name"), str) and bool({"retention", "storage", "subjects"} & document.keys())
 
 
-def _items(said: Mapping[str, Json]) -> list[tuple[str, Json]]:
-    named = ((name, said.get(name)) for name in LISTS)
-    return [(f"{name}[{n}].", item) for name, found in named if isinstance(found, list) for n, item in enumerate(found)]
+def _listed_objects(document: Mapping[str, Json]) -> list[tuple[str, Json]]:
+    lists = ((name, document.get(name)) for name in LISTS)
+    return [
+        (f"{name}[{n}].", item)
+        for name, objects in lists
+        if isinstance(objects, list)
+        for n, item in enumerate(objects)
+    ]
 
 
-def read_nats(said: Mapping[str, Json], where: Where, into: Findings, prefix: str = "") -> None:
+def read_nats(document: Mapping[str, Json], where: Where, findings: Findings, prefix: str = "") -> None:
     """Add every stream and consumer in it to `into`, including those in lists."""
-    if isinstance(said.get("config"), Mapping):
-        _read_info(said, where, into, prefix)
-    elif _is_configuration(said):
-        into.found.append(ForeignObject(on=(said["name"],), config=said, where=_below(where, prefix)))
-    for path, item in _items(said):
+    if isinstance(document.get("config"), Mapping):
+        _read_info(document, where, findings, prefix)
+    elif _is_configuration(document):
+        findings.found.append(
+            ForeignObject(on=(document["name"],), config=document, where=_places_below(where, prefix))
+        )
+    for path, item in _listed_objects(document):
         if isinstance(item, Mapping):
-            read_nats(item, where, into, prefix + path)
+            read_nats(item, where, findings, prefix + path)
 
 
-def _read_info(said: Mapping[str, Json], where: Where, into: Findings, prefix: str) -> None:
-    config, here = said["config"], _below(where, f"{prefix}config.")
-    name, stream = config.get("name") or said.get("name"), said.get("stream_name")
+def _read_info(info: Mapping[str, Json], where: Where, findings: Findings, prefix: str) -> None:
+    config, place_in_config = info["config"], _places_below(where, f"{prefix}config.")
+    name, stream = config.get("name") or info.get("name"), info.get("stream_name")
     if isinstance(stream, str):
-        _read_consumer(stream, config.get("durable_name"), said, here, into)
+        _read_consumer(stream, config.get("durable_name"), info, place_in_config, findings)
     elif isinstance(config.get("name"), str) and "durable_name" not in config:
-        into.found.append(ForeignObject(on=(config["name"],), config=config, where=here))
-        _lose_archived(said, where, into)
+        findings.found.append(ForeignObject(on=(config["name"],), config=config, where=place_in_config))
+        _report_archived_consumers(info, where, findings)
     else:
-        into.wrong(where, prefix, f"consumer {name} does not name its stream; give its `info --json`")
+        findings.add_unreadable(where, prefix, f"consumer {name} does not name its stream; give its `info --json`")
 
 
-def _read_consumer(stream: str, durable: Json, said: Mapping[str, Json], here: Where, into: Findings) -> None:
+def _read_consumer(
+    stream: str, durable: Json, info: Mapping[str, Json], place_in_config: Where, findings: Findings
+) -> None:
     if isinstance(durable, str) and durable:
-        into.found.append(ForeignObject(on=(stream, durable), config=said["config"], where=here))
+        findings.found.append(ForeignObject(on=(stream, durable), config=info["config"], where=place_in_config))
     else:
         message = "an ephemeral consumer disappears with its client, so no file declares it"
-        into.lost(here, "", message, about=f"consumer/{stream}/{said.get('name')}")
+        findings.add_left_out(place_in_config, "", message, about=f"consumer/{stream}/{info.get('name')}")
 
 
-def _lose_archived(said: Mapping[str, Json], where: Where, into: Findings) -> None:
+def _report_archived_consumers(info: Mapping[str, Json], where: Where, findings: Findings) -> None:
     """Report the consumers of a backup, which are in the archive beside it. Unlike an info, a backup has no creation
     time."""
-    state = said.get("state")
-    if "created" not in said and isinstance(state, Mapping) and state.get("consumer_count"):
+    state = info.get("state")
+    if "created" not in info and isinstance(state, Mapping) and state.get("consumer_count"):
         message = f"its consumers ({state['consumer_count']}) are in the archive of the backup, and were left out"
         fix = "restore it somewhere and give `nats consumer info --json` of each consumer, or export from there"
-        into.lost(where, "state.consumer_count", message, about=f"stream/{said['config']['name']}", fix=fix)
+        findings.add_left_out(where, "state.consumer_count", message, about=f"stream/{info['config']['name']}", fix=fix)
 
 
-def _below(where: Where, prefix: str) -> Where:
+def _places_below(where: Where, prefix: str) -> Where:
     return lambda path: where(f"{prefix}{path}".rstrip("."))

@@ -14,9 +14,9 @@ from reconciler.documents.foreign.translation import (
     Findings,
     ForeignObject,
     To,
-    carried,
     kv_bucket,
     object_store,
+    translate,
 )
 from reconciler.model.resource import Json, Where
 
@@ -26,21 +26,21 @@ NANOSECONDS = 10**8
 can only be nanoseconds: as seconds it would be three years."""
 
 
-def seconds(value: Json) -> int:
+def _from_seconds(value: Json) -> int:
     """Convert the provider's seconds to the server's nanoseconds. Raises ValueError for anything but a number."""
     if not isinstance(value, int | float):
         raise ValueError(f"`{value}` is not a number of seconds")  # noqa: TRY004 - about the file, not the caller
     return round(value * SECOND)
 
 
-def _backoff(values: list[Json]) -> list[int]:
+def _read_backoff(values: list[Json]) -> list[int]:
     if 0 in values:
         raise ValueError("the state holds whole seconds, and this duration is shorter")
-    return [seconds(value) for value in values]
+    return [_from_seconds(value) for value in values]
 
 
-def _threshold(value: int) -> int:
-    return value if value >= NANOSECONDS else seconds(value)
+def _read_threshold(value: int) -> int:
+    return value if value >= NANOSECONDS else _from_seconds(value)
 
 
 TRANSFORM = {"source": To(path="src"), "destination": To(path="dest")}
@@ -66,14 +66,14 @@ AS_IS = (
 )  # fmt: skip
 STREAM = {
     **PLACED, **{name: To(path=name) for name in AS_IS}, "ack": NOTHING,
-    "max_age": To(path="max_age", read=seconds), "duplicate_window": To(path="duplicate_window", read=seconds),
+    "max_age": To(path="max_age", read=_from_seconds), "duplicate_window": To(path="duplicate_window", read=_from_seconds),
     "subject_transform": To(path="subject_transform", single=True, inside=TRANSFORM),
     "mirror": To(path="mirror", single=True, inside=SOURCE), "source": To(path="sources", inside=SOURCE),
     "republish_source": To(path="republish.src"), "republish_destination": To(path="republish.dest"),
     "republish_headers_only": To(path="republish.headers_only"),
     "max_ack_pending": To(path="consumer_limits.max_ack_pending"),
-    "inactive_threshold": To(path="consumer_limits.inactive_threshold", read=_threshold),
-    "subject_delete_marker_ttl": To(path="subject_delete_marker_ttl", read=seconds),
+    "inactive_threshold": To(path="consumer_limits.inactive_threshold", read=_read_threshold),
+    "subject_delete_marker_ttl": To(path="subject_delete_marker_ttl", read=_from_seconds),
 }  # fmt: skip
 DELIVER = {
     "deliver_all": "all", "deliver_last": "last", "deliver_new": "new", "deliver_last_per_subject": "last_per_subject",
@@ -92,112 +92,118 @@ CONSUMER = {
     "delivery_subject": To(path="deliver_subject"), "delivery_group": To(path="deliver_group"),
     "max_delivery": To(path="max_deliver"), "ratelimit": To(path="rate_limit_bps"),
     "sample_freq": NOTHING, "replicas": To(path="num_replicas"),
-    "memory": To(path="mem_storage"), "backoff": To(path="backoff", read=_backoff),
-    "ack_wait": To(path="ack_wait", read=seconds), "heartbeat": To(path="idle_heartbeat", read=seconds),
-    "max_expires": To(path="max_expires", read=seconds), "priority_timeout": To(path="priority_timeout", read=seconds),
-    "inactive_threshold": To(path="inactive_threshold", read=seconds),
+    "memory": To(path="mem_storage"), "backoff": To(path="backoff", read=_read_backoff),
+    "ack_wait": To(path="ack_wait", read=_from_seconds), "heartbeat": To(path="idle_heartbeat", read=_from_seconds),
+    "max_expires": To(path="max_expires", read=_from_seconds), "priority_timeout": To(path="priority_timeout", read=_from_seconds),
+    "inactive_threshold": To(path="inactive_threshold", read=_from_seconds),
 }  # fmt: skip
-BUCKET = {**PLACED, "ttl": To(path="max_age", read=seconds), "max_bucket_size": To(path="max_bytes")}
+BUCKET = {**PLACED, "ttl": To(path="max_age", read=_from_seconds), "max_bucket_size": To(path="max_bytes")}
 KV = {
     **BUCKET, "history": To(path="max_msgs_per_subject"), "max_value_size": To(path="max_msg_size"),
-    "limit_marker_ttl": To(path="subject_delete_marker_ttl", read=seconds),
+    "limit_marker_ttl": To(path="subject_delete_marker_ttl", read=_from_seconds),
 }  # fmt: skip
 OBJ = {**BUCKET, "compression": To(path="compression", read=lambda _: "s2")}
 
 
-def is_terraform(said: Json) -> bool:
+def is_terraform(document: Json) -> bool:
     """Does this look like a Terraform state, of any version?"""
-    return isinstance(said, Mapping) and ("terraform_version" in said or "resources" in said)
+    return isinstance(document, Mapping) and ("terraform_version" in document or "resources" in document)
 
 
-def read_terraform(said: Mapping[str, Json], where: Where, into: Findings) -> None:
+def read_terraform(state: Mapping[str, Json], where: Where, findings: Findings) -> None:
     """Add the JetStream resources of a state to `into`. Any version but 4 is a problem."""
-    if said.get("version") != 4 or not isinstance(said.get("resources"), list):
+    if state.get("version") != 4 or not isinstance(state.get("resources"), list):
         message = "this is not a Terraform state of version 4"
-        into.wrong(where, "version", message, fix="give what `terraform state pull` prints")
+        findings.add_unreadable(where, "version", message, fix="give what `terraform state pull` prints")
         return
     others = 0
-    for number, resource in enumerate(said["resources"]):
+    for number, resource in enumerate(state["resources"]):
         if not isinstance(resource, Mapping) or not str(resource.get("type")).startswith("jetstream_"):
             others += 1
         elif resource.get("mode", "managed") == "managed":
-            _read_resource(resource, where, into, f"resources[{number}]")
+            _read_resource(resource, where, findings, f"resources[{number}]")
     if others:
-        into.lost(where, "resources", f"resources of other providers were left out: {others}")
+        findings.add_left_out(where, "resources", f"resources of other providers were left out: {others}")
 
 
-def _read_resource(resource: Mapping[str, Json], where: Where, into: Findings, path: str) -> None:
+def _read_resource(resource: Mapping[str, Json], where: Where, findings: Findings, path: str) -> None:
     name = f"{resource['type']}.{resource.get('name')}"
     read = READERS.get(resource["type"])
     instances = resource.get("instances")
     for number, instance in enumerate(instances if isinstance(instances, list) else ()):
-        here = f"{path}.instances[{number}].attributes."
+        prefix = f"{path}.instances[{number}].attributes."
         if read is None:
-            into.lost(where, path, f"{name} was left out: {WHY_NOT.get(resource['type'], 'its type is unknown here')}")
-        elif not (isinstance(instance, Mapping) and isinstance(said := instance.get("attributes"), Mapping)):
-            into.wrong(where, path, f"{name} has no attributes; terraform before 0.12 wrote them in another form")
+            findings.add_left_out(
+                where, path, f"{name} was left out: {WHY_NOT.get(resource['type'], 'its type is unknown here')}"
+            )
+        elif not (isinstance(instance, Mapping) and isinstance(attributes := instance.get("attributes"), Mapping)):
+            findings.add_unreadable(
+                where, path, f"{name} has no attributes; terraform before 0.12 wrote them in another form"
+            )
         else:
-            read(said, _at(where, here), into)
+            read(attributes, _places_below(where, prefix), findings)
 
 
 WHY_NOT = {"jetstream_kv_entry": "values are contents, which a topology does not manage"}
 
 
-def _at(where: Where, prefix: str) -> Where:
+def _places_below(where: Where, prefix: str) -> Where:
     return lambda path: where(f"{prefix}{path}".rstrip("."))
 
 
-def _stream(said: Mapping[str, Json], where: Where, into: Findings) -> None:
-    name = str(said.get("name"))
-    config = carried_placed(said, STREAM, where, into, f"stream/{name}")
-    if said.get("ack") is False:
+def _add_stream(attributes: Mapping[str, Json], where: Where, findings: Findings) -> None:
+    name = str(attributes.get("name"))
+    config = _translate_with_placement(attributes, STREAM, where, findings, f"stream/{name}")
+    if attributes.get("ack") is False:
         config["no_ack"] = True
-    into.found.append(ForeignObject(on=(name,), config={**config, "name": name}, where=where))
+    findings.found.append(ForeignObject(on=(name,), config={**config, "name": name}, where=where))
 
 
-def carried_placed(
-    said: Mapping[str, Json], table: Mapping[str, To], where: Where, into: Findings, about: str
+def _translate_with_placement(
+    attributes: Mapping[str, Json], table: Mapping[str, To], where: Where, findings: Findings, address: str
 ) -> dict[str, Json]:
     """Return the result of `carried`, without placement tags that the provider would never send."""
-    config = carried(said, table, where, into, about)
-    if said.get("placement_tags") and not said.get("placement_cluster"):
+    config = translate(attributes, table, where, findings, address)
+    if attributes.get("placement_tags") and not attributes.get("placement_cluster"):
         message = "placement_tags were left out: without placement_cluster the provider never sends them"
-        into.lost(where, "placement_tags", message, about=about, fix="write `placement: {tags: […]}` if you want them")
+        findings.add_left_out(
+            where, "placement_tags", message, about=address, fix="write `placement: {tags: […]}` if you want them"
+        )
         placement = {key: value for key, value in config.pop("placement").items() if key != "tags"}
         config |= {"placement": placement} if placement else {}
     return config
 
 
-def _consumer(said: Mapping[str, Json], where: Where, into: Findings) -> None:
-    stream = str(said.get("stream_id")).removeprefix("JETSTREAM_STREAM_")
-    name = str(said.get("durable_name"))
-    about = f"consumer/{stream}/{name}"
-    config = carried_placed(said, CONSUMER, where, into, about)
-    if isinstance(said.get("sample_freq"), int):
-        config["sample_freq"] = f"{said['sample_freq']}%"  # the provider sends `0%` too, and servers keep that
-    policy = next((policy for key, policy in DELIVER.items() if said.get(key)), "all")
+def _add_consumer(attributes: Mapping[str, Json], where: Where, findings: Findings) -> None:
+    stream = str(attributes.get("stream_id")).removeprefix("JETSTREAM_STREAM_")
+    name = str(attributes.get("durable_name"))
+    address = f"consumer/{stream}/{name}"
+    config = _translate_with_placement(attributes, CONSUMER, where, findings, address)
+    if isinstance(attributes.get("sample_freq"), int):
+        config["sample_freq"] = f"{attributes['sample_freq']}%"  # the provider sends `0%` too, and servers keep that
+    policy = next((policy for key, policy in DELIVER.items() if attributes.get(key)), "all")
     config |= {"deliver_policy": policy, "durable_name": name, "name": name}
     if policy == "by_start_sequence":
-        config["opt_start_seq"] = said["stream_sequence"]
+        config["opt_start_seq"] = attributes["stream_sequence"]
     if policy == "by_start_time":
-        config["opt_start_time"] = said["start_time"]
-        into.lost(where, "start_time", "start_time is kept in whole seconds by the provider", about=about)
-    into.found.append(ForeignObject(on=(stream, name), config=config, where=where))
+        config["opt_start_time"] = attributes["start_time"]
+        findings.add_left_out(where, "start_time", "start_time is kept in whole seconds by the provider", about=address)
+    findings.found.append(ForeignObject(on=(stream, name), config=config, where=where))
 
 
-def _kv(said: Mapping[str, Json], where: Where, into: Findings) -> None:
-    name = str(said.get("name"))
-    config = carried_placed(said, KV, where, into, f"kv_bucket/{name}")
-    into.found.append(kv_bucket(name, config, where))
+def _add_kv_bucket(attributes: Mapping[str, Json], where: Where, findings: Findings) -> None:
+    name = str(attributes.get("name"))
+    config = _translate_with_placement(attributes, KV, where, findings, f"kv_bucket/{name}")
+    findings.found.append(kv_bucket(name, config, where))
 
 
-def _obj(said: Mapping[str, Json], where: Where, into: Findings) -> None:
-    name = str(said.get("name"))
-    config = carried_placed(said, OBJ, where, into, f"object_store/{name}")
-    into.found.append(object_store(name, config, where))
+def _add_object_store(attributes: Mapping[str, Json], where: Where, findings: Findings) -> None:
+    name = str(attributes.get("name"))
+    config = _translate_with_placement(attributes, OBJ, where, findings, f"object_store/{name}")
+    findings.found.append(object_store(name, config, where))
 
 
 READERS = {
-    "jetstream_stream": _stream, "jetstream_consumer": _consumer,
-    "jetstream_kv_bucket": _kv, "jetstream_obj_bucket": _obj,
+    "jetstream_stream": _add_stream, "jetstream_consumer": _add_consumer,
+    "jetstream_kv_bucket": _add_kv_bucket, "jetstream_obj_bucket": _add_object_store,
 }  # fmt: skip

@@ -65,26 +65,30 @@ class Findings:
     found: list[ForeignObject] = field(default_factory=list)
     problems: list[Diagnostic] = field(default_factory=list)
 
-    def lost(self, where: Where, path: str, message: str, *, about: str | None = None, fix: str | None = None) -> None:
+    def add_left_out(
+        self, where: Where, path: str, message: str, *, about: str | None = None, fix: str | None = None
+    ) -> None:
         """Add the warning IM101: something that the tool says was left out."""
-        self._say(Severity.WARNING, "IM101", "not-carried-over", where, path, message, about, fix)
+        self._add(Severity.WARNING, "IM101", "not-carried-over", where, path, message, about, fix)
 
-    def wrong(self, where: Where, path: str, message: str, *, about: str | None = None, fix: str | None = None) -> None:
+    def add_unreadable(
+        self, where: Where, path: str, message: str, *, about: str | None = None, fix: str | None = None
+    ) -> None:
         """Add the error IM103: something cannot be read as the tool writes it."""
-        self._say(Severity.ERROR, "IM103", "not-readable", where, path, message, about, fix)
+        self._add(Severity.ERROR, "IM103", "not-readable", where, path, message, about, fix)
 
-    def spelt_out(self, where: Where, path: str, message: str, *, about: str, fix: str) -> None:
+    def add_tools_default(self, where: Where, path: str, message: str, *, about: str, fix: str) -> None:
         """Add the warning IM105: the tool's own default applies here, and the topology has to say it."""
-        self._say(Severity.WARNING, "IM105", "default-of-the-tool", where, path, message, about, fix)
+        self._add(Severity.WARNING, "IM105", "default-of-the-tool", where, path, message, about, fix)
 
-    def _say(
+    def _add(
         self, severity: Severity, code: str, name: str, where: Where, path: str, message: str,
         about: str | None, fix: str | None,
     ) -> None:  # fmt: skip
-        one = Diagnostic(
+        diagnostic = Diagnostic(
             severity=severity, code=code, name=name, message=message, address=about, span=where(path), fix=fix
         )
-        self.problems.append(one)
+        self.problems.append(diagnostic)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,44 +110,46 @@ Table = Mapping[str, To]
 NOTHING = To()
 
 
-def carried(said: Json, table: Table, where: Where, into: Findings, about: str, prefix: str = "") -> dict[str, Json]:
+def translate(
+    values: Json, table: Table, where: Where, findings: Findings, address: str, prefix: str = ""
+) -> dict[str, Json]:
     """Return the server's configuration. An empty value (null, empty, 0, false) is the default of every field."""
     config: dict[str, Json] = {}
-    for key, value in said.items():
+    for key, value in values.items():
         path, to = f"{prefix}{key}", table.get(key)
         if not value or to is NOTHING:
             continue
         if to is None:
-            into.lost(where, path, f"{path} is unknown here, and was left out", about=about)
+            findings.add_left_out(where, path, f"{path} is unknown here, and was left out", about=address)
         elif to.lost:
-            into.lost(where, path, f"{path} was left out: {to.lost}", about=about)
+            findings.add_left_out(where, path, f"{path} was left out: {to.lost}", about=address)
         else:
-            _carry(config, to, value, path, where, into, about)
+            _translate_key(config, to, value, path, where, findings, address)
     return config
 
 
-def _carry(
-    config: dict[str, Json], to: To, value: Json, path: str, where: Where, into: Findings, about: str
+def _translate_key(
+    config: dict[str, Json], to: To, value: Json, path: str, where: Where, findings: Findings, address: str
 ) -> None:  # fmt: skip
     try:
-        _put(config, to.path, _read(to, value, path, where, into, about))
+        _set_at_path(config, to.path, _translate_value(to, value, path, where, findings, address))
     except (ValueError, TypeError, AttributeError) as error:
         why = str(error) if type(error) is ValueError else "it has another shape than the tool writes"
-        into.wrong(where, path, f"{path} cannot be read: {why}", about=about)
+        findings.add_unreadable(where, path, f"{path} cannot be read: {why}", about=address)
 
 
-def _read(to: To, value: Json, path: str, where: Where, into: Findings, about: str) -> Json:
+def _translate_value(to: To, value: Json, path: str, where: Where, findings: Findings, address: str) -> Json:
     if to.inside is None:
         return to.read(value)
     if to.single:
-        return carried(value[0], to.inside, where, into, about, f"{path}[0].")
+        return translate(value[0], to.inside, where, findings, address, f"{path}[0].")
     if isinstance(value, list):
         each = enumerate(value)
-        return [carried(item, to.inside, where, into, about, f"{path}[{number}].") for number, item in each]
-    return carried(value, to.inside, where, into, about, f"{path}.")
+        return [translate(item, to.inside, where, findings, address, f"{path}[{number}].") for number, item in each]
+    return translate(value, to.inside, where, findings, address, f"{path}.")
 
 
-def _put(config: dict[str, Json], path: str, value: Json) -> None:
+def _set_at_path(config: dict[str, Json], path: str, value: Json) -> None:
     *above, name = path.split(".")
     for step in above:
         config = config.setdefault(step, {})

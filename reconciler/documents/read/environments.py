@@ -9,23 +9,30 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from reconciler.documents.read.complain import complain, did_you_mean, listed
-from reconciler.documents.read.explain_error import findings_of, unseen
+from reconciler.documents.read.explain_error import read_spec
 from reconciler.documents.read.files import Tree
 from reconciler.documents.read.nodes import Mapping as Table
-from reconciler.documents.read.nodes import Node, Scalar, is_null, shape_of, shown, span
+from reconciler.documents.read.nodes import (
+    Node,
+    Scalar,
+    is_null,
+    mapping_at,
+    node_to_show,
+    shape_in_words,
+    span,
+    without,
+)
 from reconciler.documents.read.nodes import Sequence as Items
-from reconciler.documents.read.plain_values import NodeProblem, Plain
-from reconciler.documents.read.shape import shape_of_spec
+from reconciler.documents.read.plain_values import NodeProblem
 from reconciler.documents.read.tree import read_tree
-from reconciler.documents.read.values import NAME, Given, Mask, unmasked
+from reconciler.documents.read.values import NAME, Given, Mask, unmask
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.resource import Json, Spec
 from reconciler.model.topology import Expect
-from reconciler.model.units import WRITTEN
 
 SECTION, OF_FILE = "environments", "environment"
 """The section that declares environments, and the key of a file that is an overlay for some of them."""
@@ -59,13 +66,13 @@ class InFile(NamedTuple):
     name: Scalar
     node: Table
 
-    def given(self) -> dict[str, Given]:
+    def given_values(self) -> dict[str, Given]:
         """Return its values."""
         values = self.node.get("values")
         entries = values.entries if isinstance(values, Table) else {}
         where = f"environment `{self.name.text}`"
         return {
-            name: Given(node, f"{where} at {span(shown(key, node))}", span(shown(key, node)))
+            name: Given(node, f"{where} at {span(node_to_show(key, node))}", span(node_to_show(key, node)))
             for name, (key, node) in entries.items()
         }
 
@@ -76,14 +83,14 @@ class InFile(NamedTuple):
             return f"context {self.says.context}"
         return f"server {self.says.server}" if self.says.server is not None else "where the command line says"
 
-    def overlay(self) -> Table | None:
+    def overlay_table(self) -> Table | None:
         """Return what it changes in the files, as if it stood at the top of a file of its own."""
-        made = Table(False, self.node.line, self.node.column, self.node.file)
-        if isinstance(own := self.node.get("overlay"), Table):
-            made.entries.update(own.entries)
+        table = Table(False, self.node.line, self.node.column, self.node.file)
+        if isinstance(overlay := self.node.get("overlay"), Table):
+            table.entries.update(overlay.entries)
         if "expect" in self.node.entries:
-            made.entries["expect"] = self.node.entries["expect"]
-        return made if made.entries else None
+            table.entries["expect"] = self.node.entries["expect"]
+        return table if table.entries else None
 
 
 @dataclass(slots=True)
@@ -100,10 +107,10 @@ class Environments:
         if is_null(node):
             return
         if not isinstance(node, Table):
-            message = f"{key.text} is {shape_of(node)}; write a mapping of names (`dev: {{context: dev}}`)"
-            self._complain(NodeProblem(shown(key, node), "504", "wrong-shape", message))
+            message = f"{key.text} is {shape_in_words(node)}; write a mapping of names (`dev: {{context: dev}}`)"
+            self._complain(NodeProblem(node_to_show(key, node), "504", "wrong-shape", message))
             return
-        for name, below in node.entries.values():
+        for name, declaration in node.entries.values():
             earlier = self.names.setdefault(name.text, span(name))
             if earlier != span(name):
                 message = f"environment `{name.text}` is declared here and at {earlier}; keep one"
@@ -111,119 +118,114 @@ class Environments:
             elif not re.fullmatch(NAME, name.text):
                 message = f"`{name.text}` cannot name an environment; begin with a letter, and write letters, digits, `_`, `.` and `-`"
                 self._complain(NodeProblem(name, "506", "bad-name", message))
-            elif not (isinstance(below, Table) or is_null(below)):
-                message = f"environment `{name.text}` is {shape_of(below)}; write a mapping (`{name.text}: {{context: {name.text}}}`)"
-                self._complain(NodeProblem(shown(name, below), "504", "wrong-shape", message))
+            elif not (isinstance(declaration, Table) or is_null(declaration)):
+                example = f"{name.text}: {{context: {name.text}}}"
+                message = f"environment `{name.text}` is {shape_in_words(declaration)}; write a mapping (`{example}`)"
+                self._complain(NodeProblem(node_to_show(name, declaration), "504", "wrong-shape", message))
             else:
-                own = Table(isinstance(below, Table) and below.flow, below.line, below.column, below.file)
-                own.end_line, own.end_column = below.end_line, below.end_column
-                for entry, (at, value) in below.entries.items() if isinstance(below, Table) else ():
-                    own.entries[entry] = (at, value if entry == "overlay" else unmasked(value, mask))
-                self._declaration(name, own)
+                unmasked_table = mapping_at(declaration)
+                for entry_name, (entry_key, value) in (
+                    declaration.entries.items() if isinstance(declaration, Table) else ()
+                ):
+                    unmasked_table.entries[entry_name] = (
+                        entry_key,
+                        value if entry_name == "overlay" else unmask(value, mask),
+                    )
+                self._read_declaration(name, unmasked_table)
 
-    def _declaration(self, name: Scalar, node: Table) -> None:
-        plain, shape, path = Plain(), shape_of_spec(Environment), f"{SECTION}.{name.text}"
-        values = plain.value(_without_overlay(node), shape, path, name)
-        try:
-            says = Environment.model_validate(values, context=WRITTEN)
-        except ValidationError as error:
-            found = findings_of(error, node, name, shape, path=path)
-            for one in [*plain.findings, *unseen(found, plain.findings)]:
-                self._complain(one)
-            return
-        for one in (findings := [*plain.findings, *_unfit(says, node, path)]):
-            self._complain(one)
-        if not findings:
-            self.declared[name.text] = InFile(says, name, node)
+    def _read_declaration(self, name: Scalar, node: Table) -> None:
+        path = f"{SECTION}.{name.text}"
+        # An overlay is read like a file.
+        own = without(node, ("overlay",)) if isinstance(node.get("overlay"), Table) else node
+        environment, findings = read_spec(Environment, node, name, path, read=own)
+        if environment is not None:
+            findings = [*findings, *_contradictions(environment, node, path)]
+        for finding in findings:
+            self._complain(finding)
+        if environment is not None and not findings:
+            self.declared[name.text] = InFile(environment, name, node)
 
-    def chosen(self, wanted: str | None, topology: str, start: SourceSpan | None) -> InFile | None:
+    def choose(self, wanted: str | None, topology: str, start: SourceSpan | None) -> InFile | None:
         """Return the environment of this run. One is needed where there are any."""
         if wanted is None:
             if self.names:
-                message = f"topology {topology} has environments, and each is planned by itself: {_few([*self.names])}"
-                here = next(iter(self.names.values()))
-                self._say(message, here, f"choose one: --environment {next(iter(self.names))}")
+                message = f"topology {topology} has environments, and each is planned by itself: {_first_names([*self.names])}"
+                first_place = next(iter(self.names.values()))
+                self._add_problem(message, first_place, f"choose one: --environment {next(iter(self.names))}")
         elif not self.names:
             message = f"topology {topology} has no environments, and none `{wanted}`"
-            self._say(message, start, f"leave --environment out, or declare {wanted} under `{SECTION}`")
+            self._add_problem(message, start, f"leave --environment out, or declare {wanted} under `{SECTION}`")
         elif is_pattern(wanted):
-            some = matching(self.names, wanted)
+            matches = matching(self.names, wanted)
             message = f"`{wanted}` can mean several environments, and this command or one of its options works on one"
-            message = message if some else f"no environment of topology {topology} matches `{wanted}`"
-            self._say(message, next(iter(self.names.values())), f"choose {_few(some or [*self.names])}")
+            message = message if matches else f"no environment of topology {topology} matches `{wanted}`"
+            self._add_problem(
+                message, next(iter(self.names.values())), f"choose {_first_names(matches or [*self.names])}"
+            )
         elif wanted not in self.names:
             guess = did_you_mean(wanted, self.names)
             message = f"topology {topology} has no environment `{wanted}`{guess}"
-            self._say(message, next(iter(self.names.values())), f"choose {_few([*self.names])}")
+            self._add_problem(message, next(iter(self.names.values())), f"choose {_first_names([*self.names])}")
         return self.declared.get(wanted) if wanted else None
 
-    def of_file(self, node: Node) -> set[str]:
+    def names_of_file(self, node: Node) -> set[str]:
         """Return the environments that a file is an overlay for, as its key `environment` says."""
         items = node.items if isinstance(node, Items) else [node]
-        found = set[str]()
+        names = set[str]()
         if not items:
             message = f"{OF_FILE} is an empty list, so this file is for no environment; name one"
             self._complain(NodeProblem(node, "504", "wrong-shape", message))
         for item in items:
             if not isinstance(item, Scalar) or is_null(item):
-                message = f"{OF_FILE} is {shape_of(item)}; write the name of an environment, or a list of names"
+                message = f"{OF_FILE} is {shape_in_words(item)}; write the name of an environment, or a list of names"
                 self._complain(NodeProblem(item, "504", "wrong-shape", message))
             elif item.text not in self.names:
                 message = f"there is no environment `{item.text}`{did_you_mean(item.text, self.names)}"
-                other = f"choose {_few([*self.names])}" if self.names else "name the files that declare it too"
-                self._say(message, span(item), f"declare {item.text} under `{SECTION}`, or {other}")
+                other = f"choose {_first_names([*self.names])}" if self.names else "name the files that declare it too"
+                self._add_problem(message, span(item), f"declare {item.text} under `{SECTION}`, or {other}")
             else:
-                found.add(item.text)
-        return found
+                names.add(item.text)
+        return names
 
-    def _say(self, message: str, where: SourceSpan | None, fix: str) -> None:
+    def _add_problem(self, message: str, where: SourceSpan | None, fix: str) -> None:
         self.problems.append(complain("XX518", "environment", message, where, fix=fix))
 
     def _complain(self, finding: NodeProblem) -> None:
-        self.problems.append(complain(f"XX{finding.number}", finding.name, finding.message, span(finding.node)))
+        self.problems.append(finding.diagnostic())
 
 
-def _few(names: Sequence[str]) -> str:
+def _first_names(names: Sequence[str]) -> str:
     """The first names, and how many more there are."""
     return listed(names[:FEW]) + (f" … ({len(names) - FEW:_} more)" if len(names) > FEW else "")
 
 
-def _without_overlay(node: Table) -> Table:
-    """The overlay is read like a file."""
-    if not isinstance(node.get("overlay"), Table):
-        return node
-    made = Table(node.flow, node.line, node.column, node.file)
-    made.entries = {key: entry for key, entry in node.entries.items() if key != "overlay"}
-    return made
-
-
-def _unfit(says: Environment, node: Table, path: str) -> Iterator[NodeProblem]:
-    """What of a declaration contradicts itself, or is unsafe."""
-    if says.context is not None and says.server is not None:
+def _contradictions(environment: Environment, node: Table, path: str) -> Iterator[NodeProblem]:
+    """Report what of a declaration contradicts itself, or is unsafe."""
+    if environment.context is not None and environment.server is not None:
         yield NodeProblem(node.entries["server"][0], "502", "wrong-value", f"{path} has context and server; keep one")
-    for key, said in (("context", says.context), ("server", says.server)):
-        if said is not None and not (said and said.isprintable()):
-            what = "is empty" if not said else "contains a character that nobody can see"
-            yield NodeProblem(shown(*node.entries[key]), "502", "wrong-value", f"{path}.{key} {what}")
-    if says.server is not None and "@" in says.server:
+    for key, text in (("context", environment.context), ("server", environment.server)):
+        if text is not None and not (text and text.isprintable()):
+            complaint = "is empty" if not text else "contains a character that nobody can see"
+            yield NodeProblem(node_to_show(*node.entries[key]), "502", "wrong-value", f"{path}.{key} {complaint}")
+    if environment.server is not None and "@" in environment.server:
         yield NodeProblem(
-            shown(*node.entries["server"]), "502", "wrong-value",
+            node_to_show(*node.entries["server"]), "502", "wrong-value",
             f"{path}.server contains a login; log in with --creds, --user, a variable or a context instead",
         )  # fmt: skip
 
 
 def environments_in(paths: Sequence[Path], tree: Tree) -> Mapping[str, Environment]:
     """Return the environments that these files declare, as far as they can be read: loading them reports the rest."""
-    found, reading = tree.find(paths)[0], Environments()
-    for path in found:
+    files, environments = tree.find(paths)[0], Environments()
+    for path in files:
         text, problems = tree.read(path)
         if problems or SECTION not in text:
             continue
         mask = Mask.for_text(text)
         root, _ = read_tree(str(path), mask.put_on(text))
         if isinstance(root, Table) and (entry := root.entries.get(SECTION)):
-            reading.read(*entry, mask)
-    return {name: one.says for name, one in reading.declared.items()}
+            environments.read(*entry, mask)
+    return {name: in_file.says for name, in_file in environments.declared.items()}
 
 
 def is_pattern(wanted: str) -> bool:

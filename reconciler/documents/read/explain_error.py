@@ -3,19 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
 from reconciler.documents.read.complain import did_you_mean, phrase
-from reconciler.documents.read.nodes import Mapping, Node, Scalar, shown, steps
+from reconciler.documents.read.nodes import Mapping, Node, Scalar, node_to_show, start_of_block, walk_path
 from reconciler.documents.read.nodes import Sequence as ListNode
-from reconciler.documents.read.plain_values import NodeProblem
-from reconciler.documents.read.shape import ANYTHING, Shape
+from reconciler.documents.read.plain_values import NodeProblem, Plain
+from reconciler.documents.read.shape import ANYTHING, Shape, shape_of_spec
+from reconciler.model.resource import Spec
 from reconciler.model.spelling import meant
+from reconciler.model.units import WRITTEN
 
 Error = Any
 """An entry of `ValidationError.errors()`."""
+_S = TypeVar("_S", bound=Spec)
+
+
+def read_spec(
+    spec: type[_S],
+    node: Node,
+    key: Scalar | None = None,
+    path: str = "",
+    known: Iterable[str] = (),
+    *,
+    read: Mapping | None = None,
+) -> tuple[_S | None, list[NodeProblem]]:
+    """Read a node as this spec: return it, None where validation fails, and all that is wrong. `read` are the keys that
+    count, if not all of them; `known` are others that may stand beside the spec's own."""
+    plain, shape = Plain(), shape_of_spec(spec)
+    values = plain.value(read or node, shape, path, key)
+    if not isinstance(node, Mapping):
+        return None, plain.findings
+    try:
+        return spec.model_validate(values, context=WRITTEN), plain.findings
+    except ValidationError as error:
+        findings = findings_of(error, node, key or start_of_block(node), shape, known=known, path=path)
+        return None, [*plain.findings, *not_yet_reported(findings, plain.findings)]
 
 
 def findings_of(
@@ -25,10 +50,10 @@ def findings_of(
     spec's own."""
     start = _Start(root, name, shape, tuple(known), path)
     errors = error.errors(include_url=False, include_input=False)
-    return [_finding(one, start) for one in _one_per_union(errors, start)]
+    return [_finding_for(each, start) for each in _best_of_each_union(errors, start)]
 
 
-def unseen(findings: Iterable[NodeProblem], earlier: Iterable[NodeProblem]) -> list[NodeProblem]:
+def not_yet_reported(findings: Iterable[NodeProblem], earlier: Iterable[NodeProblem]) -> list[NodeProblem]:
     """Leave out findings about a value that already has one from reading it."""
     seen = {id(finding.node) for finding in earlier}
     return [finding for finding in findings if id(finding.node) not in seen or finding.number in _ABOUT_KEYS]
@@ -73,11 +98,11 @@ class _Place:
         elif self.left is None:
             self.left, self.member = self.node, part
 
-    def shown(self) -> Node:
-        return self.key if self.is_root and self.key else shown(self.key, self.node)
+    def node_to_point_at(self) -> Node:
+        return self.key if self.is_root and self.key else node_to_show(self.key, self.node)
 
 
-def _one_per_union(errors: Sequence[Error], start: _Start) -> list[Error]:
+def _best_of_each_union(errors: Sequence[Error], start: _Start) -> list[Error]:
     """Keep one error per union: each of its members complains about the same value, and the member that understood most
     of it explains best."""
     chosen: list[Error] = []
@@ -90,58 +115,60 @@ def _one_per_union(errors: Sequence[Error], start: _Start) -> list[Error]:
         else:
             unions.setdefault(id(place.left), {}).setdefault(place.member, []).append(error)
     for members in unions.values():
-        best = min(members.values(), key=_misunderstood)
+        best = min(members.values(), key=_rank_of)
         chosen.extend(best)
     return chosen
 
 
-def _misunderstood(errors: list[Error]) -> tuple[int, int]:
+def _rank_of(errors: list[Error]) -> tuple[int, int]:
     """Rank complaints: deep inside is good, because the rest was understood; then few are good."""
     return -max(len(error["loc"]) for error in errors), len(errors)
 
 
-def _finding(error: Error, start: _Start) -> NodeProblem:
+def _finding_for(error: Error, start: _Start) -> NodeProblem:
     kind, loc = error["type"], tuple(error["loc"])
     if kind == "missing":
         place = _Place(loc[:-1], start)
-        return NodeProblem(place.shown(), "503", "missing-key", phrase(place.path, f": missing key `{loc[-1]}`"))
+        return NodeProblem(
+            place.node_to_point_at(), "503", "missing-key", phrase(place.path, f": missing key `{loc[-1]}`")
+        )
     place = _Place(loc, start)
     if kind == "extra_forbidden":
         return _unknown_key(place, _Place(loc[:-1], start), str(loc[-1]), start)
-    if (at := error.get("ctx", {}).get("at")) is not None:
-        place = _within(place, str(at))
+    if (path_below := error.get("ctx", {}).get("at")) is not None:
+        place = _go_below(place, str(path_below))
     number, name = _CODES.get(kind, ("502", "wrong-value"))
-    return NodeProblem(place.shown(), number, name, phrase(place.path, _words(error, place)))
+    return NodeProblem(place.node_to_point_at(), number, name, phrase(place.path, _explain_value(error, place)))
 
 
 def _unknown_key(place: _Place, around: _Place, key: str, start: _Start) -> NodeProblem:
-    known = [*around.shape.properties, *(start.known if around.is_root else ())]
+    known_keys = [*around.shape.properties, *(start.known if around.is_root else ())]
     entries = around.node.entries if isinstance(around.node, Mapping) else {}
-    beside = {name for name, (written, _) in entries.items() if place.key and written.file == place.key.file}
-    near = meant(key, known)
-    guess = f"; `{near}` is there already" if near in beside else did_you_mean(key, known)
+    keys_of_file = {name for name, (written, _) in entries.items() if place.key and written.file == place.key.file}
+    near = meant(key, known_keys)
+    guess = f"; `{near}` is there already" if near in keys_of_file else did_you_mean(key, known_keys)
     return NodeProblem(
         place.key or place.node, "501", "unknown-key", phrase(around.path, f": unknown key `{key}`{guess}")
     )
 
 
-def _within(place: _Place, path: str) -> _Place:
-    """A check of several fields may name the wrong one: `ctx={"at": "sources[1].name"}`."""
-    for key, node in steps(path, place.node):
+def _go_below(place: _Place, path: str) -> _Place:
+    """Go to the field that a check of several fields names: `ctx={"at": "sources[1].name"}`."""
+    for key, node in walk_path(path, place.node):
         place.node, place.key, place.is_root = node, key, False
     place.path = f"{place.path}.{path}" if place.path else path
     return place
 
 
-def _words(error: Error, place: _Place) -> str:
-    written = place.node.text if isinstance(place.node, Scalar) else None
+def _explain_value(error: Error, place: _Place) -> str:
+    written_text = place.node.text if isinstance(place.node, Scalar) else None
     speak = _WORDS.get(error["type"])
     if speak:
-        return speak(error.get("ctx", {}), "it" if written is None else f"`{written}`")
+        return speak(error.get("ctx", {}), "it" if written_text is None else f"`{written_text}`")
     message = str(error["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
-    shown = error.get("ctx", {}).get("value")
-    if written is not None and shown is not None:
-        message = message.replace(f"`{shown}`", f"`{written}`", 1)
+    checked_value = error.get("ctx", {}).get("value")
+    if written_text is not None and checked_value is not None:
+        message = message.replace(f"`{checked_value}`", f"`{written_text}`", 1)
     return message if message.startswith("`") else f": {message[:1].lower()}{message[1:]}"
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from reconciler.documents.read.complain import complain
-from reconciler.documents.read.nodes import Node, Scalar, is_null, shape_of, shown, span
+from reconciler.documents.read.nodes import Node, Scalar, is_null, node_to_show, shape_in_words, span
 from reconciler.documents.read.nodes import Sequence as Items
 from reconciler.documents.read.syntax import decode
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
@@ -19,28 +19,28 @@ from reconciler.model.diagnostic import Diagnostic, SourceSpan
 INCLUDE = "include"
 
 
-def included(
+def included_files(
     key: Scalar, node: Node, paths: Sequence[Path], above: Sequence[Path], tree: Tree
 ) -> Iterator[Path | Diagnostic]:
     """Yield each file, or what is wrong with it. `paths` are those of the command line, and `above` are the files on the way
     from there, the last one with this key."""
     for item in node.items if isinstance(node, Items) else [node]:
         if not isinstance(item, Scalar) or is_null(item):
-            what = f"{INCLUDE} is {shape_of(item)}; write a path relative to this file, or a list of them"
-            yield complain("XX504", "wrong-shape", what, span(shown(key, item)))
+            complaint = f"{INCLUDE} is {shape_in_words(item)}; write a path relative to this file, or a list of them"
+            yield complain("XX504", "wrong-shape", complaint, span(node_to_show(key, item)))
             continue
         if not item.text.isprintable() or not item.text:
-            what = "is empty" if not item.text else "contains a character that nobody can see"
-            yield complain("XX526", "include", f"a path {what}", span(item))
+            complaint = "is empty" if not item.text else "contains a character that nobody can see"
+            yield complain("XX526", "include", f"a path {complaint}", span(item))
             continue
         path = Path(os.path.normpath(above[-1].parent / item.text))
-        root = _root(above[0], paths)
+        root = _folder_of_topology(above[0], paths)
         if Path(item.text).is_absolute() or not _is_below(path, root):
             fix = f"include files below `{root}` only, by paths relative to this file"
             yield complain("XX526", "include", f"`{item.text}` leads out of the topology's folder", span(item), fix=fix)
-        elif any(os.path.realpath(path) == os.path.realpath(one) for one in above):
-            way = " → ".join(map(str, [*above, path]))
-            yield complain("XX526", "include", f"`{item.text}` includes this file again: {way}", span(item))
+        elif any(os.path.realpath(path) == os.path.realpath(earlier) for earlier in above):
+            chain = " → ".join(map(str, [*above, path]))
+            yield complain("XX526", "include", f"`{item.text}` includes this file again: {chain}", span(item))
         elif path.exists() and not (path.is_file() or path.is_dir()):
             yield complain("XX526", "include", f"`{path}` is not a regular file", span(item))
         elif problems := tree.find([path])[1]:
@@ -49,10 +49,10 @@ def included(
             yield from tree.find([path])[0]
 
 
-def _root(file: Path, paths: Sequence[Path]) -> Path:
+def _folder_of_topology(file: Path, paths: Sequence[Path]) -> Path:
     """The folder of a topology: the one that the command line names, or that of the file it names."""
-    around = [path for path in paths if path in file.parents]
-    return max(around, key=lambda one: len(one.parts), default=file.parent)
+    folders = [path for path in paths if path in file.parents]
+    return max(folders, key=lambda folder: len(folder.parts), default=file.parent)
 
 
 def _is_below(path: Path, root: Path) -> bool:
@@ -87,15 +87,15 @@ DISK = Disk()
 
 def find_files(paths: Sequence[Path]) -> tuple[list[Path], list[Diagnostic]]:
     """Return files in a fixed order, each once even when two of the paths lead to it."""
-    found: list[Path] = []
+    files: list[Path] = []
     problems: list[Diagnostic] = []
     for path in paths:
-        for one in _files_at(path):
-            problems.append(one) if isinstance(one, Diagnostic) else found.append(one)
+        for file in _files_at(path):
+            problems.append(file) if isinstance(file, Diagnostic) else files.append(file)
     if not paths:
         problems.append(complain("XX520", "no-files", "no file or folder was given", None))
-    once = {os.path.realpath(path): path for path in reversed(found)}
-    return sorted(once.values(), key=found.index), problems
+    by_real_path = {os.path.realpath(path): path for path in reversed(files)}
+    return sorted(by_real_path.values(), key=files.index), problems
 
 
 def read_text(path: Path) -> tuple[str, list[Diagnostic]]:
@@ -103,7 +103,7 @@ def read_text(path: Path) -> tuple[str, list[Diagnostic]]:
     try:
         data = path.read_bytes()
     except OSError as error:
-        return "", [_about(path, f"cannot be read: {_reason(error)}")]
+        return "", [_no_files(path, f"cannot be read: {_reason_of(error)}")]
     return decode(str(path), data)
 
 
@@ -112,37 +112,37 @@ def _files_at(path: Path) -> Iterator[Path | Diagnostic]:
         is_folder = stat.S_ISDIR(path.stat().st_mode)
     except OSError as error:
         missing = isinstance(error, FileNotFoundError)
-        yield _about(path, "does not exist" if missing else f"cannot be read: {_reason(error)}")
+        yield _no_files(path, "does not exist" if missing else f"cannot be read: {_reason_of(error)}")
         return
     if not is_folder:
         yield path
         return
-    inside = list(_walk(path, (os.path.realpath(path),)))
-    yield from inside or [_about(path, "holds no *.yaml or *.yml file")]
+    files = list(_walk(path, (os.path.realpath(path),)))
+    yield from files or [_no_files(path, "holds no *.yaml or *.yml file")]
 
 
 def _walk(folder: Path, above: tuple[str, ...]) -> Iterator[Path | Diagnostic]:
     """Walk a folder. `above` are the real folders around: a link back to one of them would never end."""
     try:
-        inside = sorted(folder.iterdir())
+        children = sorted(folder.iterdir())
     except OSError as error:
-        yield _about(folder, f"cannot be read: {_reason(error)}")
+        yield _no_files(folder, f"cannot be read: {_reason_of(error)}")
         return
-    for path in inside:
+    for path in children:
         if path.name.startswith("."):
             continue
         real = os.path.realpath(path)
         if real in above:
-            yield _about(path, "leads back into a folder that contains it")
+            yield _no_files(path, "leads back into a folder that contains it")
         elif path.is_dir():
             yield from _walk(path, (*above, real))
         elif path.name.endswith(ENDINGS):
-            yield path if path.is_file() else _about(path, "is not a regular file")
+            yield path if path.is_file() else _no_files(path, "is not a regular file")
 
 
-def _about(path: Path, what: str) -> Diagnostic:
-    return complain("XX520", "no-files", f"`{path}` {what}", SourceSpan(str(path), 1, 1, 1, 1))
+def _no_files(path: Path, problem: str) -> Diagnostic:
+    return complain("XX520", "no-files", f"`{path}` {problem}", SourceSpan(str(path), 1, 1, 1, 1))
 
 
-def _reason(error: OSError) -> str:
+def _reason_of(error: OSError) -> str:
     return (error.strerror or type(error).__name__).lower()

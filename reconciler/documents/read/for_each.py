@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from reconciler.documents.read.complain import did_you_mean
 from reconciler.documents.read.nodes import Mapping as Table
-from reconciler.documents.read.nodes import Node, Scalar, Sequence, is_null, shape_of, shown, span
+from reconciler.documents.read.nodes import Node, Scalar, Sequence, is_null, node_to_show, shape_in_words, span
 from reconciler.model.dataclass import dataclass
 
 FOR_EACH = "for_each"
@@ -26,9 +26,9 @@ class Stamped(Scalar):
 
     __slots__ = ("note",)
 
-    def __init__(self, at: Scalar, text: str, plain: bool, note: str) -> None:
-        super().__init__(text, plain, at, at, at.file)
-        self.end_line, self.end_column = at.end_line, at.end_column
+    def __init__(self, origin: Scalar, text: str, plain: bool, note: str) -> None:
+        super().__init__(text, plain, origin, origin, origin.file)
+        self.end_line, self.end_column = origin.end_line, origin.end_column
         self.note = note
         """The element, and where it is written."""
 
@@ -44,22 +44,24 @@ class Each:
     outer: Each | None = None
     """The element of the `for_each` around it."""
 
-    def found(self, name: str) -> Found | str:
+    def value_of(self, name: str) -> Found | str:
         """Return what `each.…` stands for; if it stands for nothing, why."""
         first, *rest = name.split(".")[1:] or [""]
         if first == "outer":
-            return self.outer.found(".".join([EACH, *rest])) if self.outer else "there is no `for_each` around this one"
+            return (
+                self.outer.value_of(".".join([EACH, *rest])) if self.outer else "there is no `for_each` around this one"
+            )
         if first == "key" and not rest:
             return Found(self.key, True, self.origin)
         if first != "value":
             guess = did_you_mean(first, ("key", "value", "outer"))
             return f"an element has `key`, `value` and `outer`, and no `{first}`{guess}"
         node: Node | None = self.value
-        for one in rest:
-            inside = node.entries if isinstance(node, Table) else {}
-            node = inside[one][1] if one in inside else None
+        for part in rest:
+            entries = node.entries if isinstance(node, Table) else {}
+            node = entries[part][1] if part in entries else None
             if node is None:
-                return f"there is no `{one}`{did_you_mean(one, inside)}"
+                return f"there is no `{part}`{did_you_mean(part, entries)}"
         if node is None or is_null(node):
             return "there is no value"
         return Found(node, isinstance(node, Scalar) and not node.plain, self.origin)
@@ -88,22 +90,21 @@ def elements(key: Scalar, node: Node, outer: Each | None) -> Iterator[Each | Unf
     elif isinstance(node, Sequence):
         pairs = [(item, item) for item in node.items]
     else:
-        what = "has no value" if is_null(node) else f"is {shape_of(node)}"
-        yield Unfit(f"{FOR_EACH} {what}; write a list of names, or a mapping", shown(key, node))
+        problem = "has no value" if is_null(node) else f"is {shape_in_words(node)}"
+        yield Unfit(f"{FOR_EACH} {problem}; write a list of names, or a mapping", node_to_show(key, node))
         return
     if len(pairs) > MOST:
         yield Unfit(
-            f"{FOR_EACH} stands for {len(pairs):_} entries, and {MOST:_} are the most; divide them", shown(key, node)
+            f"{FOR_EACH} stands for {len(pairs):_} entries, and {MOST:_} are the most; divide them",
+            node_to_show(key, node),
         )
         return
     seen: dict[str, Node] = {}
     for name, value in pairs:
         if not isinstance(name, Scalar) or is_null(name):
-            message = (
-                f"{FOR_EACH} lists {shape_of(name)}; to say more than names, write a mapping (`acme: {{keep: 7d}}`)"
-            )
-            yield Unfit(message, shown(None, name))
-        elif complaint := _unfit(name.text):
+            message = f"{FOR_EACH} lists {shape_in_words(name)}; to say more than names, write a mapping (`acme: {{keep: 7d}}`)"
+            yield Unfit(message, node_to_show(None, name))
+        elif complaint := _complaint_about_key(name.text):
             yield Unfit(f"key `{name.text}` of {FOR_EACH} {complaint}, and cannot stand in a name or a subject", name)
         elif (first := seen.setdefault(name.text, name)) is not name:
             yield Unfit(f"key `{name.text}` of {FOR_EACH} is there twice, also at {span(first)}", name)
@@ -111,10 +112,10 @@ def elements(key: Scalar, node: Node, outer: Each | None) -> Iterator[Each | Unf
             yield Each(name, value, f"key `{name.text}` at {span(name)}", outer)
 
 
-def _unfit(key: str) -> str | None:
+def _complaint_about_key(key: str) -> str | None:
     if not key:
         return "is empty"
     if not key.isprintable():
         return "holds a character that nobody can see"
-    found = _UNFIT.search(key)
-    return f"holds `{found[0]}`" if found else None
+    match = _UNFIT.search(key)
+    return f"holds `{match[0]}`" if match else None

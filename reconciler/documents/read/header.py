@@ -7,25 +7,23 @@ from dataclasses import field, replace
 from fnmatch import fnmatchcase
 from typing import NamedTuple, TypeVar
 
-from pydantic import ValidationError
-
 from reconciler.changes.kind import Registry
 from reconciler.documents.read.complain import complain, did_you_mean, listed
-from reconciler.documents.read.explain_error import findings_of, unseen
+from reconciler.documents.read.explain_error import read_spec
 from reconciler.documents.read.nodes import (
     Mapping,
     Node,
     Place,
     Scalar,
     Sequence,
-    first_of,
     is_null,
-    shape_of,
-    shown,
+    node_to_show,
+    shape_in_words,
     span,
+    start_of_block,
 )
 from reconciler.documents.read.plain_values import NodeProblem, Plain
-from reconciler.documents.read.shape import Shape, shape_of_spec
+from reconciler.documents.read.shape import Shape
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.entries import LONGEST, is_topology
@@ -53,7 +51,6 @@ from reconciler.model.topology import (
     Removal,
     Removed,
 )
-from reconciler.model.units import WRITTEN
 from reconciler.model.written import quoted
 
 FORMAT = 1
@@ -72,9 +69,9 @@ _ADDRESS = Shape(types={"string"}, patterns={ADDRESS}, advice=HOW_TO_ADDRESS)
 _S = TypeVar("_S", bound=Spec)
 
 
-def top_level(registry: Registry) -> tuple[str, ...]:
+def top_level_keys(registry: Registry) -> tuple[str, ...]:
     """Return the keys at the top of a topology's files."""
-    return (*KEYS, *dict.fromkeys(kind.place.section for kind in registry.within(None)))
+    return (*KEYS, *registry.sections(None))
 
 
 class _SaidOnce(NamedTuple):
@@ -116,13 +113,13 @@ class Header:
     def read(self, key: Scalar, node: Node) -> None:
         """Read one of KEYS, as one file has it."""
         if key.text == "reconciler":
-            self._version(key, node)
+            self._read_version(key, node)
         elif key.text == "topology":
-            self._name(key, node)
+            self._read_name(key, node)
         elif key.text == "expect":
-            self._expect(key, node)
+            self._read_expect(key, node)
         elif not is_null(node):
-            self._list(key, node)
+            self._read_list(key, node)
 
     def require(self, file: str) -> None:
         """Report what at least one file must say and none does."""
@@ -131,109 +128,111 @@ class Header:
                 message = f"missing key `{key}`; write `{wanted}` at the top of one file"
                 self.problems.append(complain("XX503", "missing-key", message, SourceSpan(file, 1, 1, 1, 1)))
 
-    def _version(self, key: Scalar, node: Node) -> None:
-        value = self._plain(key, node, _NUMBER)
+    def _read_version(self, key: Scalar, node: Node) -> None:
+        value = self._read_plain(key, node, _NUMBER)
         if isinstance(value, int) and value != FORMAT:
             message = f"reconciler `{value}` is a format that this release does not read; it reads {FORMAT}"
             fix = "use the release this file was written for" if value > FORMAT else f"write reconciler: {FORMAT}"
             self.problems.append(complain("XX530", "format-version", message, span(node), fix=fix))
-        self._say(key, node, value)
+        self._set_once(key, node, value)
 
-    def _name(self, key: Scalar, node: Node) -> None:
-        value = self._plain(key, node, _TEXT)
+    def _read_name(self, key: Scalar, node: Node) -> None:
+        value = self._read_plain(key, node, _TEXT)
         if value == "":
             self._complain(NodeProblem(node, "506", "bad-name", "topology is empty; write the owner's name"))
         elif isinstance(value, str) and not is_topology(value):
             self._complain(NodeProblem(node, "506", "bad-name", f"topology is longer than {LONGEST:_} bytes as a key"))
-        self._say(key, node, value)
+        self._set_once(key, node, value)
 
-    def _expect(self, key: Scalar, node: Node) -> None:
+    def _read_expect(self, key: Scalar, node: Node) -> None:
         if is_null(node):
             return
-        expect = self._spec(key, node, Expect, "expect")
+        expect = self._read_entry(key, node, Expect, "expect")
         if expect is not None:
-            self._say(key, node, expect)
+            self._set_once(key, node, expect)
 
-    def _say(self, key: Scalar, node: Node, value: Json) -> None:
-        here = span(shown(key, node))
-        first = self.said.setdefault(key.text, _SaidOnce(value, here))
+    def _set_once(self, key: Scalar, node: Node, value: Json) -> None:
+        place = span(node_to_show(key, node))
+        first = self.said.setdefault(key.text, _SaidOnce(value, place))
         if first.value != value and first.value is not None and value is not None:
             message = f"{key.text} differs from {first.span}; all files of one topology must say the same"
-            self.problems.append(complain("XX505", "duplicate", message, here))
+            self.problems.append(complain("XX505", "duplicate", message, place))
 
-    def _list(self, key: Scalar, node: Node) -> None:
+    def _read_list(self, key: Scalar, node: Node) -> None:
         if not isinstance(node, Sequence):
-            message = f"{key.text} is {shape_of(node)}; write a list (`[a, b]` or lines of `- a`)"
-            self._complain(NodeProblem(shown(key, node), "504", "wrong-shape", message))
+            message = f"{key.text} is {shape_in_words(node)}; write a list (`[a, b]` or lines of `- a`)"
+            self._complain(NodeProblem(node_to_show(key, node), "504", "wrong-shape", message))
             return
         for index, item in enumerate(node.items):
             path = f"{key.text}[{index}]"
             _ITEMS[key.text](self, item, path)
 
-    def _removal(self, item: Node, path: str) -> None:
+    def _read_removal(self, item: Node, path: str) -> None:
         if isinstance(item, Mapping) and item.entries.keys() & {"on", "upto"}:
-            self._bulk_removal(item, path)
+            self._read_bulk_removal(item, path)
             return
-        removal = self._spec(None, item, Removal, path)
+        removal = self._read_entry(None, item, Removal, path)
         if removal is None or not isinstance(item, Mapping):
             return
-        where = Place(first_of(item), item)
-        address = self._address(
+        where = Place(start_of_block(item), item)
+        address = self._read_address(
             item.entries["address"][1], f"{path}.address", removal.address, "{{on: {on}, upto: NUMBER, reason: …}}"
         )
         if address:
             self.removed.append(Removed(address=address, reason=removal.reason, until=removal.until, where=where))
 
-    def _bulk_removal(self, item: Mapping, path: str) -> None:
+    def _read_bulk_removal(self, item: Mapping, path: str) -> None:
         if "address" in item.entries:
             message = (
                 f"{path} has `address`, which names one object, beside `on` or `upto`, which are about many; keep one"
             )
             self._complain(NodeProblem(item.entries["address"][0], "505", "duplicate", message))
             return
-        said = self._spec(None, item, BulkRemoval, path)
-        if said is not None:
-            entry = BulkEntry(key="removed", on=said.on, upto=said.upto, reason=said.reason, until=said.until)
-            self._bulk(entry, item, path)
+        removal = self._read_entry(None, item, BulkRemoval, path)
+        if removal is not None:
+            entry = BulkEntry(
+                key="removed", on=removal.on, upto=removal.upto, reason=removal.reason, until=removal.until
+            )
+            self._add_bulk_entry(entry, item, path)
 
-    def _bulk_forget(self, item: Mapping, path: str) -> None:
-        said = self._spec(None, item, BulkForget, path)
-        if said is not None:
-            self._bulk(BulkEntry(key="forget", on=said.on, upto=said.upto), item, path)
+    def _read_bulk_forget(self, item: Mapping, path: str) -> None:
+        forget = self._read_entry(None, item, BulkForget, path)
+        if forget is not None:
+            self._add_bulk_entry(BulkEntry(key="forget", on=forget.on, upto=forget.upto), item, path)
 
-    def _bulk(self, entry: BulkEntry, item: Mapping, path: str) -> None:
+    def _add_bulk_entry(self, entry: BulkEntry, item: Mapping, path: str) -> None:
         """Keep an entry whose pattern or label can match something."""
-        if complaint := _unmatchable(entry.on, self.registry):
+        if complaint := _complaint_about_pattern(entry.on, self.registry):
             self._complain(
                 NodeProblem(item.entries["on"][1], "502", "wrong-value", f"{path}.on `{entry.on}` {complaint}")
             )
         else:
-            self.bulk.append(replace(entry, where=Place(first_of(item), item)))
+            self.bulk.append(replace(entry, where=Place(start_of_block(item), item)))
 
-    def _move(self, item: Node, path: str) -> None:
-        move = self._spec(None, item, Move, path)
+    def _read_move(self, item: Node, path: str) -> None:
+        move = self._read_entry(None, item, Move, path)
         if move is None or not isinstance(item, Mapping):
             return
         ends = (("from", move.from_), ("to", move.to))
-        origin, to = (self._end(item.entries[key][1], f"{path}.{key}", text) for key, text in ends)
+        origin, to = (self._read_end_of_move(item.entries[key][1], f"{path}.{key}", text) for key, text in ends)
         if origin is None or to is None:
             return
         if origin.kind != to.kind or origin == to:
             message = f"{path} moves `{origin}` to `{to}`; write two addresses of one kind"
             self._complain(NodeProblem(item.entries["to"][1], "502", "wrong-value", message))
             return
-        where = Place(first_of(item), item)
+        where = Place(start_of_block(item), item)
         self.moved.append(Moved(origin=origin, address=to, reason=move.reason, until=move.until, where=where))
 
-    def _end(self, node: Node, path: str, text: str) -> Address | None:
+    def _read_end_of_move(self, node: Node, path: str, text: str) -> Address | None:
         """Read an address, or the name of an owner."""
         kind, _, name = text.partition("/")
         if kind == TOPOLOGY and name:
             return Address.of(TOPOLOGY, name)
-        return self._address(node, path, text)
+        return self._read_address(node, path, text)
 
-    def _guard(self, item: Node, path: str) -> None:
-        guard = self._spec(None, item, Guard, path)
+    def _read_guard(self, item: Node, path: str) -> None:
+        guard = self._read_entry(None, item, Guard, path)
         if guard is None or not isinstance(item, Mapping):
             return
         if guard.kind not in self.registry.by_name:
@@ -243,55 +242,57 @@ class Header:
             )
             self._complain(NodeProblem(item.entries["kind"][1], "502", "wrong-value", message))
             return
-        where = Place(first_of(item), item)
+        where = Place(start_of_block(item), item)
         self.guards.append(
             Guarded(kind=guard.kind, upto=guard.upto, reason=guard.reason, until=guard.until, where=where)
         )
 
-    def _allowance(self, item: Node, path: str) -> None:
-        said = self._spec(None, item, Allowance, path)
-        if said is not None and isinstance(item, Mapping):
-            self.allowed.append(said.allowed(Place(first_of(item), item)))
+    def _read_allowance(self, item: Node, path: str) -> None:
+        allowance = self._read_entry(None, item, Allowance, path)
+        if allowance is not None and isinstance(item, Mapping):
+            self.allowed.append(allowance.allowed(Place(start_of_block(item), item)))
 
-    def _forgotten(self, item: Node, path: str) -> None:
+    def _read_forgotten(self, item: Node, path: str) -> None:
         if isinstance(item, Mapping):
-            self._bulk_forget(item, path)
+            self._read_bulk_forget(item, path)
             return
-        text = self._plain(None, item, _ADDRESS, path=path)
-        address = self._address(item, path, text, "{{on: {on}, upto: NUMBER}}") if isinstance(text, str) else None
+        text = self._read_plain(None, item, _ADDRESS, path=path)
+        address = self._read_address(item, path, text, "{{on: {on}, upto: NUMBER}}") if isinstance(text, str) else None
         if address:
             self.forget.append(Forgotten(address=address, where=Place(item, item)))
 
-    def _ignored(self, item: Node, path: str) -> None:
-        said = self._spec(None, item, Ignored, path)
-        if said is None or not isinstance(item, Mapping):
+    def _read_ignored(self, item: Node, path: str) -> None:
+        ignored = self._read_entry(None, item, Ignored, path)
+        if ignored is None or not isinstance(item, Mapping):
             return
-        kind, slash, _ = said.address.partition("/")
+        kind, slash, _ = ignored.address.partition("/")
         if not slash or not any(fnmatchcase(name, kind) for name in self.registry.by_name):
             message = (
-                f"{path}.address `{said.address}` can match no address; write kind/name, for example stream/* "
+                f"{path}.address `{ignored.address}` can match no address; write kind/name, for example stream/* "
                 "or stream/ORDERS"
             )
             self._complain(NodeProblem(item.entries["address"][1], "502", "wrong-value", message))
             return
-        where = Place(first_of(item), item)
+        where = Place(start_of_block(item), item)
         self.ignored.append(
-            IgnoreRule(address=said.address, path=said.path, reason=said.reason, until=said.until, where=where)
+            IgnoreRule(
+                address=ignored.address, path=ignored.path, reason=ignored.reason, until=ignored.until, where=where
+            )
         )
 
-    def _policy(self, item: Node, path: str) -> None:
+    def _read_policy(self, item: Node, path: str) -> None:
         if isinstance(item, Mapping) and "from" in item.entries:
-            if (source := self._spec(None, item, PolicySource, path)) is not None:
-                self.policies.append(PlacedSource(source=source, where=Place(first_of(item), item)))
-        elif (policy := self._spec(None, item, Policy, path)) is not None:
-            self.policies.append(PlacedPolicy(policy=policy, where=Place(first_of(item), item)))
+            if (source := self._read_entry(None, item, PolicySource, path)) is not None:
+                self.policies.append(PlacedSource(source=source, where=Place(start_of_block(item), item)))
+        elif (policy := self._read_entry(None, item, Policy, path)) is not None:
+            self.policies.append(PlacedPolicy(policy=policy, where=Place(start_of_block(item), item)))
 
-    def _address(self, node: Node, path: str, text: str, of_many: str = "") -> Address | None:
+    def _read_address(self, node: Node, path: str, text: str, of_many: str = "") -> Address | None:
         """Read the address of one object. `of_many` is how an entry about many is written here."""
         complaint = None
         try:
             address = Address.parse(text)
-            complaint = _misfit(address, self.registry, of_many)
+            complaint = _complaint_about_address(address, self.registry, of_many)
         except ValueError as error:
             complaint = str(error)
         if complaint is None:
@@ -299,41 +300,33 @@ class Header:
         self._complain(NodeProblem(node, "502", "wrong-value", f"{path} {complaint}"))
         return None
 
-    def _plain(self, key: Scalar | None, node: Node, shape: Shape, *, path: str = "") -> Json:
+    def _read_plain(self, key: Scalar | None, node: Node, shape: Shape, *, path: str = "") -> Json:
         plain = Plain()
         value = plain.value(node, shape, path or (key.text if key else ""), key)
         for finding in plain.findings:
             self._complain(finding)
         return None if plain.findings else value
 
-    def _spec(self, key: Scalar | None, node: Node, spec: type[_S], path: str) -> _S | None:
+    def _read_entry(self, key: Scalar | None, node: Node, spec: type[_S], path: str) -> _S | None:
         """Read a checked model of `expect` or of an item of `removed`; None when something in it is wrong."""
-        plain, shape = Plain(), shape_of_spec(spec)
-        values = plain.value(node, shape, path, key)
-        findings = plain.findings
-        if isinstance(node, Mapping):
-            try:
-                made = spec.model_validate(values, context=WRITTEN)
-            except ValidationError as error:
-                found = findings_of(error, node, key or first_of(node), shape, path=path)
-                findings = [*findings, *unseen(found, findings)]
+        validated, findings = read_spec(spec, node, key, path)
         for finding in findings:
             self._complain(finding)
-        return None if findings else made
+        return None if findings else validated
 
     def _complain(self, finding: NodeProblem) -> None:
-        self.problems.append(complain(f"XX{finding.number}", finding.name, finding.message, span(finding.node)))
+        self.problems.append(finding.diagnostic())
 
 
 _ITEMS = {
-    "removed": Header._removal, "forget": Header._forgotten, "moved": Header._move, "guards": Header._guard,
-    "allow": Header._allowance, "ignore_drift": Header._ignored, "policies": Header._policy,
+    "removed": Header._read_removal, "forget": Header._read_forgotten, "moved": Header._read_move, "guards": Header._read_guard,
+    "allow": Header._read_allowance, "ignore_drift": Header._read_ignored, "policies": Header._read_policy,
 }  # fmt: skip
 """Reads one item of a list, by its key."""
 
 
-def _misfit(address: Address, registry: Registry, of_many: str) -> str | None:
-    """Why this cannot be the address of anything."""
+def _complaint_about_address(address: Address, registry: Registry, of_many: str) -> str | None:
+    """Say why this cannot be the address of anything."""
     kinds = registry.by_name
     if address.kind not in kinds:
         return f"`{address}` begins with no known kind; write {listed(kinds)}{did_you_mean(address.kind, kinds)}"
@@ -341,18 +334,18 @@ def _misfit(address: Address, registry: Registry, of_many: str) -> str | None:
     while kind.place.within:
         wanted.insert(0, kind.place.within.upper())
         kind = kinds[kind.place.within]
-    one = "/".join((address.kind, *wanted))
+    example = "/".join((address.kind, *wanted))
     if any(wildcard in str(address) for wildcard in "*>"):
         instead = of_many.format(on=quoted(str(address).replace(">", "*"))) if of_many else ""
-        each = f"an entry for each of them, {one} without `*` or `>`"
+        each = f"an entry for each of them, {example} without `*` or `>`"
         return f"`{address}` names many objects; write {f'`{instead}`, or {each}' if instead else each}"
     if len(wanted) != len(address.names):
-        return f"`{address}` does not fit its kind; write {one}"
+        return f"`{address}` does not fit its kind; write {example}"
     return None
 
 
-def _unmatchable(on: str, registry: Registry) -> str | None:
-    """Why this can match nothing."""
+def _complaint_about_pattern(on: str, registry: Registry) -> str | None:
+    """Say why this can match nothing."""
     if is_label(on):
         return f"is a label without a name; write {HOW_TO_MATCH}" if on.startswith("=") else None
     kind, *names = on.split("/")

@@ -12,22 +12,22 @@ from pathlib import Path
 from reconciler.changes.kind import Registry
 from reconciler.documents.read.complain import complain, did_you_mean
 from reconciler.documents.read.environments import OF_FILE, SECTION, Environments, InFile
-from reconciler.documents.read.files import DISK, INCLUDE, Tree, included
+from reconciler.documents.read.files import DISK, INCLUDE, Tree, included_files
 from reconciler.documents.read.filling import Filling
 from reconciler.documents.read.for_each import FOR_EACH
-from reconciler.documents.read.header import ANCHORS, KEYS, LISTS, Header, top_level
+from reconciler.documents.read.header import ANCHORS, KEYS, LISTS, Header, top_level_keys
 from reconciler.documents.read.nodes import Mapping, Node, Place, Scalar, span
-from reconciler.documents.read.other_files import other_file, unfit
+from reconciler.documents.read.other_files import complain_of_root, other_file
 from reconciler.documents.read.overlay import Overlaying
 from reconciler.documents.read.parameters import Chosen, Parameters, unmentioned
 from reconciler.documents.read.resources import Collector, NamedSection
 from reconciler.documents.read.tree import read_tree
-from reconciler.documents.read.values import MENTIONED, Filled, Given, Mask, unmasked
+from reconciler.documents.read.values import MENTIONED, Filled, Given, Mask, unmask
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan, ordered
 from reconciler.model.policy import PlacedPolicy, PlacedSource
 from reconciler.model.resource import Address, Where
-from reconciler.model.selection import likely
+from reconciler.model.selection import likely_pattern
 from reconciler.model.topology import TOPOLOGY, Topology
 
 ONLY_IN_FILES = tuple(key for key in KEYS if key not in (*LISTS, "expect"))
@@ -67,10 +67,10 @@ def load(paths: Sequence[Path], registry: Registry, tree: Tree = DISK) -> Loaded
     files, problems = tree.find(paths)
     loading = _Loading(registry, tree, problems, paths)
     for path in files:
-        loading.file(path, ())
-    loading.read()
+        loading.read_file(path, ())
+    loading.resolve()
     names, environments = frozenset(loading.names), tuple(loading.environments.names)
-    return replace(loading.done(), names=names, paths=tuple(paths), environments=environments)
+    return replace(loading.result(), names=names, paths=tuple(paths), environments=environments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class _Loading:
         self.header, self.collector = Header(self.registry), Collector(self.registry)
         self.is_complete = not self.problems
 
-    def file(self, path: Path, above: Sequence[Path]) -> None:
+    def read_file(self, path: Path, above: Sequence[Path]) -> None:
         """Read one file, and those that it includes. `above` are the files that include it."""
         if (real := os.path.realpath(path)) in self.seen:
             return
@@ -123,16 +123,16 @@ class _Loading:
         text, problems = self.tree.read(path)
         mask = Mask.for_text(text) if "${" in text or FOR_EACH in text else None
         root, misread = read_tree(file, mask.put_on(text) if mask else text) if text or not problems else (None, [])
-        if other := other_file(file, root, top_level(self.registry)):
+        if other := other_file(file, root, top_level_keys(self.registry)):
             self.problems.append(other)
             return
         if problems:
             root = None
         elif root is not None or not misread:
-            misread += unfit(file, root)
+            misread += complain_of_root(file, root)
         self.problems += problems or misread
-        if root is None and (said := _NAMED.search(text)):
-            self.name = said[1]
+        if root is None and (named := _NAMED.search(text)):
+            self.name = named[1]
         if isinstance(root, Mapping):
             mentions = frozenset(one["name"] for one in MENTIONED.finditer(text)) if mask else frozenset[str]()
             self.roots.append(_Root(next((key for key, _ in root.entries.values()), root), root, mask, mentions))
@@ -140,99 +140,103 @@ class _Loading:
                 message = f"`{SECTION}` stands in a file that {above[-1]} includes; write it there"
                 self.problems.append(complain("XX518", "environment", message, span(root.entries[SECTION][0])))
             if entry := root.entries.pop(INCLUDE, None):
-                self._include(entry[0], unmasked(entry[1], mask), (*above, path))
+                self._read_included(entry[0], unmask(entry[1], mask), (*above, path))
         else:
             self.is_complete = False
 
-    def _include(self, key: Scalar, node: Node, above: Sequence[Path]) -> None:
-        for one in included(key, node, self.paths, above, self.tree):
-            if isinstance(one, Diagnostic):
-                self.problems.append(one)
+    def _read_included(self, key: Scalar, node: Node, above: Sequence[Path]) -> None:
+        for file in included_files(key, node, self.paths, above, self.tree):
+            if isinstance(file, Diagnostic):
+                self.problems.append(file)
                 self.is_complete = False
             else:
-                self.file(one, above)
+                self.read_file(file, above)
 
-    def read(self) -> None:
+    def resolve(self) -> None:
         """Fill in parameters, put overlays over the rest, and read what the files declare then."""
         for root in self.roots:
             if entry := root.node.entries.pop("parameters", None):
-                self.parameters.read(entry[0], unmasked(entry[1], root.mask))
+                self.parameters.read(entry[0], unmask(entry[1], root.mask))
             if entry := root.node.entries.pop(SECTION, None):
                 self.environments.read(*entry, root.mask)
-        self.name = next(self._names(), self.name)
+        self.name = next(self._topology_names(), self.name)
         start = span(self.roots[0].first) if self.roots else None
-        known = self.is_complete or self.environments.names
-        place = self.environments.chosen(self.tree.environment, self.name, start) if known else None
-        self.leads_to = place.leads_to if place else ""
-        overlays = [*self._overlays(), *(self._inline(place) if place else ())]
+        can_choose = self.is_complete or self.environments.names
+        environment = self.environments.choose(self.tree.environment, self.name, start) if can_choose else None
+        self.leads_to = environment.leads_to if environment else ""
+        overlays = [*self._overlay_files(), *(self._inline_overlay(environment) if environment else ())]
         if self.environments.problems:
             self.problems += [*self.environments.problems, *self.parameters.problems]
             self.is_complete = False
             return
         base = [root for root in self.roots if not root.environments]
         given, misread = self.tree.given()
-        given = (place.given() if place else {}) | given
-        self._fill(given, place, [*base, *overlays])
+        given = (environment.given_values() if environment else {}) | given
+        self._fill_values(given, environment, [*base, *overlays])
         if base:
-            self._put_over([root.node for root in base], [one.node for one in overlays if self._is_filled(one)])
+            self._apply_overlays(
+                [root.node for root in base], [overlay.node for overlay in overlays if self._is_filled(overlay)]
+            )
         for root in base:
             if self._is_filled(root):
-                self._sections(root.node)
+                self._read_sections(root.node)
         self.problems += [*misread, *self.parameters.problems, *self.filling.problems]
         if self.is_complete and self.roots and not misread:
-            self.problems += self.tree.unused(given) if self.tree.reports_unused else ()
+            self.problems += self.tree.unused_values(given) if self.tree.reports_unused else ()
             mentioned = set[str]().union(*(root.mentions for root in self.roots)) if self.environments.names else set()
             self.problems += unmentioned(self.parameters.declared.values(), self.filling.mentioned | mentioned)
         self.is_complete = self.is_complete and not self.filling.unfilled
 
-    def _overlays(self) -> Iterator[_Root]:
+    def _overlay_files(self) -> Iterator[_Root]:
         """Take out the files that are overlays, and return those for the environment of this run."""
         for index, root in enumerate(self.roots):
             if entry := root.node.entries.pop(OF_FILE, None):
-                names = self.environments.of_file(unmasked(entry[1], root.mask))
+                names = self.environments.names_of_file(unmask(entry[1], root.mask))
                 self.roots[index] = replace(root, environments=frozenset(names | {""}))
                 if self.tree.environment in names:
                     yield root
 
-    def _inline(self, place: InFile) -> Iterator[_Root]:
+    def _inline_overlay(self, environment: InFile) -> Iterator[_Root]:
         """The overlay that an environment itself holds."""
-        if (node := place.overlay()) is not None:
-            for name in [one for one in node.entries if one in ONLY_IN_FILES]:
+        if (node := environment.overlay_table()) is not None:
+            for name in [key for key in node.entries if key in ONLY_IN_FILES]:
                 message = f"`{name}` stands at the top of a file, and not in the overlay of an environment"
                 self.problems.append(complain("XX501", "unknown-key", message, span(node.entries.pop(name)[0])))
-            mask = next(root.mask for root in self.roots if root.first.file == place.name.file)
-            yield _Root(place.name, node, mask)
+            mask = next(root.mask for root in self.roots if root.first.file == environment.name.file)
+            yield _Root(environment.name, node, mask)
 
-    def _fill(self, given: Table[str, Given], place: InFile | None, roots: Sequence[_Root]) -> None:
+    def _fill_values(self, given: Table[str, Given], environment: InFile | None, roots: Sequence[_Root]) -> None:
         self.tree.known.update(self.parameters.names)
-        values, names = self.parameters.settled(given), dict(self.parameters.names)
-        if place and OF_FILE not in names:
-            values[OF_FILE] = Chosen(place.name, "text", f"the name of the environment at {span(place.name)}")
-        self.filling = Filling(values, self.parameters.declared, names, self.parameters.wrong, self.collector.sections)
+        values, names = self.parameters.settle(given), dict(self.parameters.names)
+        if environment and OF_FILE not in names:
+            values[OF_FILE] = Chosen(
+                environment.name, "text", f"the name of the environment at {span(environment.name)}"
+            )
+        self.filling = Filling(values, self.parameters.declared, names, self.parameters.wrong, self.registry.sections)
         for root in roots:
             if root.mask:
                 self.filling.fill(root.first.file, root.node, root.mask)
-        self.names.update(self._names())
-        self.name = next(self._names(), self.name)
+        self.names.update(self._topology_names())
+        self.name = next(self._topology_names(), self.name)
 
-    def _names(self) -> Iterator[str]:
-        """What the files say for `topology`, as far as it is known by now."""
-        said = (root.node.get("topology") for root in self.roots)
-        return (one.text for one in said if isinstance(one, Scalar))
+    def _topology_names(self) -> Iterator[str]:
+        """Yield what the files say for `topology`, as far as it is known by now."""
+        nodes = (root.node.get("topology") for root in self.roots)
+        return (node.text for node in nodes if isinstance(node, Scalar))
 
     def _is_filled(self, root: _Root) -> bool:
         return root.first.file not in self.filling.unfilled
 
-    def _put_over(self, base: Sequence[Mapping], overlays: Sequence[Mapping]) -> None:
-        overlaying = Overlaying(base, self.collector.sections, self.filling.note)
-        rest = [overlaying.over(one) for one in overlays]
-        for one in rest:
-            self._sections(one)
+    def _apply_overlays(self, base: Sequence[Mapping], overlays: Sequence[Mapping]) -> None:
+        overlaying = Overlaying(base, self.registry.sections, self.filling.note)
+        rest = [overlaying.apply(overlay) for overlay in overlays]
+        for overlay in rest:
+            self._read_sections(overlay)
         self.tops = [*base, *rest]
         self.problems += overlaying.problems
 
-    def _sections(self, root: Mapping) -> None:
-        sections = self.collector.sections(None)
+    def _read_sections(self, root: Mapping) -> None:
+        sections = self.registry.sections(None)
         for name, (key, node) in root.entries.items():
             if name in sections:
                 self.collector.read(NamedSection(sections[name]), key, node)
@@ -241,17 +245,18 @@ class _Loading:
             elif name in KEYS:
                 self.header.read(key, node)
             else:
-                message = f"unknown key `{name}`{did_you_mean(name, top_level(self.registry))}"
+                message = f"unknown key `{name}`{did_you_mean(name, top_level_keys(self.registry))}"
                 self.problems.append(complain("XX501", "unknown-key", message, span(key)))
 
-    def done(self) -> Loaded:
+    def result(self) -> Loaded:
+        """Return what was loaded, with every problem."""
         if self.is_complete and self.roots:
             self.header.require(self.roots[0].first.file)
-        problems = [*self.problems, *self.header.problems, *self.collector.told(), *self._contradictions()]
-        problems += [*self._astray(), *self._reaching_nothing()]
+        problems = [*self.problems, *self.header.problems, *self.collector.all_problems(), *self._contradictions()]
+        problems += [*self._stray_moves(), *self._consents_for_nothing()]
         roots = tuple(Place(root.first, root.node) for root in self.roots if not root.environments)
         topology = Topology(
-            name=self.header.known_name, expect=self.header.expect, resources=tuple(self.collector.clear()),
+            name=self.header.known_name, expect=self.header.expect, resources=tuple(self.collector.readable_resources()),
             removed=tuple(self.header.removed), forget=tuple(self.header.forget),
             bulk=tuple(sorted(self.header.bulk, key=lambda one: one.key != "removed")),
             moved=tuple(self.header.moved), guards=tuple(self.header.guards),
@@ -260,47 +265,52 @@ class _Loading:
             where=_TopLevel(roots), files=tuple(root.first.file for root in self.roots),
             environment=self.tree.environment or "", leads_to=self.leads_to,
         )  # fmt: skip
-        said = tuple(ordered(map(self.filling.explained, problems)))
-        if any(problem.is_error for problem in said):
-            return Loaded(topology=None, readable=topology, diagnostics=said, name=topology.name or self.name)
+        diagnostics = tuple(ordered(map(self.filling.explain, problems)))
+        if any(problem.is_error for problem in diagnostics):
+            return Loaded(topology=None, readable=topology, diagnostics=diagnostics, name=topology.name or self.name)
         tops, origins = tuple(self.tops), self.filling.notes
-        named = tuple(one for one in self.header.policies if isinstance(one, PlacedSource))
+        sources = tuple(one for one in self.header.policies if isinstance(one, PlacedSource))
         return Loaded(
-            topology=topology, diagnostics=said, name=topology.name, tops=tops, origins=origins, policies_from=named
+            topology=topology,
+            diagnostics=diagnostics,
+            name=topology.name,
+            tops=tops,
+            origins=origins,
+            policies_from=sources,
         )
 
     def _contradictions(self) -> Iterator[Diagnostic]:
-        """An address is either declared, or removed, or forgotten, and only once. An `external` object may be forgotten
-        as well."""
+        """Check that an address is either declared, or removed, or forgotten, and only once. An `external` object may
+        be forgotten as well."""
         seen: dict[Address, tuple[str, Where]]
         seen = {one.address: ("declared", one.where) for one in self.collector.resources}
         elsewhere = {one.address for one in self.collector.resources if one.external}
-        said: Iterable[tuple[str, Address, Where, str]] = [
+        mentions: Iterable[tuple[str, Address, Where, str]] = [
             *(("removed", one.address, one.where, "address") for one in self.header.removed),
             *(("forgotten", one.address, one.where, "") for one in self.header.forget),
             *(("moved away", one.origin, one.where, "from") for one in self.header.moved),
         ]
-        for what, address, where, path in said:
-            earlier, there = seen.setdefault(address, (what, where))
-            if there is not where and not (what == "forgotten" and address in elsewhere):
-                message = f"`{address}` is {what} here but {earlier} at {there('')}; keep one"
+        for state, address, where, path in mentions:
+            earlier, earlier_where = seen.setdefault(address, (state, where))
+            if earlier_where is not where and not (state == "forgotten" and address in elsewhere):
+                message = f"`{address}` is {state} here but {earlier} at {earlier_where('')}; keep one"
                 yield complain("XX505", "duplicate", message, where(path), address=str(address))
 
-    def _astray(self) -> Iterator[Diagnostic]:
-        """The target of a move must be declared, and only one move may go there."""
-        there = {one.address for one in self.collector.resources} | self.collector.unreadable
+    def _stray_moves(self) -> Iterator[Diagnostic]:
+        """Check that the target of a move is declared, and that only one move goes there."""
+        declared = {move.address for move in self.collector.resources} | self.collector.unreadable
         if "topology" in self.header.said:
-            there.add(Address.of(TOPOLOGY, self.header.name))
-        taken: dict[Address, Where] = {}
-        for one in self.header.moved:
-            if one.address not in there:
-                message = f"`{one.address}`, the new name of `{one.origin}`, is not declared; declare it, or remove this entry"
-                yield complain("XX502", "wrong-value", message, one.where("to"), address=str(one.address))
-            elif not one.is_of_topology and (first := taken.setdefault(one.address, one.where)) is not one.where:
-                message = f"`{one.address}` is the target of another move at {first('')}; keep one"
-                yield complain("XX505", "duplicate", message, one.where("to"), address=str(one.address))
+            declared.add(Address.of(TOPOLOGY, self.header.name))
+        targets: dict[Address, Where] = {}
+        for move in self.header.moved:
+            if move.address not in declared:
+                message = f"`{move.address}`, the new name of `{move.origin}`, is not declared; declare it, or remove this entry"
+                yield complain("XX502", "wrong-value", message, move.where("to"), address=str(move.address))
+            elif not move.is_of_topology and (first := targets.setdefault(move.address, move.where)) is not move.where:
+                message = f"`{move.address}` is the target of another move at {first('')}; keep one"
+                yield complain("XX505", "duplicate", message, move.where("to"), address=str(move.address))
 
-    def _reaching_nothing(self) -> Iterator[Diagnostic]:
+    def _consents_for_nothing(self) -> Iterator[Diagnostic]:
         """Report consent for objects that are neither declared nor removed here. Where something could not be read, or
         an entry is about many, that is unknown."""
         if not self.header.allowed or not self.is_complete or self.collector.unreadable or self.header.bulk:
@@ -309,15 +319,15 @@ class _Loading:
         named |= {one.address: {} for one in self.header.removed}
         for one in self.header.allowed:
             if not any(one.reaches(address, labels) for address, labels in named.items()):
-                near = likely(one.on, named.keys(), named.values())
+                near = likely_pattern(one.on, named.keys(), named.values())
                 message = f"`allow` names `{one.on}`, but no object here has that address or label"
-                meant = f"{message}; did you mean `{near}`?" if near else message
-                known = min(named, default="stream/ORDERS")
+                full_message = f"{message}; did you mean `{near}`?" if near else message
+                example = min(named, default="stream/ORDERS")
                 instead = (
-                    f"write an address such as {known}, a pattern such as 'stream/*', or a label such as team=orders"
+                    f"write an address such as {example}, a pattern such as 'stream/*', or a label such as team=orders"
                 )
                 fix = f"write {near}, or remove the entry" if near else instead
-                yield complain("XX916", "names-nothing", meant, one.where("on"), fix=fix)
+                yield complain("XX916", "names-nothing", full_message, one.where("on"), fix=fix)
 
 
 @dataclass(frozen=True, slots=True)

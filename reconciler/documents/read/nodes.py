@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Protocol
 
 from reconciler.model.dataclass import dataclass
@@ -24,10 +24,10 @@ class Place:
         return self.key.file
 
     def __call__(self, path: str) -> SourceSpan:
-        found = self.key
-        for key, node in steps(path, self.node):
-            found = shown(key, node)
-        return span(found)
+        innermost = self.key
+        for key, node in walk_path(path, self.node):
+            innermost = node_to_show(key, node)
+        return span(innermost)
 
 
 NULLS = frozenset({"", "~", "null", "Null", "NULL"})
@@ -65,11 +65,11 @@ class Scalar:
         nowhere = _Nowhere()
         return cls(text, plain, nowhere, nowhere)
 
-    def saying(self, text: str, *, plain: bool) -> Scalar:
+    def with_text(self, text: str, *, plain: bool) -> Scalar:
         """Return another value at the same place."""
-        made = Scalar(text, plain, self, self, self.file)
-        made.end_line, made.end_column = self.end_line, self.end_column
-        return made
+        scalar = Scalar(text, plain, self, self, self.file)
+        scalar.end_line, scalar.end_column = self.end_line, self.end_column
+        return scalar
 
     @property
     def is_empty(self) -> bool:
@@ -112,12 +112,34 @@ class Mapping:
 Node = Scalar | Sequence | Mapping
 
 
+def mapping_at(node: Node) -> Mapping:
+    """Return an empty mapping at the place of another node, with braces if it has some."""
+    empty = Mapping(not isinstance(node, Scalar) and node.flow, node.line, node.column, node.file)
+    empty.end_line, empty.end_column = node.end_line, node.end_column
+    return empty
+
+
+def list_at(node: Node) -> Sequence:
+    """Return an empty list at the place of another node, with brackets if it has some."""
+    empty = Sequence(not isinstance(node, Scalar) and node.flow, node.line, node.column, node.file)
+    empty.end_line, empty.end_column = node.end_line, node.end_column
+    return empty
+
+
+def without(node: Node, keys: Collection[str]) -> Mapping:
+    """Copy a mapping without some of its keys. Of anything else, return an empty one at its place."""
+    copy = mapping_at(node)
+    if isinstance(node, Mapping):
+        copy.entries = {key: entry for key, entry in node.entries.items() if key not in keys}
+    return copy
+
+
 def span(node: Node) -> SourceSpan:
     """Return the place of a node as editors count."""
     return SourceSpan(node.file, node.line + 1, node.column + 1, node.end_line + 1, node.end_column + 1)
 
 
-def shape_of(node: Node) -> str:
+def shape_in_words(node: Node) -> str:
     """Return what people call it."""
     if isinstance(node, Mapping):
         return "a mapping"
@@ -126,15 +148,15 @@ def shape_of(node: Node) -> str:
     return "empty" if node.is_empty else "a single value"
 
 
-def shown(key: Node | None, node: Node) -> Node:
+def node_to_show(key: Node | None, node: Node) -> Node:
     """Return the node to point at: single values, `[…]` and `{…}` themselves; for blocks and empty values, their
     key."""
     if isinstance(node, Scalar):
         return key if key and node.is_empty else node
-    return node if node.flow else key or first_of(node)
+    return node if node.flow else key or start_of_block(node)
 
 
-def first_of(node: Node) -> Node:
+def start_of_block(node: Node) -> Node:
     """Find the beginning of a block without a key of its own: an item that is a mapping is shown by its first key."""
     while not isinstance(node, Scalar) and not node.flow:
         if isinstance(node, Mapping):
@@ -150,25 +172,25 @@ def is_null(node: Node) -> bool:
     return isinstance(node, Scalar) and node.plain and node.text in NULLS
 
 
-def steps(path: str, node: Node) -> Iterator[tuple[Scalar | None, Node]]:
+def walk_path(path: str, node: Node) -> Iterator[tuple[Scalar | None, Node]]:
     """Walk a dotted path (`sources[1].filter_subject`) as far as it goes, and yield each key with its value."""
     rest = path
     while rest:
-        found = _index(rest, node) if rest[0] == "[" else _key(rest, node)
-        if found is None:
+        step = _step_to_item(rest, node) if rest[0] == "[" else _step_to_key(rest, node)
+        if step is None:
             return
-        key, node, rest = found
+        key, node, rest = step
         yield key, node
 
 
-def _index(rest: str, node: Node) -> tuple[Scalar | None, Node, str] | None:
+def _step_to_item(rest: str, node: Node) -> tuple[Scalar | None, Node, str] | None:
     number, closed, after = rest[1:].partition("]")
     if not (closed and number.isdecimal() and isinstance(node, Sequence) and int(number) < len(node.items)):
         return None
     return None, node.items[int(number)], after.removeprefix(".")
 
 
-def _key(rest: str, node: Node) -> tuple[Scalar | None, Node, str] | None:
+def _step_to_key(rest: str, node: Node) -> tuple[Scalar | None, Node, str] | None:
     """Find the longest key that fits, because keys may contain dots themselves (`metadata.my.team`)."""
     if not isinstance(node, Mapping):
         return None

@@ -11,19 +11,19 @@ from pydantic import Field, ValidationError
 from pydantic_core import PydanticCustomError, SchemaError, SchemaValidator, core_schema
 
 from reconciler.documents.read.complain import complain, listed
-from reconciler.documents.read.explain_error import findings_of, unseen
+from reconciler.documents.read.explain_error import read_spec
 from reconciler.documents.read.for_each import EACH, FOR_EACH
 from reconciler.documents.read.nodes import Mapping as Table
-from reconciler.documents.read.nodes import Node, Place, Scalar, is_null, shape_of, shown, span
+from reconciler.documents.read.nodes import Node, Place, Scalar, is_null, mapping_at, node_to_show, shape_in_words, span
 from reconciler.documents.read.plain_values import NodeProblem, Plain, spell
 from reconciler.documents.read.scalars import needs_quotes_as_name
-from reconciler.documents.read.shape import Shape, shape_of_spec
+from reconciler.documents.read.shape import Shape
 from reconciler.documents.read.tree import read_tree
 from reconciler.documents.read.values import MENTIONED, NAME, Given
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.resource import Json, Spec
-from reconciler.model.units import WRITTEN, parse_bytes, parse_duration
+from reconciler.model.units import parse_bytes, parse_duration
 
 Type = Literal["text", "number", "duration", "size", "flag", "list", "mapping"]
 
@@ -97,66 +97,60 @@ class Parameters:
         if is_null(node):
             return
         if not isinstance(node, Table):
-            message = f"{key.text} is {shape_of(node)}; write a mapping of names (`region: {{type: text}}`)"
-            self._complain(NodeProblem(shown(key, node), "504", "wrong-shape", message))
+            message = f"{key.text} is {shape_in_words(node)}; write a mapping of names (`region: {{type: text}}`)"
+            self._complain(NodeProblem(node_to_show(key, node), "504", "wrong-shape", message))
             return
         for name, below in node.entries.values():
             if earlier := self.names.setdefault(name.text, span(name)):
-                self._one(name, below, earlier)
+                self._read_parameter(name, below, earlier)
 
-    def _one(self, name: Scalar, node: Node, earlier: SourceSpan) -> None:
+    def _read_parameter(self, name: Scalar, node: Node, earlier: SourceSpan) -> None:
         if earlier != span(name):
             message = f"parameter `{name.text}` is declared here and at {earlier}; keep one"
             self._complain(NodeProblem(name, "505", "duplicate", message))
-        elif complaint := _bad_name(name):
+        elif complaint := _complaint_about_name(name):
             self._complain(NodeProblem(name, "506", "bad-name", complaint))
         elif not isinstance(node, Table) and not is_null(node):
-            message = f"parameter `{name.text}` is {shape_of(node)}; write a mapping (`{name.text}: {{type: text}}`)"
-            self._complain(NodeProblem(shown(name, node), "504", "wrong-shape", message))
-        else:
-            self._declaration(
-                name, node if isinstance(node, Table) else Table(False, node.line, node.column, node.file)
+            message = (
+                f"parameter `{name.text}` is {shape_in_words(node)}; write a mapping (`{name.text}: {{type: text}}`)"
             )
+            self._complain(NodeProblem(node_to_show(name, node), "504", "wrong-shape", message))
+        else:
+            self._read_declaration(name, node if isinstance(node, Table) else mapping_at(node))
 
-    def _declaration(self, name: Scalar, node: Table) -> None:
-        plain, shape, path = Plain(), shape_of_spec(Parameter), f"parameters.{name.text}"
-        values = plain.value(node, shape, path, name)
-        try:
-            says = Parameter.model_validate(values, context=WRITTEN)
-        except ValidationError as error:
-            found = findings_of(error, node, name, shape, path=path)
-            for one in [*plain.findings, *unseen(found, plain.findings)]:
-                self._complain(one)
-            return
-        findings = [*plain.findings, *_unfit(says, node, path)]
-        for one in findings:
-            self._complain(one)
-        if not findings:
+    def _read_declaration(self, name: Scalar, node: Table) -> None:
+        path = f"parameters.{name.text}"
+        parameter, findings = read_spec(Parameter, node, name, path)
+        if parameter is not None:
+            findings = [*findings, *_contradictions(parameter, node, path)]
+        for finding in findings:
+            self._complain(finding)
+        if parameter is not None and not findings:
             default = node.get("default")
-            self.declared[name.text] = Declaration(name.text, says, Place(name, node), default)
+            self.declared[name.text] = Declaration(name.text, parameter, Place(name, node), default)
 
     def _complain(self, finding: NodeProblem) -> None:
-        self.problems.append(complain(f"XX{finding.number}", finding.name, finding.message, span(finding.node)))
+        self.problems.append(finding.diagnostic())
 
-    def settled(self, given: Mapping[str, Given]) -> dict[str, Chosen]:
+    def settle(self, given: Mapping[str, Given]) -> dict[str, Chosen]:
         """Return the value of each parameter that has one. A wrong value is reported, and counts for nothing."""
-        found: dict[str, Chosen] = {}
-        for name, one in self.declared.items():
+        chosen: dict[str, Chosen] = {}
+        for name, declaration in self.declared.items():
             if name in given:
-                node = _node(given[name], one.says.type)
-                complaints = list(_complaints(one.says, node, name))
-                self.problems += (_wrong(complaint, given[name], one) for complaint in complaints[:1])
+                node = _node_of(given[name], declaration.says.type)
+                complaints = list(_complaints(declaration.says, node, name))
+                self.problems += (_wrong_parameter(complaint, given[name], declaration) for complaint in complaints[:1])
                 if complaints:
                     self.wrong.add(name)
                 else:
-                    found[name] = Chosen(node, one.says.type, given[name].origin)
-            elif one.default is not None:
-                place = one.where("default")
-                found[name] = Chosen(one.default, one.says.type, f"the default at {place}")
-        return found
+                    chosen[name] = Chosen(node, declaration.says.type, given[name].origin)
+            elif declaration.default is not None:
+                place = declaration.where("default")
+                chosen[name] = Chosen(declaration.default, declaration.says.type, f"the default at {place}")
+        return chosen
 
 
-def _bad_name(name: Scalar) -> str | None:
+def _complaint_about_name(name: Scalar) -> str | None:
     if not re.fullmatch(NAME, name.text):
         return (
             f"`{name.text}` cannot stand in `${{…}}`; begin with a letter, and write letters, digits, `_`, `.` and `-`"
@@ -167,56 +161,60 @@ def _bad_name(name: Scalar) -> str | None:
     return f'name `{name.text}` is {other} to YAML readers; put it in quotes: "{name.text}"' if other else None
 
 
-def _unfit(says: Parameter, node: Table, path: str) -> Iterator[NodeProblem]:
-    """What of a declaration contradicts itself."""
-    if says.pattern is not None:
-        if says.type != "text":
+def _contradictions(parameter: Parameter, node: Table, path: str) -> Iterator[NodeProblem]:
+    """Report what of a declaration contradicts itself."""
+    if parameter.pattern is not None:
+        if parameter.type != "text":
             yield NodeProblem(
-                node.entries["pattern"][1], "502", "wrong-value", f"{path}.pattern is for text, not for a {says.type}"
+                node.entries["pattern"][1],
+                "502",
+                "wrong-value",
+                f"{path}.pattern is for text, not for a {parameter.type}",
             )
-        elif complaint := _no_pattern(says.pattern):
+        elif complaint := _complaint_about_pattern(parameter.pattern):
             yield NodeProblem(node.entries["pattern"][1], "502", "wrong-value", f"{path}.pattern {complaint}")
             return
-    bare = says.model_copy(update={"allowed": None})
+    bare = parameter.model_copy(update={"allowed": None})
     for key in ("allowed", "default"):
         if (entry := node.get(key)) is None:
             continue
         items = entry.items if key == "allowed" and not isinstance(entry, (Scalar, Table)) else [entry]
         for item in items:
-            for one in _complaints(bare if key == "allowed" else says, item, f"{path}.{key}"):
-                yield NodeProblem(item, "502", "wrong-value", one)
+            for objection in _complaints(bare if key == "allowed" else parameter, item, f"{path}.{key}"):
+                yield NodeProblem(item, "502", "wrong-value", objection)
 
 
-def _no_pattern(pattern: str) -> str | None:
+def _complaint_about_pattern(pattern: str) -> str | None:
     try:
-        _linear(pattern)
-        _whole(pattern)
+        _validator_in_linear_time(pattern)
+        _validator_of_whole(pattern)
     except SchemaError as error:
-        why = re.split("[Ee]rror: ", str(error))[-1].strip().rstrip(".")
-        return f"`{pattern}` cannot be used: {why[:1].lower()}{why[1:]}"
+        reason = re.split("[Ee]rror: ", str(error))[-1].strip().rstrip(".")
+        return f"`{pattern}` cannot be used: {reason[:1].lower()}{reason[1:]}"
     return None
 
 
-def _whole(pattern: str) -> SchemaValidator:
+def _validator_of_whole(pattern: str) -> SchemaValidator:
     """Accept texts that the pattern matches whole."""
-    return _linear(rf"\A(?:{pattern})\z")
+    return _validator_in_linear_time(rf"\A(?:{pattern})\z")
 
 
-def _linear(pattern: str) -> SchemaValidator:
+def _validator_in_linear_time(pattern: str) -> SchemaValidator:
     """Accept texts that hold the pattern. Whatever it is, the time that it takes grows only with the text."""
     return SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine="rust-regex"))
 
 
 def _matches(pattern: str, text: str) -> bool:
     try:
-        _whole(pattern).validate_python(text)
+        _validator_of_whole(pattern).validate_python(text)
     except ValidationError:
         return False
     return True
 
 
-def _node(given: Given, type_: Type) -> Node:
-    """What the command line gives for a text is that text. For any other type it is read as YAML."""
+def _node_of(given: Given, type_: Type) -> Node:
+    """Return a given value as a node. What the command line gives for a text is that text. For any other type it is
+    read as YAML."""
     if not isinstance(given.value, str):
         return given.value
     if type_ in ("list", "mapping"):
@@ -226,49 +224,51 @@ def _node(given: Given, type_: Type) -> Node:
     return Scalar.of(given.value, plain=type_ != "text")
 
 
-def _complaints(says: Parameter, node: Node, name: str) -> Iterator[str]:
-    """Why this cannot be a value of the parameter."""
+def _complaints(parameter: Parameter, node: Node, name: str) -> Iterator[str]:
+    """Yield why this cannot be a value of the parameter."""
     if is_null(node):
         yield f"{name} has no value; write one, or leave it out"
         return
-    if mention := _mentioned(node):
+    if mention := _first_mention(node):
         yield f"{name} mentions `{mention}`, but a value is taken as it is, and nothing in it is replaced"
         return
     plain = Plain()
-    value = plain.value(node, SHAPES[says.type], name)
-    yield from (one.message for one in plain.findings)
+    value = plain.value(node, SHAPES[parameter.type], name)
+    yield from (each.message for each in plain.findings)
     if plain.findings:
         return
-    if complaint := _not_in_units(says.type, value):
+    if complaint := _complaint_about_unit(parameter.type, value):
         yield f"{name}: {complaint}"
     elif isinstance(value, str) and not value.isprintable():
         yield f"{name} contains a line break, or another character that does not fit on a line"
-    elif says.allowed is not None and not any(_same(value, one, says.type) for one in says.allowed):
-        choices = [spell(one) for one in says.allowed]
-        yield f"{name} `{_spelt(value)}` is not allowed; write {listed(choices)}"
-    elif says.pattern is not None and not _matches(says.pattern, str(value)):
-        yield f"{name} `{value}` does not match the pattern `{says.pattern}`"
+    elif parameter.allowed is not None and not any(
+        _are_equal(value, each, parameter.type) for each in parameter.allowed
+    ):
+        choices = [spell(each) for each in parameter.allowed]
+        yield f"{name} `{_spell_single(value)}` is not allowed; write {listed(choices)}"
+    elif parameter.pattern is not None and not _matches(parameter.pattern, str(value)):
+        yield f"{name} `{value}` does not match the pattern `{parameter.pattern}`"
 
 
-def _mentioned(node: Node) -> str | None:
+def _first_mention(node: Node) -> str | None:
     """A mention of a parameter, anywhere in a value."""
     if isinstance(node, Scalar):
-        found = MENTIONED.search(node.text)
-        return found[0] if found else None
-    inside = node.items if not isinstance(node, Table) else [value for _, value in node.entries.values()]
-    return next(filter(None, map(_mentioned, inside)), None)
+        match = MENTIONED.search(node.text)
+        return match[0] if match else None
+    children = node.items if not isinstance(node, Table) else [value for _, value in node.entries.values()]
+    return next(filter(None, map(_first_mention, children)), None)
 
 
-def _same(value: Json, other: Json, type_: Type) -> bool:
+def _are_equal(value: Json, other: Json, type_: Type) -> bool:
     parse = PARSED.get(type_)
     return parse(value) == parse(other) if parse else type(value) is type(other) and value == other
 
 
-def _spelt(value: Json) -> str:
+def _spell_single(value: Json) -> str:
     return spell(value) if not isinstance(value, (list, dict)) else "…"
 
 
-def _not_in_units(type_: Type, value: Json) -> str | None:
+def _complaint_about_unit(type_: Type, value: Json) -> str | None:
     if parse := PARSED.get(type_):
         try:
             parse(value)
@@ -277,15 +277,15 @@ def _not_in_units(type_: Type, value: Json) -> str | None:
     return None
 
 
-def _wrong(complaint: str, given: Given, declared: Declaration) -> Diagnostic:
-    at = "" if given.span else f" (from {given.origin})"
-    message = f"{complaint}{at}; parameter `{declared.name}` is declared at {declared.place}"
+def _wrong_parameter(complaint: str, given: Given, declared: Declaration) -> Diagnostic:
+    origin = "" if given.span else f" (from {given.origin})"
+    message = f"{complaint}{origin}; parameter `{declared.name}` is declared at {declared.place}"
     return complain("XX517", "wrong-parameter", message, given.span or declared.place)
 
 
 def unmentioned(declared: Iterable[Declaration], mentioned: set[str]) -> Iterator[Diagnostic]:
     """Report parameters that no file mentions: whoever gives one a value would believe that it changes something."""
-    for one in declared:
-        if one.name not in mentioned:
-            message = f"parameter `{one.name}` is declared, but no file mentions `${{{one.name}}}`"
-            yield complain("XX516", "unused-value", message, one.place, fix="mention it, or remove it")
+    for declaration in declared:
+        if declaration.name not in mentioned:
+            message = f"parameter `{declaration.name}` is declared, but no file mentions `${{{declaration.name}}}`"
+            yield complain("XX516", "unused-value", message, declaration.place, fix="mention it, or remove it")

@@ -8,11 +8,12 @@ from __future__ import annotations
 from dataclasses import field
 from typing import NamedTuple
 
-from reconciler.documents.read.complain import did_you_mean, listed, phrase
-from reconciler.documents.read.nodes import Mapping, Node, Scalar, Sequence, is_null, shape_of, shown
+from reconciler.documents.read.complain import complain, did_you_mean, listed, phrase
+from reconciler.documents.read.nodes import Mapping, Node, Scalar, Sequence, is_null, node_to_show, shape_in_words, span
 from reconciler.documents.read.scalars import Trap, resolve
 from reconciler.documents.read.shape import ANYTHING, Shape
 from reconciler.model.dataclass import dataclass
+from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.resource import Json
 
 LONGEST_NUMBER = 64
@@ -26,6 +27,10 @@ class NodeProblem(NamedTuple):
     name: str
     message: str
 
+    def diagnostic(self, family: str = "XX", address: str | None = None) -> Diagnostic:
+        """Return the problem at its place, with a code of this family."""
+        return complain(f"{family}{self.number}", self.name, self.message, span(self.node), address=address)
+
 
 @dataclass(slots=True)
 class Plain:
@@ -36,13 +41,15 @@ class Plain:
     def value(self, node: Node, shape: Shape, path: str = "", key: Scalar | None = None) -> Json:
         """Convert a node. `key` is where an empty value is shown, because nothing has no place of its own."""
         if isinstance(node, Scalar):
-            return self._scalar(node, shape, path, key)
+            return self._scalar_value(node, shape, path, key)
         if not (shape.takes_mapping if isinstance(node, Mapping) else shape.takes_list):
             self._wrong_shape(node, shape, path, key)
             return None
-        return self._mapping(node, shape, path) if isinstance(node, Mapping) else self._list(node, shape, path)
+        return (
+            self._mapping_value(node, shape, path) if isinstance(node, Mapping) else self._list_value(node, shape, path)
+        )
 
-    def _mapping(self, node: Mapping, shape: Shape, path: str) -> Json:
+    def _mapping_value(self, node: Mapping, shape: Shape, path: str) -> Json:
         prefix = f"{path}." if path else ""
         values: dict[str, Json] = {}
         for name, (key, child) in node.entries.items():
@@ -55,46 +62,52 @@ class Plain:
                 values[name] = self.value(child, expected, prefix + name, key)
         return values
 
-    def _list(self, node: Sequence, shape: Shape, path: str) -> Json:
+    def _list_value(self, node: Sequence, shape: Shape, path: str) -> Json:
         expected = shape.items or ANYTHING
         return [self.value(item, expected, f"{path}[{index}]") for index, item in enumerate(node.items)]
 
-    def _scalar(self, node: Scalar, shape: Shape, path: str, key: Scalar | None) -> Json:
+    def _scalar_value(self, node: Scalar, shape: Shape, path: str, key: Scalar | None) -> Json:
         value = resolve(node.text) if node.plain else node.text
         if _fits_in_no_way(node, value, shape):
             if shape.advice:
-                self._add(node, "502", "wrong-value", f"`{node.text}` {_nature(value)}; write {shape.advice}", path)
+                self._add_finding(
+                    node, "502", "wrong-value", f"`{node.text}` {_type_in_words(value)}; write {shape.advice}", path
+                )
             return node.text  # otherwise the field's own message says what it takes
         if type(value) is Trap:
-            self._add(node, "502", "wrong-value", _out_of(value, node, shape), path)
+            self._add_finding(node, "502", "wrong-value", _way_out(value, node, shape), path)
             return node.text
         if value is None:
-            return self._nothing(node, shape, path, key)
+            return self._check_missing(node, shape, path, key)
         if not shape.takes_scalar:
             self._wrong_shape(node, shape, path, key)
         elif shape.types and (complaint := _wrong_type(node, value, shape)):
-            self._add(node, "502", "wrong-value", complaint, path)
+            self._add_finding(node, "502", "wrong-value", complaint, path)
             return "" if len(node.text) > LONGEST_NUMBER else value  # validators must not try to read a value this long
         return value
 
-    def _nothing(self, node: Scalar, shape: Shape, path: str, key: Scalar | None) -> None:
+    def _check_missing(self, node: Scalar, shape: Shape, path: str, key: Scalar | None) -> None:
         if shape.is_anything and node.text:
             return
         if shape.takes_scalar:
             remove = "remove the key" if key else "remove the `-`"
-            self._add(shown(key, node), "502", "wrong-value", f"has no value; {remove} or write one", path)
+            self._add_finding(
+                node_to_show(key, node), "502", "wrong-value", f"has no value; {remove} or write one", path
+            )
         else:
             self._wrong_shape(node, shape, path, key)
 
     def _wrong_shape(self, node: Node, shape: Shape, path: str, key: Scalar | None) -> None:
-        written = f"`{node.text}`" if isinstance(node, Scalar) and node.text else shape_of(node)
-        self._add(shown(key, node), "504", "wrong-shape", f"is {written}; write {_wanted(shape)}", path)
+        written = f"`{node.text}`" if isinstance(node, Scalar) and node.text else shape_in_words(node)
+        self._add_finding(
+            node_to_show(key, node), "504", "wrong-shape", f"is {written}; write {_wanted_shapes(shape)}", path
+        )
 
-    def _add(self, node: Node, number: str, name: str, message: str, path: str) -> None:
+    def _add_finding(self, node: Node, number: str, name: str, message: str, path: str) -> None:
         self.findings.append(NodeProblem(node, number, name, phrase(path, message)))
 
 
-def _out_of(trap: Trap, node: Scalar, shape: Shape) -> str:
+def _way_out(trap: Trap, node: Scalar, shape: Shape) -> str:
     """Return the way out of a trap, which depends on the type of the field."""
     if shape.choices and not _fits(trap, shape):
         return _wrong_choice(node, node.text, shape) or f'`{node.text}` {trap.why}; put it in quotes: "{node.text}"'
@@ -127,7 +140,7 @@ def _fits_in_no_way(node: Scalar, value: Json, shape: Shape) -> bool:
     )
 
 
-def _nature(value: Json) -> str:
+def _type_in_words(value: Json) -> str:
     return value.why if type(value) is Trap else "is a boolean" if type(value) is bool else "is a number"
 
 
@@ -135,7 +148,7 @@ _NUMBERS = {"integer", "number"}
 _CONTAINERS = {"object": "a mapping (`key: value`)", "array": "a list (`[a, b]` or lines of `- a`)"}
 
 
-def _wanted(shape: Shape) -> str:
+def _wanted_shapes(shape: Shape) -> str:
     wanted = [words for kind, words in _CONTAINERS.items() if kind in shape.types]
     if shape.takes_scalar:
         wanted.append("a single value")
@@ -164,8 +177,8 @@ def _wrong_text(node: Scalar, value: str, shape: Shape) -> str | None:
         return f"`{value[:20]}…` is too long for a number"
     if "string" in shape.types:
         return None
-    shown = node.text if node.plain else f'"{node.text}"'
-    return f"`{shown}` is text; {_advice(shape)}"
+    written = node.text if node.plain else f'"{node.text}"'
+    return f"`{written}` is text; {_advice(shape)}"
 
 
 def _wrong_choice(node: Scalar, value: Json, shape: Shape) -> str | None:
@@ -192,5 +205,5 @@ def _advice(shape: Shape, node: Scalar | None = None) -> str:
     if "date-time" in shape.formats:
         return "write a time such as 2026-03-01T08:00:00Z"
     if not shape.takes_scalar:
-        return f"write {_wanted(shape)}"
+        return f"write {_wanted_shapes(shape)}"
     return f'put it in quotes: "{node.text}"' if node else "put it in quotes"

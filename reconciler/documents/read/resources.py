@@ -7,23 +7,27 @@ from collections.abc import Iterable, Iterator
 from dataclasses import field, replace
 from typing import NamedTuple
 
-from pydantic import ValidationError
-
 from reconciler.changes.kind import Kind, Registry
 from reconciler.documents.read.complain import complain, did_you_mean, listed
-from reconciler.documents.read.explain_error import findings_of, unseen
+from reconciler.documents.read.explain_error import read_spec
 from reconciler.documents.read.for_each import Stamped
-from reconciler.documents.read.nodes import Mapping, Node, Place, Scalar, is_null, shape_of, shown, span
-from reconciler.documents.read.plain_values import NodeProblem, Plain
+from reconciler.documents.read.nodes import (
+    Mapping,
+    Node,
+    Place,
+    Scalar,
+    is_null,
+    mapping_at,
+    node_to_show,
+    shape_in_words,
+    span,
+    without,
+)
+from reconciler.documents.read.plain_values import NodeProblem
 from reconciler.documents.read.scalars import needs_quotes_as_name
-from reconciler.documents.read.shape import shape_of_spec
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.resource import Address, Declared
-from reconciler.model.units import WRITTEN
-
-Sections = dict[str, tuple[Kind, ...]]
-"""The sections that may stand below something, each with the kinds that share it."""
 
 
 class NamedSection(NamedTuple):
@@ -39,8 +43,8 @@ class NamedSection(NamedTuple):
 
     def complain(self, number: str, name: str, message: str, node: Node) -> Diagnostic:
         """Report about something without an address of its own; the resource around it has one."""
-        within = self.kinds[0].place.within
-        above = str(Address(within, self.parents)) if within else None
+        parent_kind = self.kinds[0].place.within
+        above = str(Address(parent_kind, self.parents)) if parent_kind else None
         return complain(f"{self.family}{number}", name, message, span(node), address=above)
 
 
@@ -57,54 +61,44 @@ class Collector:
     """Resources that are declared, but so wrong that they cannot be read."""
     alike: dict[tuple[str, SourceSpan | None], list[str]] = field(default_factory=dict)
     """Elements of a `for_each` that have the same problem at the same place."""
-    known_sections: dict[str | None, Sections] = field(default_factory=dict)
-
-    def sections(self, parent: str | None) -> Sections:
-        """Return the sections that may stand below a kind, or at the top level."""
-        known = self.known_sections.get(parent)
-        if known is None:
-            known = self.known_sections[parent] = {}
-            for kind in self.registry.within(parent):
-                known[kind.place.section] = (*known.get(kind.place.section, ()), kind)
-        return known
 
     def read(self, section: NamedSection, key: Scalar, node: Node) -> None:
         """Read everything under `streams:` or, inside a stream, under `consumers:`."""
         if is_null(node):
             return
         if not isinstance(node, Mapping):
-            message = f"{key.text} is {shape_of(node)}; write a mapping of names (`NAME: {{…}}`)"
-            self.problems.append(section.complain("504", "wrong-shape", message, shown(key, node)))
+            message = f"{key.text} is {shape_in_words(node)}; write a mapping of names (`NAME: {{…}}`)"
+            self.problems.append(section.complain("504", "wrong-shape", message, node_to_show(key, node)))
             return
         for name, value in node.entries.values():
             before = len(self.problems)
-            if complaint := _bad_name(name, section.kinds):
+            if complaint := _complaint_about_name(name, section.kinds):
                 self.problems.append(section.complain("506", "bad-name", complaint, name))
-            elif kind := self._kind(section, name, value):
-                self._resource(section, kind, Place(name, value))
+            elif kind := self._kind_of(section, name, value):
+                self._read_resource(section, kind, Place(name, value))
             if isinstance(name, Stamped) and len(self.problems) > before:
-                found = self.problems[before:]
-                self.problems[before:] = self._once(found, name.note)
+                new_problems = self.problems[before:]
+                self.problems[before:] = self._not_seen_before(new_problems, name.note)
 
-    def _once(self, found: Iterable[Diagnostic], element: str) -> Iterator[Diagnostic]:
+    def _not_seen_before(self, problems: Iterable[Diagnostic], element: str) -> Iterator[Diagnostic]:
         """Yield what is wrong with one element, unless it is wrong with an earlier one too."""
-        for one in found:
-            if (known := (one.code, one.span)) not in self.alike:
-                self.alike[known] = [element]
-                yield one
+        for problem in problems:
+            if (sameness := (problem.code, problem.span)) not in self.alike:
+                self.alike[sameness] = [element]
+                yield problem
             else:
-                self.alike[known].append(element)
+                self.alike[sameness].append(element)
 
-    def told(self) -> Iterator[Diagnostic]:
+    def all_problems(self) -> Iterator[Diagnostic]:
         """Yield the problems. One that several elements have says so."""
-        for one in self.problems:
-            if elements := self.alike.get((one.code, one.span)):
+        for problem in self.problems:
+            if elements := self.alike.get((problem.code, problem.span)):
                 others = f", and for {len(elements) - 1:_} more" if len(elements) > 1 else ""
-                yield replace(one, message=f"{one.message} (for {elements[0]}{others})")
+                yield replace(problem, message=f"{problem.message} (for {elements[0]}{others})")
             else:
-                yield one
+                yield problem
 
-    def _kind(self, section: NamedSection, name: Scalar, value: Node) -> Kind | None:
+    def _kind_of(self, section: NamedSection, name: Scalar, value: Node) -> Kind | None:
         """The section's kind, or among several the one that the tag names (`type: elastic`)."""
         by_tag = {kind.place.tag[1]: kind for kind in section.kinds if kind.place.tag}
         if not by_tag:
@@ -117,12 +111,12 @@ class Collector:
             return None
         tag = entry[1].text if isinstance(entry[1], Scalar) else ""
         if tag not in by_tag:
-            written = f"`{tag}`" if tag else shape_of(entry[1])
+            written = f"`{tag}`" if tag else shape_in_words(entry[1])
             message = f"{key} {written} is not {listed(by_tag)}{did_you_mean(tag, by_tag)}"
-            self.problems.append(section.complain("502", "wrong-value", message, shown(*entry)))
+            self.problems.append(section.complain("502", "wrong-value", message, node_to_show(*entry)))
         return by_tag.get(tag)
 
-    def _resource(self, section: NamedSection, kind: Kind, place: Place) -> None:
+    def _read_resource(self, section: NamedSection, kind: Kind, place: Place) -> None:
         name, node = place.key, place.node
         assert isinstance(name, Scalar)
         address = Address(kind.name, (*section.parents, name.text))
@@ -131,59 +125,42 @@ class Collector:
             message = f"`{name.text}` is declared here and at {earlier('')}; keep one"
             self._complain(kind, address, NodeProblem(name, "505", "duplicate", message))
         if not (isinstance(node, Mapping) or is_null(node)):
-            message = f"`{name.text}` is {shape_of(node)}; write a mapping (`key: value`)"
-            self._complain(kind, address, NodeProblem(shown(name, node), "504", "wrong-shape", message))
+            message = f"`{name.text}` is {shape_in_words(node)}; write a mapping (`key: value`)"
+            self._complain(kind, address, NodeProblem(node_to_show(name, node), "504", "wrong-shape", message))
             return
-        inner = self.sections(kind.name)
-        for finding in self._validated(kind, address, place, inner):
+        inner = self.registry.sections(kind.name)
+        other_keys = (*inner, *(kind.place.tag or ())[:1])
+        spec, findings = read_spec(kind.spec, _own_keys(kind, node, inner), name, known=other_keys)
+        for finding in findings:
             self._complain(kind, address, finding)
+        if spec is not None and not findings:
+            self.resources.append(Declared(address=address, spec=spec, where=place))
         for key, kinds in inner.items():
             if isinstance(node, Mapping) and key in node.entries:
                 self.read(NamedSection(kinds, address.names), *node.entries[key])
 
-    def _validated(self, kind: Kind, address: Address, place: Place, inner: Sections) -> Iterator[NodeProblem]:
-        """Keep one finding per node: what reading found comes before what validation says of the same value."""
-        own, shape, plain = _own(kind, place.node, inner), shape_of_spec(kind.spec), Plain()
-        values = plain.value(own, shape)
-        yield from plain.findings
-        try:
-            spec = kind.spec.model_validate(values, context=WRITTEN)
-        except ValidationError as error:
-            known = (*inner, *(kind.place.tag or ())[:1])
-            yield from unseen(findings_of(error, own, place.key, shape, known=known), plain.findings)
-            return
-        if not plain.findings:
-            self.resources.append(Declared(address=address, spec=spec, where=place))
-
-    def clear(self) -> Iterator[Declared]:
+    def readable_resources(self) -> Iterator[Declared]:
         """Return the resources that could be read, with everything around them."""
-        for one in self.resources:
-            within = self.registry.of(one.address).place.within
-            above = Address(within, one.address.names[:-1]) if within else None
-            if self.unreadable.isdisjoint((one.address, above)):
-                yield one
+        for resource in self.resources:
+            if self.unreadable.isdisjoint((resource.address, self.registry.above(resource.address))):
+                yield resource
 
     def _complain(self, kind: Kind, address: Address, finding: NodeProblem) -> None:
         self.unreadable.add(address)
-        code, where = f"{kind.family}{finding.number}", span(finding.node)
-        self.problems.append(complain(code, finding.name, finding.message, where, address=str(address)))
+        self.problems.append(finding.diagnostic(kind.family, str(address)))
 
 
-def _own(kind: Kind, node: Node, inner: Sections) -> Mapping:
+def _own_keys(kind: Kind, node: Node, inner: Iterable[str]) -> Mapping:
     """The resource's own keys, without its children's sections and its tag."""
     if not isinstance(node, Mapping):
-        return Mapping(False, node.line, node.column, node.file)
+        return mapping_at(node)
     other = set(inner)
     if kind.place.tag and kind.place.tag[0] not in kind.spec.model_fields:
         other.add(kind.place.tag[0])
-    if other.isdisjoint(node.entries):
-        return node
-    own = Mapping(node.flow, node.line, node.column, node.file)
-    own.entries = {key: entry for key, entry in node.entries.items() if key not in other}
-    return own
+    return node if other.isdisjoint(node.entries) else without(node, other)
 
 
-def _bad_name(name: Scalar, kinds: Iterable[Kind]) -> str | None:
+def _complaint_about_name(name: Scalar, kinds: Iterable[Kind]) -> str | None:
     """Report names that need quotes; the kind's own rule reports names that quotes do not help."""
     if not name.text:
         return "a name is empty"

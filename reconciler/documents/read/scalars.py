@@ -37,7 +37,7 @@ class Trap(NamedTuple):
 def resolve(text: str) -> Json | Trap:
     """Return the value of a plain scalar: null, bool, int, float, otherwise the text as written (timestamps too)."""
     if text and text[0] in _NUMBER_STARTS:
-        return _number(text)
+        return _parse_number(text)
     if text in NULLS:
         return None
     if text in _TRUE or text in _FALSE:
@@ -47,29 +47,29 @@ def resolve(text: str) -> Json | Trap:
     return text
 
 
-def _number(text: str) -> Json | Trap:
+def _parse_number(text: str) -> Json | Trap:
     if _NOT_FINITE.fullmatch(text):
         return Trap("is not a number that JSON or the server knows")
     if _OTHER_BASE.fullmatch(text):
-        return _other_base(text)
+        return _trap_of_base(text)
     if not _FLOAT.fullmatch(text):
         return text
     if len(text) > _LONGEST_NUMBER:
         return Trap("is a number too large for any field")
-    return _integer(text) if _INTEGER.fullmatch(text) else _float(text)
+    return _parse_integer(text) if _INTEGER.fullmatch(text) else _parse_float(text)
 
 
-def _integer(text: str) -> int | Trap:
+def _parse_integer(text: str) -> int | Trap:
     value = int(text.replace("_", ""))
     return value if -INT64 <= value < UINT64 else Trap("is a number too large for any field (the largest is 2^64 - 1)")
 
 
-def _float(text: str) -> float | Trap:
+def _parse_float(text: str) -> float | Trap:
     value = float(text.replace("_", ""))
     return value if abs(value) != float("inf") else Trap("is a number too large for any field")
 
 
-def _other_base(text: str) -> Trap:
+def _trap_of_base(text: str) -> Trap:
     digits = text.replace("_", "")
     if len(digits) > _LONGEST_NUMBER:
         return Trap("is a number too large for any field")

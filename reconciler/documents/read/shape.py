@@ -102,12 +102,12 @@ class _Reader:
 
     def _fill(self, shape: Shape, schema: Mapping[str, Any]) -> None:
         if "$ref" in schema:
-            self._refer(shape, schema["$ref"].rpartition("/")[2])
+            self._follow_reference(shape, schema["$ref"].rpartition("/")[2])
         for part in (*schema.get("anyOf", ()), *schema.get("oneOf", ()), *schema.get("allOf", ())):
             other = self.read(part)
             if other.is_anything and "allOf" not in schema:
                 shape.types.update(_ALL)
-            _join(shape, other)
+            _merge(shape, other)
         for value in schema.get("enum", [schema["const"]] if "const" in schema else ()):
             shape.choices.append(value)
             shape.types.add(_TYPE_NAMES[type(value)])
@@ -131,18 +131,18 @@ class _Reader:
         elif schema.get("prefixItems"):
             shape.items = self.read({"anyOf": schema["prefixItems"]})
 
-    def _refer(self, shape: Shape, name: str) -> None:
+    def _follow_reference(self, shape: Shape, name: str) -> None:
         if name not in self.known:
             self.known[name] = Shape()
             self._fill(self.known[name], self.definitions[name])
-        _join(shape, self.known[name])
+        _merge(shape, self.known[name])
 
 
 _ALL = ("boolean", "integer", "number", "string", "null", "array", "object")
 _TYPE_NAMES = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}
 
 
-def _join(shape: Shape, other: Shape) -> None:
+def _merge(shape: Shape, other: Shape) -> None:
     shape.types |= other.types
     shape.formats |= other.formats
     shape.patterns |= other.patterns

@@ -51,18 +51,18 @@ def decode(file: str, data: bytes) -> tuple[str, list[Diagnostic]]:
     except UnicodeDecodeError as error:
         before = data[: error.start].decode()
         message = f"byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8"
-        return "", [complain("XX511", "yaml-encoding", message, _place(file, before, len(before)))]
-    return text, [_strange(file, text, found) for found in islice(FORBIDDEN.finditer(text), _MOST_SHOWN)]
+        return "", [complain("XX511", "yaml-encoding", message, _position_in(file, before, len(before)))]
+    return text, [_forbidden_character(file, text, match) for match in islice(FORBIDDEN.finditer(text), _MOST_SHOWN)]
 
 
-def _strange(file: str, text: str, found: re.Match[str]) -> Diagnostic:
-    character = ord(found[0])
+def _forbidden_character(file: str, text: str, match: re.Match[str]) -> Diagnostic:
+    character = ord(match[0])
     escape = f"\\x{character:02x}" if character < 0x100 else f"\\u{character:04x}"
     message = f'invisible character U+{character:04X}; remove it, or write "{escape}" in double quotes'
-    return complain("XX511", "yaml-encoding", message, _place(file, text, found.start()))
+    return complain("XX511", "yaml-encoding", message, _position_in(file, text, match.start()))
 
 
-def _place(file: str, text: str, index: int) -> SourceSpan:
+def _position_in(file: str, text: str, index: int) -> SourceSpan:
     lines = re.split(r"\r\n|\r|\n", text[:index])
     return SourceSpan(file, len(lines), len(lines[-1]) + 1, len(lines), len(lines[-1]) + 2)
 
@@ -73,25 +73,29 @@ def explain_syntax(file: str, text: str, error: YAMLError) -> Diagnostic:
     mark, context = getattr(error, "problem_mark", None), getattr(error, "context_mark", None)
     if problem in _AT_CONTEXT or "alphabetic or numeric" in problem:
         mark = context or mark
-    message = _in_words(problem, text, mark, context)
+    message = _explain_problem(problem, text, mark, context)
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-    place = SourceSpan(file, line, column, line, column + 1)
-    return complain("XX510", "yaml-syntax", message, place)
+    position = SourceSpan(file, line, column, line, column + 1)
+    return complain("XX510", "yaml-syntax", message, position)
 
 
-def _in_words(problem: str, text: str, mark: object, context: object) -> str:
+def _explain_problem(problem: str, text: str, mark: object, context: object) -> str:
     index = getattr(mark, "index", 0)
-    here = text[index : index + 1]
+    character = text[index : index + 1]
     line_start = max(text.rfind("\n", 0, index), text.rfind("\r", 0, index)) + 1
-    if here == "\t" or " tab " in problem or ("\t" in text[line_start:index] and not text[line_start:index].strip()):
+    if (
+        character == "\t"
+        or " tab " in problem
+        or ("\t" in text[line_start:index] and not text[line_start:index].strip())
+    ):
         return _TABS
-    if "cannot start any token" in problem and here in _RESERVED:
-        return f"`{here}` {_RESERVED[here]}; put the value in quotes"
-    if "alphabetic or numeric" in problem and here in ("*", "&"):
-        role = "refers to an anchor" if here == "*" else "names an anchor"
-        return f"`{here}` {role} in YAML; put the value in quotes"
-    known = _WORDS.get(problem)
-    if known is None:
+    if "cannot start any token" in problem and character in _RESERVED:
+        return f"`{character}` {_RESERVED[character]}; put the value in quotes"
+    if "alphabetic or numeric" in problem and character in ("*", "&"):
+        role = "refers to an anchor" if character == "*" else "names an anchor"
+        return f"`{character}` {role} in YAML; put the value in quotes"
+    explanation = _WORDS.get(problem)
+    if explanation is None:
         return f"this is not YAML: {problem}"
     opened = f"{getattr(context, 'line', 0) + 1}:{getattr(context, 'column', 0) + 1}"
-    return known.format(context=opened, text=text[index : index + 2])
+    return explanation.format(context=opened, text=text[index : index + 2])

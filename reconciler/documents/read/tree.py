@@ -22,7 +22,7 @@ from ruamel.yaml.events import (
 )
 
 from reconciler.documents.read.complain import complain
-from reconciler.documents.read.nodes import Mapping, Node, Scalar, Sequence, shape_of, span
+from reconciler.documents.read.nodes import Mapping, Node, Scalar, Sequence, shape_in_words, span
 from reconciler.documents.read.syntax import explain_syntax
 from reconciler.model.diagnostic import Diagnostic
 
@@ -71,49 +71,49 @@ class _Builder:
     def read(self) -> None:
         parser = CParser(self.text)
         following = parser.get_event
-        scalar, container_end = self._scalar, self._end
+        scalar, container_end = self._read_scalar, self._close_container
         while True:
             event = following()
             kind = type(event)
             if kind is ScalarEvent:
                 scalar(event)
             elif kind is MappingStartEvent or kind is SequenceStartEvent:
-                self._start(event)
+                self._open_container(event)
             elif kind is MappingEndEvent or kind is SequenceEndEvent:
                 container_end(event)
             elif kind is AliasEvent:
-                self._alias(event)
+                self._read_alias(event)
             elif kind is DocumentStartEvent:
-                self._document(event)
+                self._start_document(event)
             elif kind is StreamEndEvent:
                 return
 
-    def _scalar(self, event: Any) -> None:
+    def _read_scalar(self, event: Any) -> None:
         node = Scalar(event.value, event.implicit[0], event.start_mark, event.end_mark, self.file)
         self.nodes += 1
         if event.anchor or event.tag:
-            self._properties(event, node)
+            self._read_properties(event, node)
         if self.open:
-            self._put(node)
+            self._attach(node)
         else:
             self.root = node
 
-    def _start(self, event: Any) -> None:
+    def _open_container(self, event: Any) -> None:
         start = event.start_mark
         kind = Mapping if type(event) is MappingStartEvent else Sequence
         node = kind(event.flow_style, start.line, start.column, self.file)
         if len(self.open) >= DEEPEST:
-            self._say("510", "yaml-syntax", f"this is nested more than {DEEPEST} levels deep", node)
+            self._complain("510", "yaml-syntax", f"this is nested more than {DEEPEST} levels deep", node)
             raise _Stop
         if event.anchor or event.tag:
-            self._properties(event, node)
+            self._read_properties(event, node)
         self.open.append(node)
         self.keys.append(None)
         self.merges.append([])
         self.starts.append(self.nodes)
         self.nodes += 1
 
-    def _end(self, event: Any) -> None:
+    def _close_container(self, event: Any) -> None:
         node = self.open.pop()
         pending, merges = self.keys.pop(), self.merges.pop()
         assert pending is None
@@ -121,13 +121,13 @@ class _Builder:
         if node.flow:
             node.end_line, node.end_column = event.end_mark.line, event.end_mark.column
         for key, value in merges:
-            self._merge(node, key, value)
+            self._merge_into(node, key, value)
         if self.open:
-            self._put(node)
+            self._attach(node)
         else:
             self.root = node
 
-    def _put(self, node: Node) -> None:
+    def _attach(self, node: Node) -> None:
         """Put a finished node into the container around it."""
         container = self.open[-1]
         if type(container) is Sequence:
@@ -148,60 +148,66 @@ class _Builder:
     def _as_key(self, node: Node) -> Scalar:
         if isinstance(node, Scalar):
             return node
-        self._say("510", "yaml-syntax", f"a key must be a single value, but this is {shape_of(node)}", node)
+        self._complain("510", "yaml-syntax", f"a key must be a single value, but this is {shape_in_words(node)}", node)
         raise _Stop
 
     def _duplicate(self, key: Scalar, first: Scalar) -> None:
-        there = f"{first.line + 1}:{first.column + 1}"
-        self._say(
-            "505", "duplicate", f"key `{key.text}` is written here and at {there} of the same mapping; keep one", key
+        place = f"{first.line + 1}:{first.column + 1}"
+        self._complain(
+            "505", "duplicate", f"key `{key.text}` is written here and at {place} of the same mapping; keep one", key
         )
 
-    def _merge(self, into: Mapping | Sequence, key: Scalar, value: Node) -> None:
+    def _merge_into(self, target: Mapping | Sequence, key: Scalar, value: Node) -> None:
         """Merge for `<<`: written keys win over merged ones, and earlier mappings over later ones."""
         sources = value.items if isinstance(value, Sequence) else [value]
         for source in sources:
-            if isinstance(source, Mapping) and isinstance(into, Mapping):
+            if isinstance(source, Mapping) and isinstance(target, Mapping):
                 for name, entry in source.entries.items():
-                    into.entries.setdefault(name, entry)
+                    target.entries.setdefault(name, entry)
             else:
-                self._say("513", "yaml-alias", f"`<<` merges mappings, but this is {shape_of(source)}", key)
+                self._complain("513", "yaml-alias", f"`<<` merges mappings, but this is {shape_in_words(source)}", key)
 
-    def _alias(self, event: Any) -> None:
-        here = Scalar(event.anchor, True, event.start_mark, event.end_mark, self.file)
+    def _read_alias(self, event: Any) -> None:
+        alias = Scalar(event.anchor, True, event.start_mark, event.end_mark, self.file)
         node = self.anchors.get(event.anchor)
         if node is None:
             message = f"`*{event.anchor}` needs an anchor `&{event.anchor}` above; if this is text, put it in quotes"
-            self._say("513", "yaml-alias", message, here)
+            self._complain("513", "yaml-alias", message, alias)
             raise _Stop
         if any(node is container for container in self.open):
             message = f"`*{event.anchor}` stands inside `&{event.anchor}` itself, so it would never end"
-            self._say("513", "yaml-alias", message, here)
+            self._complain("513", "yaml-alias", message, alias)
             raise _Stop
         self.nodes += self.sizes.get(id(node), 1)
         if self.nodes > MOST_EXPANDED:
-            self._say("513", "yaml-alias", f"aliases expand this file to more than {MOST_EXPANDED:_} values", here)
+            self._complain(
+                "513", "yaml-alias", f"aliases expand this file to more than {MOST_EXPANDED:_} values", alias
+            )
             raise _Stop
         if self.open:
-            self._put(node)
+            self._attach(node)
 
-    def _properties(self, event: Any, node: Node) -> None:
+    def _read_properties(self, event: Any, node: Node) -> None:
         """Read anchors and tags before a node; the node's place begins after them."""
         if event.tag and event.tag != "!":
             written = _TAG.search(self.text, event.start_mark.index)
-            self._say("514", "yaml-tag", f"tag `{written[0] if written else '!'}` has no meaning here; remove it", node)
+            self._complain(
+                "514", "yaml-tag", f"tag `{written[0] if written else '!'}` has no meaning here; remove it", node
+            )
         if event.anchor:
             self.anchors[event.anchor] = node
         skipped = _PROPERTIES.match(self.text, event.start_mark.index)
         if skipped and node.line == event.start_mark.line:
             node.column += skipped.end() - skipped.start()
 
-    def _document(self, event: Any) -> None:
+    def _start_document(self, event: Any) -> None:
         self.documents += 1
         if self.documents > 1:
-            here = Scalar("---", True, event.start_mark, event.end_mark, self.file)
-            self._say("512", "yaml-documents", "a second document begins here; write one document per file", here)
+            marker = Scalar("---", True, event.start_mark, event.end_mark, self.file)
+            self._complain(
+                "512", "yaml-documents", "a second document begins here; write one document per file", marker
+            )
             raise _Stop
 
-    def _say(self, number: str, name: str, message: str, node: Node) -> None:
+    def _complain(self, number: str, name: str, message: str, node: Node) -> None:
         self.problems.append(complain(f"XX{number}", name, message, span(node)))

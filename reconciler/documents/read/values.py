@@ -15,8 +15,16 @@ from typing import NamedTuple
 from reconciler.documents.read.complain import complain, did_you_mean
 from reconciler.documents.read.files import DISK, Tree
 from reconciler.documents.read.nodes import Mapping as Table
-from reconciler.documents.read.nodes import Node, Scalar, is_null, shape_of, shown, span
-from reconciler.documents.read.nodes import Sequence as Items
+from reconciler.documents.read.nodes import (
+    Node,
+    Scalar,
+    is_null,
+    list_at,
+    mapping_at,
+    node_to_show,
+    shape_in_words,
+    span,
+)
 from reconciler.documents.read.tree import read_tree
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
@@ -62,13 +70,13 @@ class Filled:
 
     def find(self, paths: Sequence[Path]) -> tuple[list[Path], list[Diagnostic]]:
         """Find the files of the tree below. Files of values are no part of a topology, wherever they are."""
-        found, problems = self.tree.find(paths)
-        own = {os.path.realpath(path) for path in self.files}
-        left = [path for path in found if os.path.realpath(path) not in own] if own else found
-        if found and not left:
-            message = f"`{found[0]}` is a file of values (--values), so no file of a topology is left to read"
-            problems = [*problems, complain("XX520", "no-files", message, SourceSpan(str(found[0]), 1, 1, 1, 1))]
-        return left, problems
+        files, problems = self.tree.find(paths)
+        files_of_values = {os.path.realpath(path) for path in self.files}
+        kept = [path for path in files if os.path.realpath(path) not in files_of_values] if files_of_values else files
+        if files and not kept:
+            message = f"`{files[0]}` is a file of values (--values), so no file of a topology is left to read"
+            problems = [*problems, complain("XX520", "no-files", message, SourceSpan(str(files[0]), 1, 1, 1, 1))]
+        return kept, problems
 
     def read(self, path: Path) -> tuple[str, list[Diagnostic]]:
         """Return the text of a file as it is written."""
@@ -76,30 +84,30 @@ class Filled:
 
     def given(self) -> tuple[dict[str, Given], list[Diagnostic]]:
         """Return the value that counts for each name, and what is wrong with the files of values."""
-        found, problems = dict[str, Given](), list[Diagnostic]()
+        given, problems = dict[str, Given](), list[Diagnostic]()
         for path in self.files:
-            text, misread = self.tree.read(path)
-            root, wrong = (None, []) if misread else read_tree(str(path), text)
-            problems += misread + wrong
+            text, unreadable = self.tree.read(path)
+            root, errors = (None, []) if unreadable else read_tree(str(path), text)
+            problems += unreadable + errors
             if isinstance(root, Table):
-                found |= {name: _of_file(key, node) for name, (key, node) in root.entries.items()}
+                given |= {name: _given_in_file(key, node) for name, (key, node) in root.entries.items()}
             elif root is not None and not is_null(root):
-                message = f"a file of values is {shape_of(root)}; write a mapping (`region: eu`)"
+                message = f"a file of values is {shape_in_words(root)}; write a mapping (`region: eu`)"
                 problems.append(complain("XX504", "wrong-shape", message, span(root)))
-        return found | {name: Given(text, self.origin) for name, text in self.values.items()}, problems
+        return given | {name: Given(text, self.origin) for name, text in self.values.items()}, problems
 
-    def unused(self, given: Mapping[str, Given]) -> Iterator[Diagnostic]:
+    def unused_values(self, given: Mapping[str, Given]) -> Iterator[Diagnostic]:
         """Report values without a parameter, as far as files were read: a misspelt name must not pass for a value in
         place."""
-        for name, one in given.items():
-            if name not in self.known and (one.span or name in self.needed):
+        for name, given_value in given.items():
+            if name not in self.known and (given_value.span or name in self.needed):
                 message = f"value `{name}` is given, but there is no parameter `{name}`{did_you_mean(name, self.known)}"
                 fix = f"declare it under `parameters`, leave {name} out, or give the name that you meant"
-                yield complain("XX516", "unused-value", message, one.span, fix=fix)
+                yield complain("XX516", "unused-value", message, given_value.span, fix=fix)
 
 
-def _of_file(key: Scalar, node: Node) -> Given:
-    place = span(shown(key, node))
+def _given_in_file(key: Scalar, node: Node) -> Given:
+    place = span(node_to_show(key, node))
     return Given(node, str(place), place)
 
 
@@ -119,38 +127,37 @@ class Mask(NamedTuple):
     def put_on(self, text: str) -> str:
         """Hide the braces of every mention."""
         braces = str.maketrans({"{": self.start, "}": self.end})
-        return MENTIONED.sub(lambda found: found[0].translate(braces), text)
+        return MENTIONED.sub(lambda match: match[0].translate(braces), text)
 
-    def taken_off(self, text: str) -> str:
+    def take_off(self, text: str) -> str:
         """Show them again."""
         if self.start not in text:
             return text
         return text.translate({ord(self.start): "{", ord(self.end): "}"})
 
 
-def unmasked(node: Node, mask: Mask | None) -> Node:
+def unmask(node: Node, mask: Mask | None) -> Node:
     """Return the same with its braces, where no parameter stands for anything. The node itself may be shared by an alias."""
     if mask is None:
         return node
     if isinstance(node, Scalar):
-        return node.saying(mask.taken_off(node.text), plain=node.plain)
-    made = (Table if isinstance(node, Table) else Items)(node.flow, node.line, node.column, node.file)
-    made.end_line, made.end_column = node.end_line, node.end_column
-    if isinstance(made, Table) and isinstance(node, Table):
-        entries = (
-            (key.saying(mask.taken_off(key.text), plain=key.plain), value) for key, value in node.entries.values()
-        )
-        made.entries = {key.text: (key, unmasked(value, mask)) for key, value in entries}
-    elif isinstance(made, Items) and isinstance(node, Items):
-        made.items = [unmasked(item, mask) for item in node.items]
-    return made
+        return node.with_text(mask.take_off(node.text), plain=node.plain)
+    if isinstance(node, Table):
+        table = mapping_at(node)
+        for key, value in node.entries.values():
+            shown_key = key.with_text(mask.take_off(key.text), plain=key.plain)
+            table.entries[shown_key.text] = (shown_key, unmask(value, mask))
+        return table
+    items = list_at(node)
+    items.items = [unmask(item, mask) for item in node.items]
+    return items
 
 
 def mentions(text: str) -> Counter[str]:
     """Return how often a text mentions each parameter."""
-    return Counter(found[0] for found in MENTIONED.finditer(text) if not found["own"])
+    return Counter(match[0] for match in MENTIONED.finditer(text) if not match["own"])
 
 
-def literal(text: str) -> str:
+def escape_mentions(text: str) -> str:
     """Escape a text for a file, where `${name}` would otherwise stand for a value."""
     return _LITERAL.sub("$$", text) if "${" in text else text

@@ -20,20 +20,20 @@ _SCHEMAS = ("items", "additionalProperties", "anyOf", "oneOf")
 def with_mentions(schema: Schema, apart: Collection[str], second: Collection[str] = ()) -> Schema:
     """Return the schema, in which all but the definitions `apart` may be parameters. Of those that are the `second` choice
     somewhere, only what is inside may be: a parameter in their place fits the first choice, and must not fit two."""
-    definitions = {name: one if name in apart else _any(one) for name, one in schema["$defs"].items()}
+    definitions = {name: value if name in apart else _allow_mentions(value) for name, value in schema["$defs"].items()}
     for name in second:
-        definitions[name] = {key: one for key, one in definitions[name].items() if key != "pattern"}
+        definitions[name] = {key: value for key, value in definitions[name].items() if key != "pattern"}
         definitions[name]["type"] = "object"
-    properties = {name: _any(one) for name, one in schema["properties"].items()}
+    properties = {name: _allow_mentions(value) for name, value in schema["properties"].items()}
     return {**schema, "properties": properties, "$defs": definitions}
 
 
-def _any(schema: Any) -> Any:
+def _allow_mentions(schema: Any) -> Any:
     if isinstance(schema, list):
-        return [_any(part) for part in schema]
+        return [_allow_mentions(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    below: Schema = {key: _part_with_mentions(key, value) for key, value in schema.items()}
+    below: Schema = {key: _allow_mentions_in(key, value) for key, value in schema.items()}
     types = [below["type"]] if isinstance(below.get("type"), str) else below.get("type", [])
     if "enum" in below:
         kept = {key: below[key] for key in ("description", "default") if key in below}
@@ -43,10 +43,10 @@ def _any(schema: Any) -> Any:
     return {**below, "pattern": f"{below['pattern']}|{IN_SCHEMAS}"} if "pattern" in below else below
 
 
-def _part_with_mentions(key: str, value: Any) -> Any:
+def _allow_mentions_in(key: str, value: Any) -> Any:
     if key in _NAMES:
-        return {name: _any(below) for name, below in value.items()}
-    return _any(value) if key in _SCHEMAS else value
+        return {name: _allow_mentions(below) for name, below in value.items()}
+    return _allow_mentions(value) if key in _SCHEMAS else value
 
 
 NULL = {"type": "null"}
@@ -58,34 +58,36 @@ _MAY_BE_EMPTY = "may be empty"
 
 def polished(definitions: Mapping[str, Schema]) -> dict[str, Schema]:
     """Return all polished definitions; one that is also referred to with null allows null itself."""
-    plain = {name: _plain(definition) for name, definition in definitions.items()}
-    empty = {_name(reference) for reference in _references(plain) if _MAY_BE_EMPTY in reference}
-    flags = {_name(reference) for reference in _references(plain) if "boolean" in reference.get("type", ())}
+    plain = {name: _simplify(definition) for name, definition in definitions.items()}
+    empty = {_referred_name(reference) for reference in _references(plain) if _MAY_BE_EMPTY in reference}
+    flags = {_referred_name(reference) for reference in _references(plain) if "boolean" in reference.get("type", ())}
     own = {name: {**one, "type": ["object", "null"]} if name in empty else one for name, one in plain.items()}
     own |= {name: {**own[name], "type": FLAG_OR_KEYS} for name in flags}
     return {name: _without_marks(definition, empty) for name, definition in own.items()}
 
 
-def _plain(schema: Any) -> Any:
+def _simplify(schema: Any) -> Any:
     if isinstance(schema, list):
-        return [_plain(part) for part in schema]
+        return [_simplify(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    return _of_one_type({key: _part(key, value) for key, value in schema.items() if not _is_noise(key, value)})
+    return _without_union(
+        {key: _simplify_part(key, value) for key, value in schema.items() if not _is_noise(key, value)}
+    )
 
 
-def _part(key: str, value: Any) -> Any:
-    """`properties` holds names, not keywords: a field called `title` is no title."""
+def _simplify_part(key: str, value: Any) -> Any:
+    """Simplify below a keyword. `properties` holds names, not keywords: a field called `title` is no title."""
     if key in ("properties", "$defs"):
-        return {name: _plain(below) for name, below in value.items()}
-    return value if key in ("default", "const", "enum", "required", "examples") else _plain(value)
+        return {name: _simplify(below) for name, below in value.items()}
+    return value if key in ("default", "const", "enum", "required", "examples") else _simplify(value)
 
 
 def _is_noise(key: str, value: Any) -> bool:
     return (key in ("title", "advice") and isinstance(value, str)) or (key == "default" and value is None)
 
 
-def _of_one_type(schema: Schema) -> Schema:
+def _without_union(schema: Schema) -> Schema:
     """Keep null where it means an empty mapping or list; elsewhere a value is required."""
     members = schema.get("anyOf", [])
     real = [member for member in members if member != NULL]
@@ -95,16 +97,16 @@ def _of_one_type(schema: Schema) -> Schema:
         return {**rest, **keys, "type": FLAG_OR_KEYS}
     if len(real) != 1:
         return {**rest, "anyOf": members if may_be_empty else real} if members else schema
-    (one,) = real
+    (only,) = real
     if not may_be_empty:
-        return {**rest, **_beside(rest, one)}
-    mark: Schema = {_MAY_BE_EMPTY: True} if "$ref" in one else {"type": [one["type"], "null"]}
-    return {**rest, **_beside(rest, {**one, **mark})}
+        return {**rest, **_keys_to_add(rest, only)}
+    mark: Schema = {_MAY_BE_EMPTY: True} if "$ref" in only else {"type": [only["type"], "null"]}
+    return {**rest, **_keys_to_add(rest, {**only, **mark})}
 
 
-def _beside(rest: Schema, one: Schema) -> Schema:
-    """What the union's only part says, as far as the key itself does not."""
-    return {key: value for key, value in one.items() if key not in rest}
+def _keys_to_add(rest: Schema, member: Schema) -> Schema:
+    """Return what the union's only part says, as far as the key itself does not."""
+    return {key: value for key, value in member.items() if key not in rest}
 
 
 def _is_container(schema: Schema) -> bool:
@@ -120,7 +122,7 @@ def _references(schema: Any) -> Iterator[Schema]:
         yield from _references([*schema.values()])
 
 
-def _name(reference: Schema) -> str:
+def _referred_name(reference: Schema) -> str:
     return str(reference["$ref"]).rpartition("/")[2]
 
 
@@ -130,6 +132,6 @@ def _without_marks(schema: Any, empty: Collection[str]) -> Any:
         return [_without_marks(part, empty) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    kept = {key: _without_marks(value, empty) for key, value in schema.items() if key != _MAY_BE_EMPTY}
-    is_mapping = "$ref" in schema and _MAY_BE_EMPTY not in schema and _name(schema) in empty
-    return {**kept, "type": "object"} if is_mapping else kept
+    cleaned = {key: _without_marks(value, empty) for key, value in schema.items() if key != _MAY_BE_EMPTY}
+    is_mapping = "$ref" in schema and _MAY_BE_EMPTY not in schema and _referred_name(schema) in empty
+    return {**cleaned, "type": "object"} if is_mapping else cleaned

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pydantic import BaseModel
@@ -16,7 +16,13 @@ from reconciler.documents.read.header import ANCHORS, FORMAT
 from reconciler.documents.read.overlay import APPEND, NOT_HERE, ONLY_HERE, REMOVE, UNSET
 from reconciler.documents.read.parameters import Parameter
 from reconciler.documents.read.values import NAME
-from reconciler.documents.schema.descriptions import INSIDE, Schema, described_fields, explained, said
+from reconciler.documents.schema.descriptions import (
+    INSIDE,
+    Schema,
+    described_fields,
+    parse_field_text,
+    with_description,
+)
 from reconciler.documents.schema.polish import polished, with_mentions
 from reconciler.model.fields import FieldInfo
 from reconciler.model.policy import Policy, PolicySource
@@ -77,29 +83,35 @@ def topology_schema(registry: Registry) -> Schema:
         *(kind.spec for kind in registry.kinds),
     ]
     _, schema = models_json_schema([(spec, "validation") for spec in dict.fromkeys(specs)])
-    definitions = _described(schema["$defs"], registry)
+    definitions = _describe_definitions(schema["$defs"], registry)
     models = {name: definitions.pop(name) for name in dict.fromkeys(kind.spec.__name__ for kind in registry.kinds)}
     for kind in registry.kinds:
         definitions[kind.name] = _resource(kind, models[kind.spec.__name__], registry)
     for spec in LISTED:
-        definitions[spec.__name__]["patternProperties"] = {f"^{FOR_EACH}$": _for_each()}
+        definitions[spec.__name__]["patternProperties"] = {f"^{FOR_EACH}$": _for_each_schema()}
     address = {"type": "string", "pattern": f"^({'|'.join(kind.name for kind in registry.kinds)})(/[^/]+)+$"}
     properties = {
-        "reconciler": _key(_FORMAT, {"const": FORMAT}),
-        "topology": _key(_TOPOLOGY, {"type": "string", "minLength": 1}),
-        "include": _key(_INCLUDE, {"type": ["string", "array"], "items": {"type": "string"}}),
-        "parameters": _key(_PARAMETERS, _named(_ref("Parameter"))),
-        "environments": _key(_ENVIRONMENTS, _named(_ref("Environment"))),
-        "environment": _key(_ENVIRONMENT, {"type": ["string", "array"], "items": {"type": "string"}}),
-        "expect": _key(_EXPECT, _ref("Expect")),
-        "policies": _key(_POLICIES, _list({"type": "object", "oneOf": [_ref("Policy"), _ref("PolicySource")]})),
+        "reconciler": _described_key(_FORMAT, {"const": FORMAT}),
+        "topology": _described_key(_TOPOLOGY, {"type": "string", "minLength": 1}),
+        "include": _described_key(_INCLUDE, {"type": ["string", "array"], "items": {"type": "string"}}),
+        "parameters": _described_key(_PARAMETERS, _mapping_of_names(_reference("Parameter"))),
+        "environments": _described_key(_ENVIRONMENTS, _mapping_of_names(_reference("Environment"))),
+        "environment": _described_key(_ENVIRONMENT, {"type": ["string", "array"], "items": {"type": "string"}}),
+        "expect": _described_key(_EXPECT, _reference("Expect")),
+        "policies": _described_key(
+            _POLICIES, _list_of({"type": "object", "oneOf": [_reference("Policy"), _reference("PolicySource")]})
+        ),
         **_sections(None, registry),
-        "allow": _key(_ALLOW, _list(_ref("Allowance"))),
-        "guards": _key(_GUARDS, _list(_ref("Guard"))),
-        "moved": _key(_MOVED, _list(_ref("Move"))),
-        "removed": _key(_REMOVED, _list({"type": "object", "oneOf": [_ref("Removal"), _ref("BulkRemoval")]})),
-        "forget": _key(_FORGET, _list({"type": ["string", "object"], "oneOf": [address, _ref("BulkForget")]})),
-        "ignore_drift": _key(_IGNORED, _list(_ref("Ignored"))),
+        "allow": _described_key(_ALLOW, _list_of(_reference("Allowance"))),
+        "guards": _described_key(_GUARDS, _list_of(_reference("Guard"))),
+        "moved": _described_key(_MOVED, _list_of(_reference("Move"))),
+        "removed": _described_key(
+            _REMOVED, _list_of({"type": "object", "oneOf": [_reference("Removal"), _reference("BulkRemoval")]})
+        ),
+        "forget": _described_key(
+            _FORGET, _list_of({"type": ["string", "object"], "oneOf": [address, _reference("BulkForget")]})
+        ),
+        "ignore_drift": _described_key(_IGNORED, _list_of(_reference("Ignored"))),
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -116,116 +128,117 @@ def spec_schema(spec: type[Spec]) -> Schema:
     """Return the schema of a file that holds one object of this kind, without a title, which editors would show above
     every key."""
     _, schema = models_json_schema([(spec, "validation")])
-    definitions = _described(schema["$defs"])
-    whole = definitions.pop(spec.__name__)
+    definitions = _describe_definitions(schema["$defs"])
+    root = definitions.pop(spec.__name__)
     draft = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-    return {**draft, **whole, "$defs": dict(sorted(definitions.items()))}
+    return {**draft, **root, "$defs": dict(sorted(definitions.items()))}
 
 
-def _key(text: str, schema: Schema) -> Schema:
-    return explained(schema, said(" ".join(text.split())), None)
+def _described_key(text: str, schema: Schema) -> Schema:
+    return with_description(schema, parse_field_text(" ".join(text.split())), None)
 
 
-def _ref(name: str) -> Schema:
+def _reference(name: str) -> Schema:
     return {"$ref": f"#/$defs/{name}"}
 
 
-def _named(one: Schema) -> Schema:
+def _mapping_of_names(value: Schema) -> Schema:
     names = {"type": "string", "pattern": f"^{NAME}$"}
-    below = {**one, "type": ["object", "null"]}
+    below = {**value, "type": ["object", "null"]}
     return {"type": ["object", "null"], "propertyNames": names, "additionalProperties": below}
 
 
-def _list(items: Schema) -> Schema:
+def _list_of(items: Schema) -> Schema:
     return {"type": ["array", "null"], "items": items}
 
 
-def _described(definitions: Schema, registry: Registry = NO_KINDS) -> Schema:
+def _describe_definitions(definitions: Schema, registry: Registry = NO_KINDS) -> Schema:
     """Each definition as editors should have it, every key with what is known about it."""
-    infos, families = _known(registry), {kind.spec.__name__: kind.family for kind in registry.kinds}
+    infos, families = _field_infos(registry), {kind.spec.__name__: kind.family for kind in registry.kinds}
     for model, texts in described_fields().items():
         properties = definitions.get(model, {}).get("properties", {})
-        about, family = infos.get(model, {}), families.get(model, "")
+        infos_of_model, family = infos.get(model, {}), families.get(model, "")
         for name in properties.keys() & texts.keys():
-            properties[name] = explained(properties[name], texts[name], about.get(name), family)
+            properties[name] = with_description(properties[name], texts[name], infos_of_model.get(name), family)
     return polished(definitions)
 
 
-def _known(registry: Registry) -> dict[str, Mapping[str, FieldInfo]]:
-    """What kinds know about the fields of their specs, and of the objects inside, by model."""
-    known: dict[str, Mapping[str, FieldInfo]] = {}
+def _field_infos(registry: Registry) -> dict[str, Mapping[str, FieldInfo]]:
+    """Return what kinds know about the fields of their specs, and of the objects inside, by model."""
+    infos: dict[str, Mapping[str, FieldInfo]] = {}
     for kind in registry.kinds:
-        own = {name: _replaceable(info, kind) for name, info in kind.fields.items()}
-        known |= {**_inside(kind.spec, kind.fields), kind.spec.__name__: own}
-    return known
+        own_infos = {name: _with_replacement(info, kind) for name, info in kind.fields.items()}
+        infos |= {**_infos_of_nested(kind.spec, kind.fields), kind.spec.__name__: own_infos}
+    return infos
 
 
-def _replaceable(info: FieldInfo, kind: Kind) -> FieldInfo:
-    """What no update changes, a replacement changes."""
+def _with_replacement(info: FieldInfo, kind: Kind) -> FieldInfo:
+    """Say of what no update changes that a replacement changes it."""
     if not (info.updatability and kind.replace):
         return info
     noun = kind.name.rpartition("_")[2]
     return replace(info, updatability=f"{info.updatability}; with consent the {noun} is recreated")
 
 
-def _inside(model: type[BaseModel], fields: Mapping[str, FieldInfo]) -> dict[str, Mapping[str, FieldInfo]]:
-    found: dict[str, Mapping[str, FieldInfo]] = {}
+def _infos_of_nested(model: type[BaseModel], fields: Mapping[str, FieldInfo]) -> dict[str, Mapping[str, FieldInfo]]:
+    infos: dict[str, Mapping[str, FieldInfo]] = {}
     for name in fields.keys() & model.model_fields.keys():
         below, nested = model_in(model.model_fields[name].annotation), fields[name].nested
         if nested:
-            own = {key: replace(info, updatability=INSIDE, rules=()) for key, info in nested.items()}
-            found |= {below.__name__: own, **_inside(below, nested)}
-    return found
+            nested_infos = {key: replace(info, updatability=INSIDE, rules=()) for key, info in nested.items()}
+            infos |= {below.__name__: nested_infos, **_infos_of_nested(below, nested)}
+    return infos
 
 
 def _sections(parent: str | None, registry: Registry) -> dict[str, Schema]:
     """`streams`, `consumers`, …: mappings of names to resources of the kinds that share the section."""
-    sections: dict[str, list[Kind]] = {}
-    for kind in registry.within(parent):
-        sections.setdefault(kind.place.section, []).append(kind)
-    return {name: _section(kinds) for name, kinds in sections.items()}
+    return {name: _section(kinds) for name, kinds in registry.sections(parent).items()}
 
 
-def _section(kinds: list[Kind]) -> Schema:
-    references = [_ref(kind.name) for kind in kinds]
-    value: Schema = references[0] if len(references) == 1 else _tagged(kinds, references)
+def _section(kinds: Sequence[Kind]) -> Schema:
+    references = [_reference(kind.name) for kind in kinds]
+    value: Schema = references[0] if len(references) == 1 else _tagged_union(kinds, references)
     first, *others = (kind.title for kind in kinds)
     titles = " and ".join([first, *(title[0].lower() + title[1:] for title in others)])
     schema = {"type": ["object", "null"], "propertyNames": _NAME, "additionalProperties": value}
-    return _key(f"{titles}, each under its name. Left out: none.", schema)
+    return _described_key(f"{titles}, each under its name. Left out: none.", schema)
 
 
-def _tagged(kinds: list[Kind], references: list[Schema]) -> Schema:
+def _tagged_union(kinds: Sequence[Kind], references: list[Schema]) -> Schema:
     tags = [kind.place.tag for kind in kinds if kind.place.tag]
     key = tags[0][0]
     values = [tag[1] for tag in tags]
-    choices = _key(f"Which sort it is: {' or '.join(f'`{value}`' for value in values)}.", {"enum": values})
+    choices = _described_key(f"Which sort it is: {' or '.join(f'`{value}`' for value in values)}.", {"enum": values})
     return {"type": "object", "required": [key], "properties": {key: choices}, "oneOf": references}
 
 
 def _resource(kind: Kind, schema: Schema, registry: Registry) -> Schema:
     """A kind's spec, with its tag before and its children's sections after its own keys."""
     tag = kind.place.tag
-    before = {tag[0]: _key(f"`{tag[1]}` for {kind.title.lower()}.", {"const": tag[1]})} if tag else {}
+    before = {tag[0]: _described_key(f"`{tag[1]}` for {kind.title.lower()}.", {"const": tag[1]})} if tag else {}
     properties = {**before, **schema.get("properties", {}), **_sections(kind.name, registry)}
     required = [*([tag[0]] if tag else []), *schema.get("required", [])]
     # `temp:` with nothing below declares a resource with all defaults
-    said_of_it = {"required": required} if required else {"type": ["object", "null"]}
-    return {**schema, "properties": properties, "patternProperties": _words(), **said_of_it}
+    constraints = {"required": required} if required else {"type": ["object", "null"]}
+    return {**schema, "properties": properties, "patternProperties": _overlay_words(), **constraints}
 
 
-def _for_each() -> Schema:
-    return _key(_FOR_EACH, {"type": ["array", "object"], "items": {"type": "string"}})
+def _for_each_schema() -> Schema:
+    return _described_key(_FOR_EACH, {"type": ["array", "object"], "items": {"type": "string"}})
 
 
-def _words() -> Schema:
-    """What `for_each` and an overlay say of a resource. Which file is an overlay, a schema cannot tell."""
+def _overlay_words() -> Schema:
+    """Return what `for_each` and an overlay say of a resource. Which file is an overlay, a schema cannot tell."""
     names, changes = {"type": ["string", "array"], "items": {"type": "string"}}, {"type": "object"}
     return {
-        f"^{FOR_EACH}$": _for_each(),
-        f"^{ONLY_HERE}$": _key("In an overlay: adds this resource, for its environments alone.", {"const": True}),
-        f"^{NOT_HERE}$": _key("In an overlay: leaves this resource out, for its environments alone.", {"const": True}),
-        f"^{UNSET}$": _key("In an overlay: keys that are left out, for its environments alone.", names),
-        f"^{APPEND}$": _key("In an overlay: by key, what is added to a list or a mapping.", changes),
-        f"^{REMOVE}$": _key("In an overlay: by key, what is taken out of a list or a mapping.", changes),
+        f"^{FOR_EACH}$": _for_each_schema(),
+        f"^{ONLY_HERE}$": _described_key(
+            "In an overlay: adds this resource, for its environments alone.", {"const": True}
+        ),
+        f"^{NOT_HERE}$": _described_key(
+            "In an overlay: leaves this resource out, for its environments alone.", {"const": True}
+        ),
+        f"^{UNSET}$": _described_key("In an overlay: keys that are left out, for its environments alone.", names),
+        f"^{APPEND}$": _described_key("In an overlay: by key, what is added to a list or a mapping.", changes),
+        f"^{REMOVE}$": _described_key("In an overlay: by key, what is taken out of a list or a mapping.", changes),
     }

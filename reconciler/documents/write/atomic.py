@@ -19,21 +19,21 @@ def write_whole(files: Mapping[Path, bytes], *, only_new: bool = False) -> None:
     on the disk. Anything else than a file, such as a pipe or a terminal, is written to directly. With `only_new`, an
     existing file stays, and FileExistsError names it. Raises OSError with the name of the file that could not be
     written."""
-    beside: dict[Path, tuple[Path, Path]] = {}
+    unfinished: dict[Path, tuple[Path, Path]] = {}
     try:
         for path, data in files.items():
             if _is_file(path):
                 place = Path(os.path.realpath(path))
                 fresh = place.with_name(f".unfinished-{secrets.token_hex(6)}")
-                beside[fresh] = path, place
-                _written(fresh, data, path, place)
+                unfinished[fresh] = path, place
+                _write_beside(fresh, data, path, place)
         for path, data in files.items():
             if not _is_file(path):
                 path.write_bytes(data)
-        for fresh, (path, place) in beside.items():
-            _moved(fresh, place, files[path], only_new=only_new)
+        for fresh, (path, place) in unfinished.items():
+            _move_into_place(fresh, place, files[path], only_new=only_new)
     finally:
-        for fresh in beside:
+        for fresh in unfinished:
             fresh.unlink(missing_ok=True)
 
 
@@ -45,12 +45,12 @@ def _is_file(path: Path) -> bool:
     return not is_descriptor and (path.is_file() or not path.exists())
 
 
-def _written(fresh: Path, data: bytes, path: Path, place: Path) -> None:
+def _write_beside(fresh: Path, data: bytes, path: Path, place: Path) -> None:
     try:
         with fresh.open("xb") as file:
             file.write(data)
             if place.exists():
-                _made_alike(file.fileno(), place.stat())
+                _copy_owner_and_mode(file.fileno(), place.stat())
                 os.fsync(file.fileno())  # the old text goes only when this is safe
     except OSError as error:
         if error.errno not in IMMOVABLE or not place.exists():
@@ -58,29 +58,30 @@ def _written(fresh: Path, data: bytes, path: Path, place: Path) -> None:
         fresh.unlink(missing_ok=True)
 
 
-def _made_alike(fresh: int, there: os.stat_result) -> None:
-    """With the same owner, or else the old file itself is overwritten: a new owner may not have the old one's mode."""
-    made = os.fstat(fresh)
-    if (made.st_uid, made.st_gid) != (there.st_uid, there.st_gid):
-        os.fchown(fresh, there.st_uid, there.st_gid)
-    os.fchmod(fresh, there.st_mode & 0o7777)
+def _copy_owner_and_mode(fresh: int, old: os.stat_result) -> None:
+    """Give it the same owner and mode, or else the old file itself is overwritten: a new owner may not have the old
+    one's mode."""
+    new = os.fstat(fresh)
+    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
+        os.fchown(fresh, old.st_uid, old.st_gid)
+    os.fchmod(fresh, old.st_mode & 0o7777)
 
 
-def _moved(fresh: Path, place: Path, data: bytes, *, only_new: bool) -> None:
+def _move_into_place(fresh: Path, place: Path, data: bytes, *, only_new: bool) -> None:
     if not fresh.exists():
-        _written_over(place, data)
+        _overwrite_or_restore(place, data)
     elif only_new:
-        _linked(fresh, place)
+        _link_into_place(fresh, place)
     else:
         try:
             fresh.replace(place)
         except OSError as error:
             if error.errno not in IMMOVABLE or not place.exists():
                 raise
-            _written_over(place, data)
+            _overwrite_or_restore(place, data)
 
 
-def _linked(fresh: Path, place: Path) -> None:
+def _link_into_place(fresh: Path, place: Path) -> None:
     """Link the new file into place: a link never replaces an existing file."""
     try:
         os.link(fresh, place)
@@ -92,20 +93,20 @@ def _linked(fresh: Path, place: Path) -> None:
         fresh.replace(place)
 
 
-def _written_over(place: Path, data: bytes) -> None:
+def _overwrite_or_restore(place: Path, data: bytes) -> None:
     """Write over the file without emptying it first, so that the old text keeps its room and can be put back."""
     before = place.read_bytes()
     try:
-        _over(place, data)
+        _overwrite(place, data)
     except OSError as error:
         with suppress(OSError):
-            _over(place, before)
+            _overwrite(place, before)
         raise OSError(error.errno, error.strerror, str(place)) from None
 
 
-def _over(place: Path, data: bytes) -> None:
-    left = memoryview(data)
+def _overwrite(place: Path, data: bytes) -> None:
+    rest = memoryview(data)
     with place.open("r+b", buffering=0) as file:
-        while left:
-            left = left[file.write(left) or 0 :]
+        while rest:
+            rest = rest[file.write(rest) or 0 :]
         file.truncate(len(data))

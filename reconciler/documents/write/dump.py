@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from reconciler.documents.read.header import FORMAT
 from reconciler.documents.read.scalars import resolve
 from reconciler.documents.read.syntax import FORBIDDEN
-from reconciler.documents.read.values import literal
+from reconciler.documents.read.values import escape_mentions
 from reconciler.model.resource import Json
 
 WIDTH = 100
@@ -30,7 +30,7 @@ _ESCAPED = re.compile(f'{_UNSEEN.pattern}|["\\\\\n\t\r]')
 def dump(topology_name: str, sections: Mapping[str, Json]) -> str:
     """Return the text of a topology file. Sections are plain nested mappings; empty ones are left out."""
     blocks = [f"reconciler: {FORMAT}\ntopology: {scalar(topology_name)}\n"]
-    blocks += ["\n".join(_entry(key, value, "")) + "\n" for key, value in sections.items() if value]
+    blocks += ["\n".join(_entry_lines(key, value, "")) + "\n" for key, value in sections.items() if value]
     return "\n".join(blocks)
 
 
@@ -38,16 +38,16 @@ def scalar(value: Json, *, in_flow: bool = False) -> str:
     """Return one value as YAML; text is quoted when it would be read as anything but itself."""
     if isinstance(value, str):
         # Inside brackets the parser takes every colon for the end of a key, and stumbles over question marks.
-        value = literal(value)
-        return value if _is_plain(value) and not (in_flow and _SPECIAL_IN_FLOW & set(value)) else quoted(value)
+        value = escape_mentions(value)
+        return value if _is_plain(value) and not (in_flow and _SPECIAL_IN_FLOW & set(value)) else double_quoted(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     return "null" if value is None else repr(value)
 
 
-def quoted(text: str) -> str:
+def double_quoted(text: str) -> str:
     """Return the text in double quotes, with invisible and forbidden characters escaped."""
-    return '"' + _ESCAPED.sub(lambda found: _escape(found[0]), text) + '"'
+    return '"' + _ESCAPED.sub(lambda match: _escape(match[0]), text) + '"'
 
 
 def _escape(character: str) -> str:
@@ -63,18 +63,18 @@ def _is_plain(text: str) -> bool:
     return resolve(text) == text and isinstance(resolve(text), str)
 
 
-def _entry(key: str, value: Json, indent: str) -> Iterator[str]:
+def _entry_lines(key: str, value: Json, indent: str) -> Iterator[str]:
     """`key: value`, on one line where it is short, otherwise with an indented block."""
     written = scalar(str(key))
     head, colon = (f"{indent}{written}", ":") if len(written) < LONGEST_KEY else (f"{indent}? {written}\n{indent}", ":")
     if isinstance(value, Mapping) and value:
         yield head + colon
         for name, below in value.items():
-            yield from _entry(name, below, indent + "  ")
+            yield from _entry_lines(name, below, indent + "  ")
     elif _is_list(value) and value and not _fits(flow(value), len(indent) + len(written)):
         yield head + colon
         for item in value:
-            yield from _item(item, indent + "  ")
+            yield from _item_lines(item, indent + "  ")
     else:
         yield f"{head}{colon} {_one_line(value)}"
 
@@ -83,12 +83,12 @@ def _one_line(value: Json) -> str:
     return flow(value) if _is_list(value) or isinstance(value, Mapping) else scalar(value)
 
 
-def _item(value: Json, indent: str) -> Iterator[str]:
+def _item_lines(value: Json, indent: str) -> Iterator[str]:
     written = _one_line(value)
     if not (isinstance(value, Mapping) and value) or _fits(written, len(indent)):
         yield f"{indent}- {written}"
         return
-    lines = [line for key, below in value.items() for line in _entry(key, below, indent + "  ")]
+    lines = [line for key, below in value.items() for line in _entry_lines(key, below, indent + "  ")]
     yield f"{indent}- {lines[0][len(indent) + 2 :]}"
     yield from lines[1:]
 

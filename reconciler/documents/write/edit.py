@@ -12,11 +12,18 @@ from reconciler.documents.read import nodes
 from reconciler.documents.read.nodes import Node
 from reconciler.documents.read.tree import read_tree
 from reconciler.documents.read.values import Mask, mentions
-from reconciler.documents.write.splices import CannotEdit, Splicing, is_same, plain, spliced, texts
+from reconciler.documents.write.splices import (
+    CannotEdit,
+    Splicing,
+    apply_splices,
+    is_same,
+    texts_of_node,
+    texts_of_value,
+)
 from reconciler.model.resource import Json
 
 
-def edited(
+def edit_values(
     file: str, text: str, path: Sequence[str], changes: Mapping[str, Json], ordered: Collection[str] = ()
 ) -> str:
     """Return the text with other values under these keys of the mapping at `path`; None removes a key.
@@ -31,20 +38,20 @@ def edited(
         raise CannotEdit(f"{file} cannot be read")
     within, inner = path, dict(changes)
     # the place holds nothing yet, or would hold nothing any more
-    while within and _is_whole(root, within, inner, file):
+    while within and _must_be_rewritten(root, within, inner, file):
         *within, name = within
         inner = {name: {key: value for key, value in inner.items() if value is not None}}
-    made = spliced(masked, Splicing(masked, ordered).mapping(_at(root, within, file), inner))
-    _check(file, made, root, path, changes)
-    result = mask.taken_off(made)
+    edited = apply_splices(masked, Splicing(masked, ordered).change_mapping(_mapping_at(root, within, file), inner))
+    _check_result(file, edited, root, path, changes)
+    result = mask.take_off(edited)
     if lost := next((mentions(text) - mentions(result)).elements(), None):
         raise CannotEdit(f"`{lost}` stands for the value there, and every other place where it is mentioned has it too")
     return result
 
 
-def _is_whole(root: Node, path: Sequence[str], changes: Mapping[str, Json], file: str) -> bool:
+def _must_be_rewritten(root: Node, path: Sequence[str], changes: Mapping[str, Json], file: str) -> bool:
     """Must the value at `path` be written as a whole, because it has no keys of its own?"""
-    above = _at(root, path[:-1], file)
+    above = _mapping_at(root, path[:-1], file)
     node = above.get(path[-1])
     if node is not None and nodes.is_null(node):
         return True
@@ -53,7 +60,7 @@ def _is_whole(root: Node, path: Sequence[str], changes: Mapping[str, Json], file
     return not any(value is not None for value in changes.values()) and not node.entries.keys() - changes.keys()
 
 
-def _at(root: Node, path: Sequence[str], file: str) -> nodes.Mapping:
+def _mapping_at(root: Node, path: Sequence[str], file: str) -> nodes.Mapping:
     node: Node | None = root
     for key in path:
         node = node.get(key) if isinstance(node, nodes.Mapping) else None
@@ -64,19 +71,19 @@ def _at(root: Node, path: Sequence[str], file: str) -> nodes.Mapping:
     return node
 
 
-def _check(file: str, result: str, before: Node, path: Sequence[str], changes: Mapping[str, Json]) -> None:
+def _check_result(file: str, result: str, before: Node, path: Sequence[str], changes: Mapping[str, Json]) -> None:
     """Check the result: an anchor may carry an edit to other places, and then nothing is written."""
     after, problems = read_tree(file, result)
-    wanted = plain(before)
+    wanted = texts_of_node(before)
     inner = wanted
     for key in path[:-1]:
         inner = inner[key]
     if path:
         inner[path[-1]] = inner = inner[path[-1]] if isinstance(inner[path[-1]], dict) else {}
-    inner |= {key: texts(value) for key, value in changes.items() if value is not None}
+    inner |= {key: texts_of_value(value) for key, value in changes.items() if value is not None}
     for key in (key for key, value in changes.items() if value is None):
         inner.pop(key, None)
-    if problems or after is None or not is_same(plain(after), wanted):
+    if problems or after is None or not is_same(texts_of_node(after), wanted):
         raise CannotEdit(
             "an anchor, alias or merge key shares these lines with another place, which would change as well"
         )

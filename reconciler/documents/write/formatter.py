@@ -14,7 +14,7 @@ from ruamel.yaml.tokens import DirectiveToken, DocumentEndToken, DocumentStartTo
 
 from reconciler.documents.read.complain import complain
 from reconciler.documents.read.nodes import Mapping, Node, Scalar, Sequence, span
-from reconciler.documents.read.other_files import other_file, unfit
+from reconciler.documents.read.other_files import complain_of_root, other_file
 from reconciler.documents.read.shape import Shape
 from reconciler.documents.read.tree import read_tree
 from reconciler.documents.read.values import Mask
@@ -31,51 +31,51 @@ def in_form(file: str, text: str, order: Shape) -> tuple[str, list[Diagnostic]]:
 
     Lines end as the first one does. `order` is that of `document_order`.
     """
-    brk = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
+    line_break = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
     mask = Mask.for_text(text)
     before = mask.put_on(text.replace("\r\n", "\n").replace("\r", "\n"))
     root, problems = read_tree(file, before)
     if other := other_file(file, root, order.properties):
         problems = [other]
     elif root is not None or not problems:
-        problems += unfit(file, root)
+        problems += complain_of_root(file, root)
     if problems:
-        return text, [replace(one, message=mask.taken_off(one.message)) for one in problems]
-    after = _formed(before, order)
-    if after != before and (problem := lost(file, before, after)):
+        return text, [replace(one, message=mask.take_off(one.message)) for one in problems]
+    after = _format_lines(before, order)
+    if after != before and (problem := first_loss(file, before, after)):
         return text, [problem]
-    return mask.taken_off(after).replace("\n", brk), []
+    return mask.take_off(after).replace("\n", line_break), []
 
 
-def _formed(text: str, order: Shape) -> str:
+def _format_lines(text: str, order: Shape) -> str:
     tokens, lines = tokens_of(text), text.split("\n")
     start, begin = 1, 0  # behind the start of the stream
     while type(tokens[start]) in (DirectiveToken, DocumentStartToken):
         start, begin = start + 1, tokens[start].start_mark.line + 1
-    end = next((one.start_mark.line for one in tokens if type(one) is DocumentEndToken), len(lines))
-    root = PieceReader(text, lines, tokens, start).value(order)
+    end = next((token.start_mark.line for token in tokens if type(token) is DocumentEndToken), len(lines))
+    root = PieceReader(text, lines, tokens, start).read_value(order)
     if root.level is None:
         return text if text.endswith("\n") else f"{text}\n"
     if not root.is_empty:  # an anchor of the whole
         begin = root.level.pieces[0].line
-    made = Lines(lines, tokens, comments_of(text, tokens)).made(root.level, begin, end)
-    behind = "\n".join(lines[end:]).rstrip("\n")
-    return "\n".join([*lines[:begin], *made, *([behind] if behind else [])]) + "\n"
+    formatted = Lines(lines, tokens, comments_of(text, tokens)).format_lines(root.level, begin, end)
+    rest = "\n".join(lines[end:]).rstrip("\n")
+    return "\n".join([*lines[:begin], *formatted, *([rest] if rest else [])]) + "\n"
 
 
-def lost(file: str, before: str, after: str) -> Diagnostic | None:
-    """What a text does not say any more that said it before: a value, or a comment."""
+def first_loss(file: str, before: str, after: str) -> Diagnostic | None:
+    """Return what a text does not say any more that said it before: a value, or a comment."""
     was, _ = read_tree(file, before)
     now, problems = read_tree(file, after)
     assert was is not None
-    if node := was if problems or now is None else _differing(was, now):
+    if node := was if problems or now is None else _first_difference(was, now):
         fix = "write it in a simpler way" if before.endswith("\n") else "end the file with a line break"
         return complain(
             "XX525", "stays-as-it-is", f"in form this would say something else; {_STAYS}", span(node), fix=fix
         )
-    comments, left = _comments(before), Counter(one.text for one in _comments(after))
-    left.subtract(one.text for one in comments)
-    if comment := next((one for one in comments if left[one.text]), None):
+    comments, left = _comments(before), Counter(each.text for each in _comments(after))
+    left.subtract(each.text for each in comments)
+    if comment := next((each for each in comments if left[each.text]), None):
         line, column = comment.line + 1, comment.column + 1
         place = SourceSpan(file, line, column, line, column + len(comment.text))
         fix = "move the comment to another line"
@@ -87,7 +87,7 @@ def _comments(text: str) -> list[Comment]:
     return list(comments_of(text, tokens_of(text)))
 
 
-def _differing(one: Node, other: Node) -> Node | None:
+def _first_difference(one: Node, other: Node) -> Node | None:
     """The first part of a value that is another one there; the order of keys is none of it."""
     if isinstance(one, Scalar) and isinstance(other, Scalar):
         return None if (one.text, one.plain) == (other.text, other.plain) else one
@@ -98,4 +98,4 @@ def _differing(one: Node, other: Node) -> Node | None:
         pairs = ((node, other.entries[key][at]) for key, pair in one.entries.items() for at, node in enumerate(pair))
     else:
         return one
-    return next((found for pair in pairs if (found := _differing(*pair))), None)
+    return next((difference for pair in pairs if (difference := _first_difference(*pair))), None)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ruamel.yaml.tokens import ScalarToken
 
-from reconciler.documents.write.one_line import arranged
+from reconciler.documents.write.one_line import arrange
 from reconciler.documents.write.order import HEAD
 from reconciler.documents.write.tokens import Comment, Token, is_block_scalar, last_line
 from reconciler.documents.write.yaml_items import Level, Piece
@@ -35,51 +35,52 @@ class Placing:
         self.header: list[str] = []
         """What stands at the top, whatever comes first; an empty one at its end is a blank line behind it."""
 
-    def place(self, root: Level, end: int) -> None:
-        """Gives every comment before the line `end` to a piece, a level or the header."""
-        self._within(root, ())
-        last, _ = self._between(end, (root,))
-        root.tail += last
+    def place_comments(self, root: Level, end: int) -> None:
+        """Give every comment before the line `end` to a piece, a level or the header."""
+        self._place_in_level(root, ())
+        rest, _ = self._comments_between(end, (root,))
+        root.tail += rest
 
-    def _within(self, level: Level, above: tuple[Level, ...]) -> None:
+    def _place_in_level(self, level: Level, above: tuple[Level, ...]) -> None:
         around = (*above, level)
         self._around = [*above]
         for number, piece in enumerate(level.pieces):
-            here, is_apart = self._between(piece.line, around)
+            comments, is_apart = self._comments_between(piece.line, around)
             if number:
-                _beside(level.pieces[number - 1], piece, here, is_apart=is_apart)
+                _divide_comments(level.pieces[number - 1], piece, comments, is_apart=is_apart)
             else:
-                self._first(piece, here, is_apart=is_apart, is_top=not above)
+                self._place_above_first(piece, comments, is_apart=is_apart, is_top=not above)
             if piece.level:
                 self._free = min(piece.line + 1, piece.level.pieces[0].line)
-                self._within(piece.level, around)
+                self._place_in_level(piece.level, around)
             else:
                 self._free, self._around = piece.last + 1, [*around]
 
-    def _between(self, end: int, around: Sequence[Level]) -> tuple[list[str], bool]:
+    def _comments_between(self, end: int, around: Sequence[Level]) -> tuple[list[str], bool]:
         """Comments for the next piece, which is within `around`, and whether a blank line stands behind them."""
-        here: list[str] = []
+        comments: list[str] = []
         inner = self._around[len(around) :]
         is_apart = False
         for line in self._lines[self._free : end]:
             text = line.strip()
             if text:
-                inner = _deep_enough(inner, len(line) - len(line.lstrip()), around[-1].column)
-                target = inner[-1].tail if inner else here
+                inner = _levels_deep_enough(inner, len(line) - len(line.lstrip()), around[-1].column)
+                target = inner[-1].tail if inner else comments
                 target += ["", text] if is_apart else [text]
             is_apart = not text
-        return here, is_apart
+        return comments, is_apart
 
-    def _first(self, piece: Piece, here: list[str], *, is_apart: bool, is_top: bool) -> None:
-        here = here[here[:1] == [""] :]
-        piece.above = [*here, ""] if here and is_apart else here
+    def _place_above_first(self, piece: Piece, comments: list[str], *, is_apart: bool, is_top: bool) -> None:
+        comments = comments[comments[:1] == [""] :]
+        piece.above = [*comments, ""] if comments and is_apart else comments
         if is_top:
             end = _end_of_header(piece)
             self.header, piece.above = piece.above[:end], piece.above[end:]
 
 
 def _end_of_header(first: Piece) -> int:
-    """It ends with a blank line. What stands right above the name of the topology is about the file, too."""
+    """Find the end of the header, which is a blank line. What stands right above the name of the topology is about the
+    file, too."""
     above = first.above
     if first.key in HEAD:
         return len(above)
@@ -88,7 +89,7 @@ def _end_of_header(first: Piece) -> int:
     return 1 if above and _FOR_TOOLS.match(above[0]) else 0
 
 
-def _deep_enough(inner: list[Level], column: int, least: int) -> list[Level]:
+def _levels_deep_enough(inner: list[Level], column: int, least: int) -> list[Level]:
     """The levels that a comment of this column may be in; of two in one column the outer one."""
     while inner and not (column > least and column >= inner[-1].column):
         inner = inner[:-1]
@@ -97,14 +98,14 @@ def _deep_enough(inner: list[Level], column: int, least: int) -> list[Level]:
     return inner
 
 
-def _beside(before: Piece, piece: Piece, here: list[str], *, is_apart: bool) -> None:
+def _divide_comments(before: Piece, piece: Piece, comments: list[str], *, is_apart: bool) -> None:
     """Comments between two pieces of a level."""
-    piece.apart = here[:1] == [""] or (is_apart and not here)
-    here = here[here[:1] == [""] :]
-    if here and not piece.apart and (is_apart or "" in here):
-        end = here.index("") if "" in here else len(here)
-        before.below, here, piece.apart = here[:end], here[end + 1 :], True
-    piece.above = [*here, ""] if here and is_apart else here
+    piece.apart = comments[:1] == [""] or (is_apart and not comments)
+    comments = comments[comments[:1] == [""] :]
+    if comments and not piece.apart and (is_apart or "" in comments):
+        end = comments.index("") if "" in comments else len(comments)
+        before.below, comments, piece.apart = comments[:end], comments[end + 1 :], True
+    piece.above = [*comments, ""] if comments and is_apart else comments
 
 
 STEP = "  "
@@ -127,69 +128,69 @@ class Lines:
 
     def __init__(self, lines: Sequence[str], tokens: Sequence[Token], comments: Iterable[Comment]) -> None:
         self._lines, self._tokens = lines, tokens
-        self._inside = {line for token in tokens for line in _broken(token, lines)}
+        self._inside = {line for token in tokens for line in _lines_broken_inside(token, lines)}
         """Those whose break is part of a value, and so are the blanks before it."""
         self._comments = {comment.line: comment for comment in comments}
 
-    def made(self, root: Level, begin: int, end: int) -> list[str]:
+    def format_lines(self, root: Level, begin: int, end: int) -> list[str]:
         """The lines for everything between these two."""
         placing = Placing(self._lines, begin)
-        placing.place(root, end)
-        made = self._level(root)
-        columns = self._columns([one.note for one in made if one.note >= 0])
-        return [*placing.header, *(self._with_note(one, columns) for one in _without_more_blanks(made))]
+        placing.place_comments(root, end)
+        form_lines = self._level_lines(root)
+        columns = self._comment_columns([line.note for line in form_lines if line.note >= 0])
+        return [*placing.header, *(self._with_comment(line, columns) for line in _without_blanks_in_values(form_lines))]
 
-    def _level(self, level: Level) -> list[FormLine]:
-        level.pieces = _arranged(level, self._tokens)
-        made: list[FormLine] = []
+    def _level_lines(self, level: Level) -> list[FormLine]:
+        level.pieces = _arrange_pieces(level, self._tokens)
+        form_lines: list[FormLine] = []
         for piece in level.pieces:
-            if made and piece.apart:
-                made.append(FormLine(""))
-            made += [*map(FormLine, piece.above), *self._piece(piece), *map(FormLine, piece.below)]
-        return [*made, *map(FormLine, level.tail)]
+            if form_lines and piece.apart:
+                form_lines.append(FormLine(""))
+            form_lines += [*map(FormLine, piece.above), *self._piece_lines(piece), *map(FormLine, piece.below)]
+        return [*form_lines, *map(FormLine, level.tail)]
 
-    def _piece(self, piece: Piece) -> list[FormLine]:
+    def _piece_lines(self, piece: Piece) -> list[FormLine]:
         if piece.head is None:
-            return [*self._as_they_stand(piece.line, piece)]
-        head = FormLine(self._ended(piece.head, piece.line), piece.note)
+            return [*self._unchanged_lines(piece.line, piece)]
+        head = FormLine(self._without_end_blanks(piece.head, piece.line), piece.note)
         if piece.level is None:
-            return [head, *self._as_they_stand(piece.line + 1, piece)]
-        inner = self._level(piece.level)
+            return [head, *self._unchanged_lines(piece.line + 1, piece)]
+        inner = self._level_lines(piece.level)
         if not piece.is_compact:
-            return [head, *_indented(inner)]
+            return [head, *_indent(inner)]
         first = len(piece.level.pieces[0].above)  # a comment has no place between a dash and its key
-        beside = FormLine(f"{piece.head} {inner[first].text}", inner[first].note)
-        return [*inner[:first], beside, *_indented(inner[first + 1 :])]
+        first_line = FormLine(f"{piece.head} {inner[first].text}", inner[first].note)
+        return [*inner[:first], first_line, *_indent(inner[first + 1 :])]
 
-    def _as_they_stand(self, first: int, piece: Piece) -> Iterator[FormLine]:
+    def _unchanged_lines(self, first: int, piece: Piece) -> Iterator[FormLine]:
         """Its lines from this one on, as far to the right of its column as they were."""
         for number in range(first, piece.last + 1):
             line = self._lines[number]
             indent = piece.column if number == piece.line else min(piece.column, len(line) - len(line.lstrip(" ")))
-            yield FormLine(self._ended(line[indent:], number), is_open=piece.is_open)
+            yield FormLine(self._without_end_blanks(line[indent:], number), is_open=piece.is_open)
 
-    def _ended(self, text: str, number: int) -> str:
+    def _without_end_blanks(self, text: str, number: int) -> str:
         return text if number in self._inside else text.rstrip()
 
-    def _columns(self, notes: Sequence[int]) -> set[int]:
-        """Where several comments stand below one another."""
+    def _comment_columns(self, notes: Sequence[int]) -> set[int]:
+        """Return the columns where several comments stand below one another."""
         columns = Counter(self._comments[note].column for note in notes)
-        wide = {self._comments[note].column for note in notes if self._gap(note) >= WIDE}
+        wide = {self._comments[note].column for note in notes if self._gap_before(note) >= WIDE}
         return {column for column in wide if columns[column] > 1}
 
-    def _gap(self, note: int) -> int:
+    def _gap_before(self, note: int) -> int:
         before = self._lines[note][: self._comments[note].column]
         return len(before) - len(before.rstrip())
 
-    def _with_note(self, one: FormLine, columns: set[int]) -> str:
-        if one.note < 0:
-            return one.text
-        comment = self._comments[one.note]
-        gap = comment.column - len(one.text) if comment.column in columns else self._gap(one.note)
-        return f"{one.text}{' ' * max(1, gap)}{comment.text}"
+    def _with_comment(self, line: FormLine, columns: set[int]) -> str:
+        if line.note < 0:
+            return line.text
+        comment = self._comments[line.note]
+        gap = comment.column - len(line.text) if comment.column in columns else self._gap_before(line.note)
+        return f"{line.text}{' ' * max(1, gap)}{comment.text}"
 
 
-def _broken(token: Token, lines: Sequence[str]) -> range:
+def _lines_broken_inside(token: Token, lines: Sequence[str]) -> range:
     """The lines whose break is inside of a token."""
     if type(token) is not ScalarToken:
         return range(0)
@@ -197,23 +198,23 @@ def _broken(token: Token, lines: Sequence[str]) -> range:
     return range(token.start_mark.line + is_block, last_line(token, lines) + is_block)
 
 
-def _indented(made: Iterable[FormLine]) -> Iterator[FormLine]:
-    return (one._replace(text=STEP + one.text) if one.text else one for one in made)
+def _indent(form_lines: Iterable[FormLine]) -> Iterator[FormLine]:
+    return (line._replace(text=STEP + line.text) if line.text else line for line in form_lines)
 
 
-def _without_more_blanks(made: Iterable[FormLine]) -> Iterator[FormLine]:
-    """None where they would become part of a value."""
+def _without_blanks_in_values(form_lines: Iterable[FormLine]) -> Iterator[FormLine]:
+    """Leave out blank lines that would become part of the value before them."""
     is_open = False
-    for one in made:
-        if one.text or one.is_open or not is_open:
-            yield one
-            is_open = one.is_open
+    for line in form_lines:
+        if line.text or line.is_open or not is_open:
+            yield line
+            is_open = line.is_open
 
 
-def _arranged(level: Level, tokens: Sequence[Token]) -> list[Piece]:
-    """In their order. What takes several lines stays apart from its neighbours on the side where it was; what stood first
-    or last was so on either side. Between two single lines the blank one belongs to the second."""
-    before, pieces = level.pieces, arranged(level.pieces, level.order.properties, tokens)
+def _arrange_pieces(level: Level, tokens: Sequence[Token]) -> list[Piece]:
+    """Put pieces in their order. What takes several lines stays apart from its neighbours on the side where it was;
+    what stood first or last was so on either side. Between two single lines the blank one belongs to the second."""
+    before, pieces = level.pieces, arrange(level.pieces, level.order.properties, tokens)
     if pieces == before:
         return pieces
     gaps = [piece.apart for piece in before[1:]]

@@ -53,9 +53,9 @@ class InTheWay(Exception):
 def write_files(files: Mapping[Path, str], *, overwrite: bool = False) -> None:
     """Write the files. A file is overwritten in one step, and on a disk without room for all, none is. Raises InTheWay,
     or OSError."""
-    there = [path for path in files if os.path.lexists(path)]
-    if there and not overwrite:
-        raise InTheWay(there)
+    existing = [path for path in files if os.path.lexists(path)]
+    if existing and not overwrite:
+        raise InTheWay(existing)
     for path in files:
         path.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -64,7 +64,7 @@ def write_files(files: Mapping[Path, str], *, overwrite: bool = False) -> None:
         raise InTheWay([Path(error.filename)]) from None
 
 
-def strangers(folder: Path, files: Mapping[Path, str]) -> list[Path]:
+def other_yaml_files(folder: Path, files: Mapping[Path, str]) -> list[Path]:
     """Return other YAML files in the folder: they would be read together with these."""
-    found = (path for ending in ("*.yaml", "*.yml") for path in folder.rglob(ending))
-    return sorted(path for path in found if path not in files)
+    yaml_files = (path for ending in ("*.yaml", "*.yml") for path in folder.rglob(ending))
+    return sorted(path for path in yaml_files if path not in files)

@@ -53,36 +53,39 @@ class _Entry(NamedTuple):
 T = TypeVar("T", bound=HasKey)
 
 
-def arranged(entries: Sequence[T], names: Collection[str], tokens: Sequence[Token]) -> list[T]:
+def arrange(entries: Sequence[T], names: Collection[str], tokens: Sequence[Token]) -> list[T]:
     """The entries in the order of `names`, others behind them. What an alias refers to stays before it."""
     ranks = {MERGE: -1, **{name: number for number, name in enumerate(names)}}
     left = sorted(entries, key=lambda entry: ranks.get(entry.key, len(ranks))) if names else list(entries)
-    if left == entries or not any(_named(entry, tokens)[0] for entry in entries):
+    if left == entries or not any(_anchors_and_aliases(entry, tokens)[0] for entry in entries):
         return left
     return _anchors_first(left, entries, tokens)
 
 
 def _anchors_first(left: list[T], before: Sequence[T], tokens: Sequence[Token]) -> list[T]:
-    """An anchor may be given to something else later on: so neither do two of one name change places."""
-    made: list[T] = []
-    held = {id(entry): _named(entry, tokens) for entry in before}
+    """Keep what an alias refers to before it. An anchor may be given to something else later on: so neither do two of
+    one name change places."""
+    arranged: list[T] = []
+    names_by_entry = {id(entry): _anchors_and_aliases(entry, tokens) for entry in before}
     earlier = {
-        id(entry): {id(other) for other in before[:index] if _meet(held[id(other)], held[id(entry)])}
+        id(entry): {
+            id(other) for other in before[:index] if _conflict(names_by_entry[id(other)], names_by_entry[id(entry)])
+        }
         for index, entry in enumerate(before)
     }
     while left:
-        there = {id(entry) for entry in made}
-        following = next(entry for entry in left if earlier[id(entry)] <= there)
+        placed = {id(entry) for entry in arranged}
+        following = next(entry for entry in left if earlier[id(entry)] <= placed)
         left = [entry for entry in left if entry is not following]
-        made.append(following)
-    return made
+        arranged.append(following)
+    return arranged
 
 
 Named = tuple[set[str], set[str]]
 """Anchors, and what aliases refer to."""
 
 
-def _named(entry: HasKey, tokens: Sequence[Token]) -> Named:
+def _anchors_and_aliases(entry: HasKey, tokens: Sequence[Token]) -> Named:
     within = tokens[slice(*entry.tokens)]
     return (
         {token.value for token in within if type(token) is AnchorToken},
@@ -90,24 +93,24 @@ def _named(entry: HasKey, tokens: Sequence[Token]) -> Named:
     )
 
 
-def _meet(one: Named, other: Named) -> bool:
+def _conflict(one: Named, other: Named) -> bool:
     return not (one[0].isdisjoint(other[0] | other[1]) and one[1].isdisjoint(other[0]))
 
 
-def closing(tokens: Sequence[Token], at: int) -> int:
-    """Where the bracket or brace that is opened at a token is closed."""
+def closing_index(tokens: Sequence[Token], index: int) -> int:
+    """Find where the bracket or brace that is opened at a token is closed."""
     depth = 0
     while True:
-        depth += (type(tokens[at]) in STARTS) - (type(tokens[at]) in ENDS)
+        depth += (type(tokens[index]) in STARTS) - (type(tokens[index]) in ENDS)
         if not depth:
-            return at
-        at += 1
+            return index
+        index += 1
 
 
-def scalar(text: str, token: Token) -> str:
-    """Double quotes instead of single ones, where what stands between them means the same in both."""
+def prefer_double_quotes(written: str, token: Token) -> str:
+    """Use double quotes instead of single ones, where what stands between them means the same in both."""
     if token.style != "'" or _NOT_IN_DOUBLE_QUOTES.search(token.value):
-        return text
+        return written
     return f'"{token.value}"'
 
 
@@ -118,11 +121,11 @@ class OneLine:
         self._text, self._tokens = text, tokens
         self._at = 0
 
-    def written(self, first: int, last: int, order: Shape) -> str:
+    def write(self, first: int, last: int, order: Shape) -> str:
         """The value from one token to another, both included."""
         self._at = first
         try:
-            return self._value(order)
+            return self._write_value(order)
         except _Odd:
             return self.slice(first, last)
 
@@ -130,41 +133,41 @@ class OneLine:
         """The text from one token to another, unchanged."""
         return self._text[self._tokens[first].start_mark.index : self._tokens[last].end_mark.index]
 
-    def _value(self, order: Shape) -> str:
-        token, at = self._taken(), self._at - 1
+    def _write_value(self, order: Shape) -> str:
+        token, index = self._next_token(), self._at - 1
         if type(token) is AnchorToken:
-            return f"{self.slice(at, at)} {self._value(order)}"
+            return f"{self.slice(index, index)} {self._write_value(order)}"
         if type(token) is ScalarToken:
-            return scalar(self.slice(at, at), token)
+            return prefer_double_quotes(self.slice(index, index), token)
         if type(token) is AliasToken:
-            return self.slice(at, at)
+            return self.slice(index, index)
         if type(token) is FlowSequenceStartToken:
             return f"[{', '.join(self._items(order.items or ANYTHING))}]"
         if type(token) is FlowMappingStartToken:
-            entries = arranged(self._entries(order), order.properties, self._tokens)
+            entries = arrange(self._entries(order), order.properties, self._tokens)
             return f"{{{', '.join(entry.text for entry in entries)}}}"
         raise _Odd
 
     def _items(self, order: Shape) -> list[str]:
-        made = []
-        while self._goes_on():
-            made.append(self._value(order))
-        return made
+        texts = []
+        while self._has_next():
+            texts.append(self._write_value(order))
+        return texts
 
     def _entries(self, order: Shape) -> list[_Entry]:
-        made = []
-        while self._goes_on():
+        entries = []
+        while self._has_next():
             start = self._at
-            mark, key, colon = self._taken(), self._taken(), self._taken()
+            mark, key, colon = self._next_token(), self._next_token(), self._next_token()
             if (type(mark), type(key), type(colon)) != (KeyToken, ScalarToken, ValueToken) or is_explicit(mark):
                 raise _Odd
-            written = scalar(self.slice(start + 1, start + 1), key)
-            value = self._value(order.below(key.value) or ANYTHING)
-            made.append(_Entry(key.value, (start, self._at), f"{written}: {value}"))
-        return made
+            written = prefer_double_quotes(self.slice(start + 1, start + 1), key)
+            value = self._write_value(order.below(key.value) or ANYTHING)
+            entries.append(_Entry(key.value, (start, self._at), f"{written}: {value}"))
+        return entries
 
-    def _goes_on(self) -> bool:
-        """Passes the comma, or the end."""
+    def _has_next(self) -> bool:
+        """Pass the comma, or the end. Is there another entry?"""
         if type(self._tokens[self._at]) is FlowEntryToken:
             self._at += 1
         if type(self._tokens[self._at]) in ENDS:
@@ -172,7 +175,7 @@ class OneLine:
             return False
         return True
 
-    def _taken(self) -> Token:
+    def _next_token(self) -> Token:
         self._at += 1
         return self._tokens[self._at - 1]
 

@@ -35,61 +35,66 @@ CONSENT = ("code", "to", "on")
 
 
 def document_order(registry: Registry) -> Shape:
-    """What a topology's file may hold, with the keys of every mapping in their order; free names have none."""
-    properties = {key: Shape() for key in HEAD} | _sections(None, registry) | {key: Shape() for key in KEYS}
-    properties["expect"] = _nested(shape_of_spec(Expect))
+    """Return what a topology's file may hold, with the keys of every mapping in their order; free names have none."""
+    properties = {key: Shape() for key in HEAD} | _order_of_sections(None, registry) | {key: Shape() for key in KEYS}
+    properties["expect"] = _ordered_copy(shape_of_spec(Expect))
     for key, specs in ENTRIES.items():
-        known = reduce(or_, (_nested(shape_of_spec(spec)).properties for spec in specs))
+        shapes = reduce(or_, (_ordered_copy(shape_of_spec(spec)).properties for spec in specs))
         entry = {FOR_EACH: Shape()} | {
-            name: known[name] for name in _sorted(known, CONSENT if Allowance in specs else ("address",))
+            name: shapes[name] for name in _first_and_last(shapes, CONSENT if Allowance in specs else ("address",))
         }
         properties[key] = Shape(items=Shape(properties=entry))
     return Shape(properties=properties)
 
 
 def in_order(value: Json, order: Shape) -> Json:
-    """The same with the keys of every mapping in their order."""
+    """Return the same with the keys of every mapping in their order."""
     if isinstance(value, Mapping):
-        known = [key for key in order.properties if key in value]
-        return {key: in_order(value[key], order.below(key) or ANYTHING) for key in dict.fromkeys([*known, *value])}
+        keys = [key for key in order.properties if key in value]
+        return {key: in_order(value[key], order.below(key) or ANYTHING) for key in dict.fromkeys([*keys, *value])}
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [in_order(item, order.items or ANYTHING) for item in value]
     return value
 
 
-def _sections(parent: str | None, registry: Registry) -> dict[str, Shape]:
-    found: dict[str, list[Kind]] = {}
-    for kind in registry.within(parent):
-        found.setdefault(kind.place.section, []).append(kind)
-    return {name: Shape(values=_resource(kinds, registry)) for name, kinds in found.items()}
+def _order_of_sections(parent: str | None, registry: Registry) -> dict[str, Shape]:
+    return {
+        name: Shape(values=_order_of_resource(kinds, registry)) for name, kinds in registry.sections(parent).items()
+    }
 
 
-def _resource(kinds: Sequence[Kind], registry: Registry) -> Shape:
-    """Of several kinds where they share a section."""
+def _order_of_resource(kinds: Sequence[Kind], registry: Registry) -> Shape:
+    """Return the order of a resource's keys; of several kinds, where they share a section."""
     tags = {kind.place.tag[0]: Shape() for kind in kinds if kind.place.tag}
-    known = tags | {name: shape for kind in kinds for name, shape in shape_of_spec(kind.spec).properties.items()}
-    own = {name: _nested(known[name]) for name in _sorted(known, (*tags, *FIRST))}
+    properties_by_name = tags | {
+        name: shape for kind in kinds for name, shape in shape_of_spec(kind.spec).properties.items()
+    }
+    own = {
+        name: _ordered_copy(properties_by_name[name]) for name in _first_and_last(properties_by_name, (*tags, *FIRST))
+    }
     before, after = (
         {name: Shape() for name in names} for names in ((FOR_EACH, ONLY_HERE, NOT_HERE), (UNSET, APPEND, REMOVE))
     )
     properties = {**before, **own, **after}
     for kind in kinds:
-        properties |= _sections(kind.name, registry)
+        properties |= _order_of_sections(kind.name, registry)
     return Shape(properties=properties)
 
 
-def _nested(shape: Shape, seen: dict[int, Shape] | None = None) -> Shape:
-    """A part of a spec may hold its like."""
+def _ordered_copy(shape: Shape, seen: dict[int, Shape] | None = None) -> Shape:
+    """Copy a shape with its keys in order. A part of a spec may hold its like."""
     seen = {} if seen is None else seen
     if id(shape) not in seen:
-        made = seen[id(shape)] = Shape()
-        made.properties |= {name: _nested(shape.properties[name], seen) for name in _sorted(shape.properties)}
-        made.values = shape.values and _nested(shape.values, seen)
-        made.items = shape.items and _nested(shape.items, seen)
+        copy = seen[id(shape)] = Shape()
+        copy.properties |= {
+            name: _ordered_copy(shape.properties[name], seen) for name in _first_and_last(shape.properties)
+        }
+        copy.values = shape.values and _ordered_copy(shape.values, seen)
+        copy.items = shape.items and _ordered_copy(shape.items, seen)
     return seen[id(shape)]
 
 
-def _sorted(names: Collection[str], first: Sequence[str] = ()) -> list[str]:
+def _first_and_last(names: Collection[str], first: Sequence[str] = ()) -> list[str]:
     before = [name for name in first if name in names]
     after = [name for name in LAST if name in names]
     return [*before, *(name for name in names if name not in (*before, *after)), *after]

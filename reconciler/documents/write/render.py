@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from reconciler.documents.read.for_each import Stamped
 from reconciler.documents.read.header import ANCHORS
 from reconciler.documents.read.nodes import Mapping as Table
-from reconciler.documents.read.nodes import Node, Scalar
+from reconciler.documents.read.nodes import Node, Scalar, mapping_at
 from reconciler.documents.read.nodes import Sequence as Items
 from reconciler.documents.write.dump import WIDTH, scalar
 
@@ -16,70 +16,72 @@ Origins = Mapping[tuple[str, int, int], str]
 
 def rendered(tops: Sequence[Table], origins: Origins | None) -> str:
     """Return one file in place of all of them; without origins, it has no comments."""
-    whole, lists = Table(False, 0, 0), dict[str, Items]()
+    merged, lists = Table(False, 0, 0), dict[str, Items]()
     for top in tops:
         for name, (key, node) in top.entries.items():
             if name.startswith(ANCHORS):
                 continue
-            there = whole.get(name)
-            if isinstance(there, Table) and isinstance(node, Table):
-                whole.entries[name] = (key, _joined(there, node))
+            earlier = merged.get(name)
+            if isinstance(earlier, Table) and isinstance(node, Table):
+                merged.entries[name] = (key, _merge(earlier, node))
             elif isinstance(node, Items):
-                made = lists.setdefault(name, Items(False, node.line, node.column, node.file))
-                made.items += node.items
-                whole.entries[name] = (key, made)
-            elif there is None:
-                whole.entries[name] = (key, node)
-    blocks = ["\n".join(_entry(key, node, "", origins)) for key, node in whole.entries.values()]
+                items = lists.setdefault(name, Items(False, node.line, node.column, node.file))
+                items.items += node.items
+                merged.entries[name] = (key, items)
+            elif earlier is None:
+                merged.entries[name] = (key, node)
+    blocks = ["\n".join(_entry_lines(key, node, "", origins)) for key, node in merged.entries.values()]
     head = [block for block in blocks if "\n" not in block]
     return "\n\n".join(["\n".join(head), *(block for block in blocks if "\n" in block)]) + "\n"
 
 
-def _joined(one: Table, other: Table) -> Table:
-    made = Table(False, one.line, one.column, one.file)
-    made.entries = {**one.entries, **other.entries}
-    return made
+def _merge(first: Table, second: Table) -> Table:
+    merged = mapping_at(first)
+    merged.entries = {**first.entries, **second.entries}
+    return merged
 
 
-def _entry(key: Scalar, node: Node, indent: str, origins: Origins | None) -> Iterator[str]:
+def _entry_lines(key: Scalar, node: Node, indent: str, origins: Origins | None) -> Iterator[str]:
     head = f"{indent}{scalar(key.text)}:"
     if isinstance(node, Table) and node.entries:
         yield head + _comment([key], origins)
         for name, below in node.entries.values():
-            yield from _entry(name, below, indent + "  ", origins)
+            yield from _entry_lines(name, below, indent + "  ", origins)
     elif isinstance(node, Items) and node.items and not _fits(node, head):
         yield head + _comment([key], origins)
         for item in node.items:
-            yield from _item(item, indent + "  ", origins)
+            yield from _item_lines(item, indent + "  ", origins)
     else:
-        yield f"{head} {_flow(node)}".rstrip() + _comment(_parts(key, node), origins)
+        yield f"{head} {_on_one_line(node)}".rstrip() + _comment(_nodes_with_origins(key, node), origins)
 
 
-def _item(node: Node, indent: str, origins: Origins | None) -> Iterator[str]:
+def _item_lines(node: Node, indent: str, origins: Origins | None) -> Iterator[str]:
     if not (isinstance(node, Table) and node.entries):
-        yield f"{indent}- {_flow(node)}" + _comment([node], origins)
+        yield f"{indent}- {_on_one_line(node)}" + _comment([node], origins)
         return
-    lines = [line for key, below in node.entries.values() for line in _entry(key, below, indent + "  ", origins)]
+    lines = [line for key, below in node.entries.values() for line in _entry_lines(key, below, indent + "  ", origins)]
     yield f"{indent}- {lines[0][len(indent) + 2 :]}"
     yield from lines[1:]
 
 
 def _fits(node: Items, head: str) -> bool:
-    return not any(isinstance(item, Table) for item in node.items) and len(head) + len(_flow(node)) < WIDTH
+    return not any(isinstance(item, Table) for item in node.items) and len(head) + len(_on_one_line(node)) < WIDTH
 
 
-def _flow(node: Node) -> str:
+def _on_one_line(node: Node) -> str:
     if isinstance(node, Scalar):
         return node.text if node.plain else scalar(node.text, in_flow=True)
     if isinstance(node, Items):
-        return "[" + ", ".join(map(_flow, node.items)) + "]"
+        return "[" + ", ".join(map(_on_one_line, node.items)) + "]"
     return (
-        "{" + ", ".join(f"{scalar(key.text, in_flow=True)}: {_flow(one)}" for key, one in node.entries.values()) + "}"
+        "{"
+        + ", ".join(f"{scalar(key.text, in_flow=True)}: {_on_one_line(value)}" for key, value in node.entries.values())
+        + "}"
     )
 
 
-def _parts(key: Scalar, node: Node) -> list[Node]:
-    """What on this line has an origin of its own: the value, and the items of a list."""
+def _nodes_with_origins(key: Scalar, node: Node) -> list[Node]:
+    """Return what on this line has an origin of its own: the value, and the items of a list."""
     items = node.items if isinstance(node, Items) else []
     return [key if isinstance(node, Scalar) and node.is_empty else node, *items]
 
@@ -89,9 +91,9 @@ def _comment(nodes: Sequence[Node], origins: Origins | None) -> str:
         return ""
     first, *others = nodes
     places = [
-        f"{one.file}:{one.line + 1}:{one.column + 1}"
-        for one in [first, *(one for one in others if one.file != first.file)]
+        f"{node.file}:{node.line + 1}:{node.column + 1}"
+        for node in [first, *(node for node in others if node.file != first.file)]
     ]
-    notes = [origins.get((one.file, one.line + 1, one.column + 1)) for one in nodes]
-    notes += [one.note for one in nodes if isinstance(one, Stamped)]
+    notes = [origins.get((node.file, node.line + 1, node.column + 1)) for node in nodes]
+    notes += [node.note for node in nodes if isinstance(node, Stamped)]
     return "  # " + "; ".join(dict.fromkeys(filter(None, [*places, *notes])))

@@ -36,15 +36,16 @@ def comments_of(text: str, tokens: Sequence[Token]) -> Iterator[Comment]:
     """Every comment of a text, in order."""
     end = line = line_start = 0
     for start, stop in _gaps(text, tokens):
-        for found in _COMMENT.finditer(text, start, stop):
-            line += text.count("\n", end, found.start())
-            line_start = text.rfind("\n", 0, found.start()) + 1
-            yield Comment(line, found.start() - line_start, found[0].rstrip())
-            end = found.start()
+        for match in _COMMENT.finditer(text, start, stop):
+            line += text.count("\n", end, match.start())
+            line_start = text.rfind("\n", 0, match.start()) + 1
+            yield Comment(line, match.start() - line_start, match[0].rstrip())
+            end = match.start()
 
 
 def _gaps(text: str, tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
-    """Between the tokens; and behind `|`, where the first line of a block scalar is a part of its token."""
+    """Yield what is between the tokens; and behind `|`, where the first line of a block scalar is a part of its
+    token."""
     end = 0
     for token in tokens:
         start = token.start_mark.index
@@ -66,7 +67,7 @@ def keeps_blank_lines(token: Token, lines: Sequence[str]) -> bool:
 
 
 def last_line(token: Token, lines: Sequence[str]) -> int:
-    """Where it ends."""
+    """Find the line where it ends."""
     line: int = token.end_mark.line
     if not is_block_scalar(token):
         return line
@@ -78,7 +79,7 @@ def last_line(token: Token, lines: Sequence[str]) -> int:
     return line
 
 
-def line_end(text: str, at: int) -> int:
-    """Where the line of this place ends, before its line break."""
-    end = text.find("\n", at)
+def line_end(text: str, index: int) -> int:
+    """Find where the line of this place ends, before its line break."""
+    end = text.find("\n", index)
     return len(text) if end < 0 else end

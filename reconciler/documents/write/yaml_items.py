@@ -18,7 +18,7 @@ from ruamel.yaml.tokens import (
 )
 
 from reconciler.documents.read.shape import ANYTHING, Shape
-from reconciler.documents.write.one_line import ENDS, STARTS, OneLine, closing, is_explicit
+from reconciler.documents.write.one_line import ENDS, STARTS, OneLine, closing_index, is_explicit
 from reconciler.documents.write.tokens import Token, is_block_scalar, keeps_blank_lines, last_line
 from reconciler.model.dataclass import dataclass
 
@@ -86,63 +86,66 @@ class PieceReader:
         self._lines, self._tokens, self._at = lines, tokens, at
         self._one_line = OneLine(text, tokens)
 
-    def value(self, order: Shape, *, may_be_flush: bool = False) -> Value:
-        """What begins at the next token. `may_be_flush`: the dashes of a list may stand right below its key."""
+    def read_value(self, order: Shape, *, may_be_flush: bool = False) -> Value:
+        """Read what begins at the next token. `may_be_flush`: the dashes of a list may stand right below its key."""
         first = self._at
         while self._is_next(AnchorToken):
             self._at += 1
         if self._is_next(BlockMappingStartToken, BlockSequenceStartToken):
-            return self._nested(first, order)
+            return self._read_nested(first, order)
         if may_be_flush and self._is_next(BlockEntryToken):
-            return Value(first, self._at - 1, self._written(first, self._at - 1, order), self._list(order))
+            return Value(
+                first, self._at - 1, self._text_on_one_line(first, self._at - 1, order), self._read_list(order)
+            )
         if self._is_next(*STARTS):
-            self._at = closing(self._tokens, self._at)
+            self._at = closing_index(self._tokens, self._at)
         self._at += self._is_next(*ENDS, ScalarToken, AliasToken)
-        return Value(first, self._at - 1, self._written(first, self._at - 1, order))
+        return Value(first, self._at - 1, self._text_on_one_line(first, self._at - 1, order))
 
-    def _nested(self, first: int, order: Shape) -> Value:
-        anchor = Value(first, self._at - 1, self._written(first, self._at - 1, order))
+    def _read_nested(self, first: int, order: Shape) -> Value:
+        anchor = Value(first, self._at - 1, self._text_on_one_line(first, self._at - 1, order))
         is_mapping = self._is_next(BlockMappingStartToken)
         self._at += 1
-        level = self._mapping(order) if is_mapping else self._list(order)
+        level = self._read_mapping(order) if is_mapping else self._read_list(order)
         self._at += 1  # its end
         return anchor._replace(level=level)
 
-    def _mapping(self, order: Shape) -> Level:
+    def _read_mapping(self, order: Shape) -> Level:
         level = Level(self._next.start_mark.column, order)
         while self._is_next(KeyToken, ValueToken):
-            level.pieces.append(self._pair(order))
+            level.pieces.append(self._read_pair(order))
         return level
 
-    def _list(self, order: Shape) -> Level:
+    def _read_list(self, order: Shape) -> Level:
         level = Level(self._next.start_mark.column, ANYTHING)
         while self._is_next(BlockEntryToken):
-            level.pieces.append(self._item(order.items or ANYTHING))
+            level.pieces.append(self._read_item(order.items or ANYTHING))
         return level
 
-    def _pair(self, order: Shape) -> Piece:
+    def _read_pair(self, order: Shape) -> Piece:
         start, mark = self._at, self._next
         self._at += self._is_next(KeyToken)
-        key, colon = self.value(ANYTHING), self._at
+        key, colon = self.read_value(ANYTHING), self._at
         token = self._tokens[key.first]
         is_usual = type(token) is ScalarToken and key.first == key.last and not is_explicit(mark)
         name = token.value if is_usual else ""
         self._at += self._is_next(ValueToken)
-        value = self.value(order.below(name) or ANYTHING, may_be_flush=True)
+        value = self.read_value(order.below(name) or ANYTHING, may_be_flush=True)
         piece = Piece(mark.start_mark.line, mark.start_mark.column, name, tokens=(start, self._at))
-        return self._finished(piece, value, f"{key.text}:" if is_usual else None, colon)
+        return self._complete(piece, value, f"{key.text}:" if is_usual else None, colon)
 
-    def _item(self, order: Shape) -> Piece:
+    def _read_item(self, order: Shape) -> Piece:
         start, dash = self._at, self._next.start_mark
         self._at += 1
-        value = self.value(order)
+        value = self.read_value(order)
         piece = Piece(dash.line, dash.column, tokens=(start, self._at))
-        piece = self._finished(piece, value, "-", start)
+        piece = self._complete(piece, value, "-", start)
         piece.is_compact = piece.level is not None and value.is_empty and piece.note < 0
         return piece
 
-    def _finished(self, piece: Piece, value: Value, opening: str | None, mark: int) -> Piece:
-        """With its first line, which begins with `opening`, up to the token `mark`; None: it stays as it is."""
+    def _complete(self, piece: Piece, value: Value, opening: str | None, mark: int) -> Piece:
+        """Complete a piece with its first line, which begins with `opening`, up to the token `mark`; None: it stays as
+        it is."""
         if value.level:
             piece.last, piece.is_open = value.level.pieces[-1].last, value.level.pieces[-1].is_open
         else:
@@ -170,12 +173,12 @@ class PieceReader:
         is_whole = value.level is None or value.text is not None
         return bool(is_whole and self._tokens[value.first].start_mark.line == piece.line)
 
-    def _written(self, first: int, last: int, order: Shape) -> str | None:
+    def _text_on_one_line(self, first: int, last: int, order: Shape) -> str | None:
         if last < first or is_block_scalar(self._tokens[last]):
             return None
         if self._tokens[first].start_mark.line != self._tokens[last].end_mark.line:
             return None
-        return self._one_line.written(first, last, order)
+        return self._one_line.write(first, last, order)
 
     def _is_next(self, *kinds: type) -> bool:
         return type(self._next) in kinds

@@ -8,17 +8,16 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from reconciler.documents.read.complain import complain, did_you_mean
 from reconciler.documents.read.environments import Environment, environments_in
-from reconciler.documents.read.explain_error import findings_of, unseen
+from reconciler.documents.read.explain_error import read_spec
 from reconciler.documents.read.files import read_text
 from reconciler.documents.read.header import FORMAT
-from reconciler.documents.read.nodes import Mapping, Node, Place, Scalar, first_of, shape_of, shown, span
-from reconciler.documents.read.plain_values import NodeProblem, Plain
+from reconciler.documents.read.nodes import Mapping, Node, Place, Scalar, node_to_show, shape_in_words, span
+from reconciler.documents.read.plain_values import NodeProblem
 from reconciler.documents.read.scalars import needs_quotes_as_name
-from reconciler.documents.read.shape import shape_of_spec
 from reconciler.documents.read.tree import read_tree
 from reconciler.documents.read.values import Filled
 from reconciler.documents.schema.descriptions import Schema
@@ -27,7 +26,7 @@ from reconciler.fleet.accounts.targets import DEADLINE, Fleet, FleetTarget
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, SourceSpan, ordered
 from reconciler.model.resource import Json, Spec
-from reconciler.model.units import WRITTEN, Duration
+from reconciler.model.units import Duration
 from reconciler.server.connect.options import parse_servers
 from reconciler.server.connect.settings import Settings, is_pasted
 
@@ -152,7 +151,7 @@ class _Reading:
             root, self.problems = read_tree(str(self.path), text)
         if not isinstance(root, Mapping):
             if not self.problems:
-                what = shape_of(root) if root else "empty"
+                what = shape_in_words(root) if root else "empty"
                 message = f"the document is {what}; write a mapping (`fleet: NAME`, `targets:` …)"
                 at = span(root) if root else SourceSpan(str(self.path), 1, 1, 1, 1)
                 self.problems.append(complain("XX504", "wrong-shape", message, at))
@@ -161,16 +160,10 @@ class _Reading:
         return None if spec is None else self._checked(spec, root)
 
     def _spec(self, root: Mapping) -> FleetSpec | None:
-        shape, plain = shape_of_spec(FleetSpec), Plain()
-        values, made = plain.value(root, shape), None
-        findings = plain.findings
-        try:
-            made = FleetSpec.model_validate(values, context=WRITTEN)
-        except ValidationError as error:
-            findings = [*findings, *unseen(findings_of(error, root, first_of(root), shape), findings)]
+        spec, findings = read_spec(FleetSpec, root)
         for finding in findings:
             self._complain(finding)
-        return None if findings else made
+        return None if findings else spec
 
     def _checked(self, spec: FleetSpec, root: Mapping) -> Fleet | None:
         """Complete each target with the defaults; errors in the defaults are reported where the defaults stand."""
@@ -196,7 +189,7 @@ class _Reading:
         topology = tuple(self.path.parent / part for part in _listed(said.get("topology")))
         if said.get("environment"):
             own = node.entries.get("environment") if isinstance(node, Mapping) else None
-            said |= self._way(f"targets.{name}", shown(*own) if own else key, said, topology)
+            said |= self._way(f"targets.{name}", node_to_show(*own) if own else key, said, topology)
         if not (said.get("context") or said.get("server") or said.get("environment")):
             message = f"targets.{name} does not say how to reach it; write context: NAME or server: URL"
             self._complain(NodeProblem(key, "503", "missing-key", message))
@@ -263,11 +256,10 @@ class _Reading:
 
     def _at(self, node: Mapping, name: str, number: str, code_name: str, message: str) -> None:
         key, value = node.entries[name]
-        self._complain(NodeProblem(shown(key, value), number, code_name, message))
+        self._complain(NodeProblem(node_to_show(key, value), number, code_name, message))
 
     def _complain(self, finding: NodeProblem) -> None:
-        where = span(finding.node)
-        self.problems.append(complain(f"XX{finding.number}", finding.name, finding.message, where))
+        self.problems.append(finding.diagnostic())
 
 
 def _bad_name(key: Scalar) -> str | None:

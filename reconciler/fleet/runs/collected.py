@@ -11,7 +11,7 @@ from typing import Any
 from reconciler.changes.kind import Registry
 from reconciler.fleet.report.run_rows import UNREMEMBERED, Count, Field, SeenTarget, StrayedObject
 from reconciler.kinds import REGISTRY
-from reconciler.model.fields import FieldInfo, about
+from reconciler.model.fields import FieldInfo, info_at
 from reconciler.model.resource import Json
 
 Row = Mapping[str, Any]
@@ -63,7 +63,7 @@ def _field(row: Row, registry: Registry) -> Field:
 def _info(kind: str, path: str, registry: Registry) -> FieldInfo:
     """The information that a comparison has."""
     known = registry.by_name.get(kind)
-    return about(known.fields, path) if known else FieldInfo()
+    return info_at(known.fields, path) if known else FieldInfo()
 
 
 def infos(rows: Iterable[Row], registry: Registry = REGISTRY) -> dict[tuple[str, str], FieldInfo]:

@@ -17,7 +17,7 @@ from reconciler.documents.read.files import Disk
 from reconciler.documents.read.load import Loaded
 from reconciler.documents.read.syntax import decode
 from reconciler.documents.write.atomic import write_whole
-from reconciler.documents.write.edit import edited
+from reconciler.documents.write.edit import edit_values
 from reconciler.documents.write.splices import CannotEdit
 from reconciler.journeys.drift.drift import Item, Written
 from reconciler.journeys.drift.live_values import (
@@ -173,7 +173,7 @@ class _Acceptance:
         ordered = [name for name, info in kind.fields.items() if info.ordered]
         before = self.editing.now[file]
         self.editing.now[file] = (
-            mark + edited(place.file, text, [*path_in_file(address, kind)], values, ordered).encode()
+            mark + edit_values(place.file, text, [*path_in_file(address, kind)], values, ordered).encode()
         )
         if why := self._spoils(item):
             self.editing.now[file] = before

@@ -19,7 +19,7 @@ from reconciler.journeys.drift.drift import FieldDrift, Item
 from reconciler.journeys.drift.look import Looked
 from reconciler.kinds import REGISTRY
 from reconciler.model.dataclass import dataclass
-from reconciler.model.fields import about
+from reconciler.model.fields import info_at
 from reconciler.model.resource import Address, Declared, Json, Resource, Terms
 from reconciler.model.written import in_units
 
@@ -85,7 +85,7 @@ def no_longer_following(made: Mapping[str, Json], item: Item, found: Looked) -> 
         return []
     return [
         FieldEdit(
-            name=name, value=in_units(value, about(kind.fields, name)), fields=(_followed(name, was, live, kind),)
+            name=name, value=in_units(value, info_at(kind.fields, name)), fields=(_followed(name, was, live, kind),)
         )
         for name, value in kind.render(live).items()
         if name in kind.spec.model_fields
@@ -118,7 +118,7 @@ def _value(name: str, fields: Sequence[FieldDrift], change: Change, kind: Kind) 
         return NotExpressed(name=name, why=f"it also differs where nothing drifted ({', '.join(others)})")
     else:
         value = rendered
-    return None if value is None else in_units(value, about(kind.fields, name))
+    return None if value is None else in_units(value, info_at(kind.fields, name))
 
 
 def _metadata(fields: Iterable[FieldDrift], said: Mapping[str, str]) -> Json:
@@ -184,7 +184,7 @@ def _followed(name: str, was: Resource, live: Resource, kind: Kind) -> FieldDrif
         live=live.config.get(name),
         desired=was.config.get(name),
         filled=source,
-        info=about(kind.fields, name),
+        info=info_at(kind.fields, name),
     )
     return FieldDrift(change=change, applied=change.desired, drifted=False)
 
@@ -193,7 +193,7 @@ def _settled(said: Mapping[str, Json], change: Change, kind: Kind, found: Looked
     """What a server would echo; None where no file may say this."""
     with contextlib.suppress(ValidationError):
         declared = Declared(address=change.address, spec=kind.spec.model_validate(said))
-        return kind.settle(declared, _context(change.address, kind, found))
+        return kind.settle(declared, _context(change.address, found))
     return None
 
 
@@ -201,8 +201,8 @@ def _said(terms: Terms) -> dict[str, Json]:
     return terms.model_dump(mode="json", exclude_unset=True)
 
 
-def _context(address: Address, kind: Kind, found: Looked) -> Context:
-    above = Address(kind.place.within, address.names[:-1]) if kind.place.within else None
+def _context(address: Address, found: Looked) -> Context:
+    above = REGISTRY.above(address)
     parent = (_bucket(above, found) or found.view.live.get(above)) if above else None
     return Context(target=found.view.snapshot.target, parent=parent, snapshot=found.view.snapshot)
 

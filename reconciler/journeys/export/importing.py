@@ -63,9 +63,11 @@ def _sound(read: Findings) -> Iterator[ForeignObject]:
     for one in read.found:
         if one.on in seen:
             there = seen[one.on].where("")
-            read.wrong(one.where, "", f"it is described here and at {there}; give only one of them", about=one.address)
+            read.add_unreadable(
+                one.where, "", f"it is described here and at {there}; give only one of them", about=one.address
+            )
         elif why := _wrong(one):
-            read.wrong(one.where, "", f"no server knows such a configuration: {why}", about=one.address)
+            read.add_unreadable(one.where, "", f"no server knows such a configuration: {why}", about=one.address)
         else:
             seen[one.on] = one
             yield one
@@ -127,7 +129,7 @@ def _name_missing(found: Sequence[ForeignObject], written: set[Address], read: F
                 "left out: it is reserved, part of a bucket, or not a durable consumer, and no file declares "
                 "such an object"
             )
-            read.lost(one.where, "", message, about=one.address)
+            read.add_left_out(one.where, "", message, about=one.address)
 
 
 def _name_unmanaged(sections: Mapping[str, Any], found: Sequence[ForeignObject], read: Findings) -> None:
@@ -137,4 +139,4 @@ def _name_unmanaged(sections: Mapping[str, Any], found: Sequence[ForeignObject],
         entry = parent if len(one.on) == 1 else parent.get("consumers", {}).get(one.on[1], {})
         for path in entry.get("unmanaged", ()):
             message = f"no file can express {path}, so it is left as found (`unmanaged`)"
-            read.lost(one.where, path, message, about=one.address)
+            read.add_left_out(one.where, path, message, about=one.address)

@@ -8,7 +8,7 @@ from pathlib import Path
 from reconciler.changes.kind import Context
 from reconciler.changes.plan import PlannedChange
 from reconciler.documents.write.atomic import write_whole
-from reconciler.documents.write.edit import edited
+from reconciler.documents.write.edit import edit_values
 from reconciler.documents.write.splices import CannotEdit
 from reconciler.journeys.plan.plan import planned
 from reconciler.journeys.plan.validate import nowhere, versions
@@ -154,7 +154,7 @@ def write(made: Preview) -> SourceSpan:
     try:
         data = file.read_bytes()
         mark = data[:3] if data.startswith(b"\xef\xbb\xbf") else b""
-        text = edited(place.file, data[len(mark) :].decode(), ["streams", stream, "groups", group], changes)
+        text = edit_values(place.file, data[len(mark) :].decode(), ["streams", stream, "groups", group], changes)
         write_whole({file: mark + text.encode()})
     except (CannotEdit, OSError) as why:
         said = why.strerror if isinstance(why, OSError) else str(why)

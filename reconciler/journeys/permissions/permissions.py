@@ -15,7 +15,7 @@ from reconciler.changes.kind import Kind, Raw, Registry
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.consumer_position.position import placeholder
 from reconciler.model.dataclass import dataclass
-from reconciler.model.permissions import Needs, Purpose, least
+from reconciler.model.permissions import Needs, Purpose, minimal_needs
 from reconciler.model.records import BUCKET
 from reconciler.model.resource import Address, Config, Declared, Json
 from reconciler.model.selection import WILDCARDS, is_label
@@ -74,7 +74,7 @@ def permissions(
         if backup:
             publish += api.backing_up(dict.fromkeys(_kept_in(raw) for one in about for raw in sorted(one.raws)))
     heard = api.hearing() if watch else ()
-    return Needs(publish=least(publish), subscribe=(api.answers(), *heard))
+    return Needs(publish=minimal_needs(publish), subscribe=(api.answers(), *heard))
 
 
 def _about(topology: Topology, patterns: list[str], registry: Registry) -> Iterator[_May]:

@@ -11,7 +11,7 @@ from reconciler.journeys.permissions.text import quoted
 from reconciler.memory import journal
 from reconciler.memory.lease import lease_key
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
-from reconciler.model.permissions import Need, lacking, least
+from reconciler.model.permissions import Need, minimal_needs, missing_needs
 from reconciler.model.records import BUCKET, encode_key
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.server.read.permission_subjects import Api
@@ -30,7 +30,7 @@ def check(plan: Plan, snapshot: Snapshot, js: JetStream, *, kept: Iterable[str] 
     needed = [*api.carrying_out(plan.steps), *api.backing_up(kept)]
     if needs_memory(plan):
         needed += _memory(plan, snapshot, js)
-    if missing := least(lacking(needed, snapshot.may)):
+    if missing := minimal_needs(missing_needs(needed, snapshot.may)):
         raise CannotContinue(_not_permitted(missing))
 
 
@@ -40,7 +40,7 @@ def forgetful(plan: Plan, snapshot: Snapshot, js: JetStream) -> Diagnostic | Non
         return _forgotten(
             snapshot.unknown_bucket(BUCKET) or "it could not be read", [*Api(start=js.prefix).remembering()]
         )
-    missing = least(lacking(_memory(plan, snapshot, js), snapshot.may)) if snapshot.may else ()
+    missing = minimal_needs(missing_needs(_memory(plan, snapshot, js), snapshot.may)) if snapshot.may else ()
     return _forgotten("this user may not use it", missing) if missing else None
 
 

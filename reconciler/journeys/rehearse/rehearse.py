@@ -19,7 +19,7 @@ from reconciler.changes.rehearsal import TIERS, Missing, Rehearsal, Restarted
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.plan.plan import Planned, planned
 from reconciler.kinds import REGISTRY
-from reconciler.model.fields import about
+from reconciler.model.fields import info_at
 from reconciler.model.resource import Address, Json
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
@@ -172,5 +172,5 @@ def _rewritten(
         before, after, fields = was[address], now[address], REGISTRY.of(Address.parse(address)).fields
         for name in sorted((before.keys() | after.keys()) - {"metadata"}):
             if before.get(name) != after.get(name):
-                info = about(fields, name)
+                info = info_at(fields, name)
                 yield address, FieldChange(path=name, live=before.get(name), desired=after.get(name), info=info)

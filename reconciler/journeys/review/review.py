@@ -11,7 +11,7 @@ from dataclasses import field, replace
 from datetime import date
 
 from reconciler.changes.change import Action, Consequence
-from reconciler.changes.consent import is_over, reaching
+from reconciler.changes.consent import reaching
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.renaming import moved_entry
 from reconciler.changes.view import View
@@ -25,7 +25,7 @@ from reconciler.memory import remembered
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.records import BUCKET
-from reconciler.model.resource import Address, Config, Declared
+from reconciler.model.resource import Address, Config, Declared, is_over
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Expect, Topology
 from reconciler.model.wire.questions import Unanswered
@@ -216,7 +216,7 @@ def _unseen_matches(base: Topology, head: Topology, today: date) -> Iterator[Dia
     """New entries about many may match more than the older files declare, since the account remembers older files too."""
     known = {(one.key, one.on, one.upto) for one in base.bulk}
     for one in head.bulk:
-        if (one.key, one.on, one.upto) not in known and not one.is_over(today):
+        if (one.key, one.on, one.upto) not in known and not is_over(one, today):
             done, number = "deletes" if one.key == "removed" else "gives up", counted(one.upto, "object")
             yield Diagnostic(
                 severity=Severity.WARNING, code="RV106", name="matches-by-records", span=one.where("on"),

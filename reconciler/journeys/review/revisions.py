@@ -63,7 +63,7 @@ def review_files(
     wrong = [*_wrong(before, after), *_spoilt(paths, then, now)]
     if then.files or now.files:
         known.update(then.parameters, now.parameters)
-        wrong = wrong or list(new.unused(new.given()[0]))
+        wrong = wrong or list(new.unused_values(new.given()[0]))
     if wrong or not (then.files or now.files):
         raise CannotContinue(*(wrong or [_nothing(paths)]))
     both = pairs(before.files, after.files)

@@ -17,7 +17,7 @@ from reconciler.kinds.fields.words import consent_to, listed, size, some, verb
 from reconciler.kinds.stream_config.config_checks import Lower
 from reconciler.kinds.stream_config.origins import removed, taken_subjects
 from reconciler.model.units import show_duration
-from reconciler.model.wire.info import copies
+from reconciler.model.wire.info import mirror_hears
 from reconciler.model.wire.questions import MessagesFrom
 
 DENIED = {
@@ -72,7 +72,7 @@ def _promotion_text(change: Change, view: View) -> tuple[str, int | None]:
     origin = copied.get("name") or change.was("mirror").get("name", "its origin")
     text = f"the stream stops copying {origin} and becomes an ordinary stream"
     error, behind = (copied.get("error") or {}).get("description"), _messages_to_copy(change, view)
-    if not change.live or not copies(change.live.state):
+    if not change.live or not mirror_hears(change.live.state):
         why = f"it does not copy now ({error or 'its origin has not been heard for a while'})"
         if behind is None:
             return f"{text}; {why}, so how far it is behind is not known", None
@@ -85,7 +85,7 @@ def _promotion_text(change: Change, view: View) -> tuple[str, int | None]:
 def _refuse_removed_origin(change: Change, view: View) -> Iterator[Finding]:
     """A removed origin gives its subjects up before the mirror takes them, so it would be gone while the mirror still copies."""
     origin = (change.was("mirror") or {}).get("name", "")
-    if origin in removed(view) and change.live and copies(change.live.state):
+    if origin in removed(view) and change.live and mirror_hears(change.live.state):
         yield refusal(
             "mirror",
             f"{origin} is removed in the same plan, and would be gone before this mirror has copied all of it",

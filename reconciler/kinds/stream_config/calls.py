@@ -13,7 +13,7 @@ from reconciler.kinds.stream_config import stream_config
 from reconciler.kinds.stream_config.origins import taken_subjects
 from reconciler.kinds.subjects.filters import FILTERS
 from reconciler.model.resource import Config, Json
-from reconciler.model.wire.info import copies, is_moving
+from reconciler.model.wire.info import is_moving, mirror_hears
 from reconciler.model.wire.steps import Call, Step
 
 Rename = Callable[[str], str]
@@ -85,7 +85,11 @@ def replicas_current(change: Change, name: str, replicas: int) -> Step:
 def caught_up(change: Change, name: str) -> Step | None:
     """Waits until a mirror that is to be promoted has everything. If it hears nothing from its origin, there is no
     wait; the plan has said so."""
-    if not change.was("mirror") or change.becomes("mirror") or not copies(change.live.state if change.live else {}):
+    if (
+        not change.was("mirror")
+        or change.becomes("mirror")
+        or not mirror_hears(change.live.state if change.live else {})
+    ):
         return None
     return Step(
         id=f"wait for mirror stream/{name}",

@@ -33,26 +33,26 @@ HEARD = 3_000_000_000
 
 def is_heard(info: Mapping[str, Json], within: float = HEARD) -> bool:
     """Has its leader heard all replicas so short a time ago? For ten seconds one that is away counts as current."""
-    return not away(info, within)
+    return not lagging_servers(info, within)
 
 
-def away(info: Mapping[str, Json], within: float = HEARD) -> list[str]:
+def lagging_servers(info: Mapping[str, Json], within: float = HEARD) -> list[str]:
     """Servers whose replicas are behind, or were not heard."""
     replicas = (info.get("cluster") or {}).get("replicas") or ()
     return [peer["name"] for peer in replicas if not peer.get("current") or peer.get("active", 0) >= within]
 
 
-def copies(info: Mapping[str, Json]) -> bool:
+def mirror_hears(info: Mapping[str, Json]) -> bool:
     """Does a mirror hear from its origin?"""
     return hears(info.get("mirror") or {})
 
 
-def hears(told: Mapping[str, Json]) -> bool:
-    """The same of a mirror or a source, by what a server tells of it."""
-    return not told.get("error") and 0 <= told.get("active", -1) < HEARD
+def hears(origin: Mapping[str, Json]) -> bool:
+    """Does a mirror or a source hear from its origin, by what a server tells of it?"""
+    return not origin.get("error") and 0 <= origin.get("active", -1) < HEARD
 
 
 def partitions_of(consumer: Mapping[str, Json]) -> list[int]:
-    """Which ones a member's consumer is for: the first token of its filters."""
+    """Return which partitions a member's consumer is for: the first token of its filters."""
     filters = consumer.get("filter_subjects") or [consumer.get("filter_subject") or ""]
     return sorted({int(token) for one in filters if (token := one.partition(".")[0]).isdecimal()})

@@ -131,13 +131,13 @@ class Snapshot:
         return (self.streams.get(name) or {}).get("state") or {}
 
     def unknown_stream(self, name: str) -> str | None:
-        """Why nobody can say whether this stream exists; None when the snapshot can."""
+        """Say why nobody can tell whether this stream exists; None when the snapshot can."""
         if name in self.streams:
             return None
         return self.unknown.get(Scope.stream(name)) or self.unknown.get(Scope.STREAMS)
 
     def unknown_consumer(self, stream: str, name: str) -> str | None:
-        """Why nobody can say whether this consumer exists; None when the snapshot can."""
+        """Say why nobody can tell whether this consumer exists; None when the snapshot can."""
         if name in self.consumers.get(stream, {}):
             return None
         return (
@@ -147,9 +147,9 @@ class Snapshot:
         )
 
     def unknown_bucket(self, name: str) -> str | None:
-        """Why nobody can say what stands in this KV bucket; None when the snapshot can."""
+        """Say why nobody can tell what stands in this KV bucket; None when the snapshot can."""
         return self.unknown.get(Scope.bucket(name)) or self.unknown_stream(f"KV_{name}")
 
     def denied_bucket(self, name: str) -> bool:
-        """This user may not read the bucket, so that trying again is no use."""
+        """May this user not read the bucket, so that trying again is no use?"""
         return not {Scope.bucket(name), Scope.STREAMS}.isdisjoint(self.denied)

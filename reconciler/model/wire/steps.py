@@ -42,7 +42,7 @@ class Call(StrEnum):
 
     @property
     def waits(self) -> bool:
-        """A gate: it only looks and waits."""
+        """Is it a gate, which only looks and waits?"""
         return self.value.startswith("gate.")
 
 

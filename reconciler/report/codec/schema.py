@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from reconciler.model.docstrings import inherited
+from reconciler.model.docstrings import attribute_docs
 from reconciler.model.shape import NEVER, Like
 from reconciler.report.codec.shape import Data, JsonKey, Sort, inline_type, marked, members, sort_of
 
@@ -36,7 +36,7 @@ def object_schema(owner: Any, parts: Data) -> Data:
 
 def _documented(owner: Any) -> Iterator[tuple[JsonKey, str]]:
     """The keys, with those of inline values, and what each means; empty where its type says it."""
-    texts = inherited(owner)
+    texts = attribute_docs(owner)
     for one in members(owner):
         if one.is_inline:
             yield from _documented(inline_type(one.hint))

@@ -15,7 +15,7 @@ from reconciler.changes.plan import PlannedChange
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.model.fields import FieldInfo
 from reconciler.model.policy import is_policy
-from reconciler.model.selection import together
+from reconciler.model.selection import common_pattern
 from reconciler.report.document.entries import ChangeEntry
 from reconciler.report.document.partitions import partition_lines
 from reconciler.report.words.names import kind_noun
@@ -195,7 +195,7 @@ def shared_consents(changes: Iterable[PlannedChange]) -> Iterator[tuple[str, str
             if verdict.blocks and verdict.consentable:
                 lacking.setdefault((verdict.code, _value(verdict, change)), {})[verdict.address] = None
     for (code, to), addresses in lacking.items():
-        if len(addresses) > 1 and (on := together(addresses)):
+        if len(addresses) > 1 and (on := common_pattern(addresses)):
             everywhere = {address for (other, _), there in lacking.items() if other == code for address in there}
             some_of = f"the {len(addresses):_} of {len(everywhere):_} {'with this value' if to else 'without a value'}"
             whom = some_of if len(addresses) < len(everywhere) else f"all {len(addresses):_} of them"

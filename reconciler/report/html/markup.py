@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 
-from reconciler.model.code_pages import rule_page
+from reconciler.model.code_pages import rule_url
 from reconciler.model.policy import is_policy
 from reconciler.report.markdown.gfm import shortened
 from reconciler.report.words.visible import visible
@@ -54,7 +54,7 @@ def page_link(code: str) -> Markup:
     """Return a code as a link to its page, which the browser loads only when a reader follows it. Policies have none."""
     if is_policy(code):
         return element("code", code)
-    return element("a", code, href=rule_page(code), rel="noopener")
+    return element("a", code, href=rule_url(code), rel="noopener")
 
 
 def together(*pieces: str | None) -> Markup:

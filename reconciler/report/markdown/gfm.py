@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import re
 
-from reconciler.model.code_pages import rule_page
+from reconciler.model.code_pages import rule_url
 from reconciler.model.policy import is_policy
 from reconciler.report.words.visible import visible
 
@@ -85,7 +85,7 @@ def _names(pieces: list[str]) -> str:
 
 def page_link(code: str) -> str:
     """Return a code as a link to its page. Policies have none."""
-    return f"`{code}`" if is_policy(code) else f"[{code}]({rule_page(code)})"
+    return f"`{code}`" if is_policy(code) else f"[{code}]({rule_url(code)})"
 
 
 def fenced(lines: list[str], language: str = "") -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reconciler.changes.rule import Rule
-from reconciler.model.code_pages import Page, rule_page
+from reconciler.model.code_pages import Page, rule_url
 from reconciler.model.wire.version import SUPPORTED, Version
 from reconciler.report.words.paper import Paper
 
@@ -24,7 +24,7 @@ def other_page_text(code: str, other: Page, paper: Paper) -> str:
 
 def _more(code: str) -> str:
     """What all kinds share under `?` is the same on the page of each."""
-    return f"Read more: {rule_page(code.replace('?', 'XX'))}"
+    return f"Read more: {rule_url(code.replace('?', 'XX'))}"
 
 
 def judged_on(rule: Rule) -> str:

@@ -10,12 +10,12 @@ from urllib.parse import unquote
 
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.units import go_duration
 from reconciler.server.connect import contexts
 from reconciler.server.connect.settings import Settings, asked
 
 DEFAULT_URL = "nats://127.0.0.1:4222"
 DEFAULT_TIMEOUT = 5.0
-_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,13 +173,14 @@ def _inbox(prefix: str) -> str:
 
 def seconds(text: str) -> float:
     """Parse a duration as Go writes it; a bare number counts as seconds."""
-    parts = re.findall(r"(\d+(?:\.\d*)?|\.\d+)(h|ms|m|us|µs|ns|s)", text)
-    if re.fullmatch(r"\d+(\.\d+)?", text):
-        parts = [(text, "s")]
-    seconds = sum(float(number) * _UNITS[unit] for number, unit in parts)
-    if "".join(number + unit for number, unit in parts) not in (text, f"{text}s") or seconds <= 0:
+    is_bare = re.fullmatch(r"\d+(\.\d+)?", text)
+    try:
+        nanoseconds = go_duration(f"{text}s" if is_bare else text)
+    except ValueError:
+        nanoseconds = 0
+    if nanoseconds <= 0:
         raise CannotContinue(_wrong(f"timeout `{text}` is not a duration", "Write for example 5s, 500ms or 1m30s."))
-    return seconds
+    return nanoseconds / 1e9
 
 
 def _refuse_unsupported(said: Settings, context: str | None) -> None:

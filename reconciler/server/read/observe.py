@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from reconciler.model import intents
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
-from reconciler.model.permissions import granted
+from reconciler.model.permissions import parse_permissions
 from reconciler.model.records import BUCKET, PREFIX, decode_key
 from reconciler.model.resource import Json
 from reconciler.model.waits import waiting
@@ -124,7 +124,7 @@ async def _observed(js: JetStream, buckets: Iterable[str], consumers_of: Contain
         entries=found,
         unknown=unknown,
         denied=frozenset(denied),
-        may=granted((who or {}).get("data") or {}),
+        may=parse_permissions((who or {}).get("data") or {}),
     )
 
 

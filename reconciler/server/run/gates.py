@@ -9,7 +9,7 @@ from reconciler.engine.bindings import first_asked
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
 from reconciler.model.waits import waiting
-from reconciler.model.wire.info import away, copies, hears, is_heard, partitions_of, stands_still
+from reconciler.model.wire.info import hears, is_heard, lagging_servers, mirror_hears, partitions_of, stands_still
 from reconciler.model.wire.snapshot import Entry
 from reconciler.model.wire.steps import Step
 from reconciler.server.read.read_kv import entry
@@ -142,7 +142,9 @@ def _how_far(seen: Answer) -> str:
         return str(seen)
     cluster = seen.get("cluster") or {}
     status = ((cluster.get("desired") or {}).get("status") or {}).get("description")
-    return status or (f"{', '.join(behind)} not current" if (behind := away(seen)) else "the servers are agreeing")
+    return status or (
+        f"{', '.join(behind)} not current" if (behind := lagging_servers(seen)) else "the servers are agreeing"
+    )
 
 
 async def in_flight_done(run: RunContext, step: Step) -> Result:
@@ -256,7 +258,7 @@ def _how_far_behind(seen: Answer) -> str:
     copied = seen.get("mirror") or {}
     if error := (copied.get("error") or {}).get("description"):
         return str(error)
-    if not copies(seen):
+    if not mirror_hears(seen):
         return "its origin is silent"
     return f"{copied['lag']:_} messages behind" if copied.get("lag") else ""
 
@@ -277,7 +279,11 @@ async def members_back(run: RunContext, step: Step) -> Result:
         if _is_written_again(run, step, record):
             return problems.changed(step, ["somebody changed the membership again, and the members follow the new one"])
         was_silent = loop.time() - began > run.js.timeout
-        return _Shut(f"for {', '.join(away)} to consume again", problems.still_away(step, away), anew=was_silent)
+        return _Shut(
+            f"for {', '.join(away)} to consume again",
+            problems.still_away(step, away),
+            anew=was_silent,
+        )
 
     return await _opened(run, step, look)
 

@@ -73,7 +73,7 @@ class Pauses:
         return self
 
     def __exit__(self, *_: object) -> None:
-        waits.over(self._wait)
+        waits.end(self._wait)
 
     def tell(self, what: str) -> None:
         """It is something else by now."""

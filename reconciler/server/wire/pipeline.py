@@ -258,7 +258,7 @@ class Pipeline:
                     self._send_soon(_Due(token, waiting, payload, headers, unless))
                 return await waiting.future
             finally:
-                waits.over(wait)
+                waits.end(wait)
                 del self._waiting[token]
 
     async def _publish(self, token: str, waiting: _Waiting, payload: bytes, headers: dict[str, str] | None) -> None:
