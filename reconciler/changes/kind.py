@@ -107,8 +107,9 @@ class Kind:
     """The canonical form of what is written: what the server would echo for it."""
     steps: Callable[[Change, View], Sequence[Step]]
     """Primitive calls that carry out a change in the manner decided for it."""
-    render: Callable[[Resource], Mapping[str, Json]]
-    """What a file says for this live resource; the caller adds nested sections."""
+    render: Callable[[Resource], Mapping[str, Json]] = lambda resource: dict(resource.config)
+    """What a file says for this live resource; the caller adds nested sections. It includes a bucket's deviations from its
+    shape. No file can state these, so whoever writes a file leaves them unmanaged."""
     primary: Callable[[Address], Raw]
     """The raw object whose existence is this resource's existence."""
     backing: str | None = None
@@ -214,9 +215,10 @@ class Registry:
         return (*(rule for kind in self.kinds for rule in kind.rules), *self.across)
 
 
-def declared_config(spec: Terms, ours: frozenset[str]) -> Config:
+def declared_config(spec: Terms) -> Config:
     """The fields that a spec really states, in raw JSON values, without those of reconciler's own."""
-    return spec.model_dump(mode="json", exclude_unset=True, exclude=set(ours), warnings=False)
+    ours = {*Terms.model_fields, "external"}
+    return spec.model_dump(mode="json", exclude_unset=True, exclude=ours, warnings=False)
 
 
 def as_found(declared: Declared, live: Resource | None, kind: Kind) -> Declared:

@@ -20,7 +20,6 @@ from reconciler.model.resource import Address, Config, Declared, Json, Resource,
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.model.wire.steps import Step
 
-OURS = frozenset(Terms.model_fields)
 NAME = re.compile(r"[A-Za-z0-9_-]{1,250}")
 RESERVED = frozenset({"reconciler", "static-consumer-groups", "elastic-consumer-groups"})
 """Buckets that belong to reconciler or to groups; never listed, never declared."""
@@ -74,7 +73,7 @@ class BucketShape:
 
 def own_keys(spec: type[Terms]) -> frozenset[str]:
     """What a file says about a bucket, without what every resource may say."""
-    return frozenset(spec.model_fields) - OURS
+    return frozenset(spec.model_fields.keys() - Terms.model_fields.keys())
 
 
 def recognise(shape: BucketShape, snapshot: Snapshot) -> Iterable[Resource]:
@@ -107,17 +106,9 @@ def is_ordinary(shape: BucketShape, name: str, config: Config, context: Context)
 
 def settle_bucket(shape: BucketShape, declared: Declared, context: Context) -> Resource:
     """The declared bucket in canonical form, under its own names and without what its shape fixes."""
-    said = declared_config(declared.spec, OURS)
+    said = declared_config(declared.spec)
     settled = _settled(shape, declared.address.name, said, context)
-    return Resource(
-        address=declared.address,
-        config=settled.config,
-        filled=settled.filled,
-        follows=settled.follows,
-        stock=_stock(shape, declared.address.name, settled.config),
-        terms=declared.spec,
-        where=declared.where,
-    )
+    return settled.resource(declared, _stock(shape, declared.address.name, settled.config))
 
 
 def _settled(shape: BucketShape, name: str, said: Config, context: Context) -> Settled:
@@ -167,7 +158,7 @@ def steps(shape: BucketShape, change: Change, view: View) -> Sequence[Step]:
         sent = replace(change.desired, config=change.desired.sent)
         return then_listens((calls.create_stream(change, stream, stream_body(shape, sent)),), change, view)
     if change.action is Action.UPDATE:
-        updated = calls.update_streams(change, stream, view, shape.server, repaired=_repairs(shape, change))
+        updated = calls.update_stream(change, stream, view, shape.server, repaired=_repairs(shape, change))
         return then_listens(updated, change, view)
     return (calls.delete_stream(change, stream),) if change.action is Action.DELETE else ()
 
@@ -198,12 +189,6 @@ def _repairs(shape: BucketShape, change: Change) -> dict[str, Json]:
         return {key: full[key] for key in ("subjects", *shape.fixed)}
     touched = (shape.server(item.top) for item in change.fields if item.desired is None)
     return {key: full[key] for key in touched if key in full}
-
-
-def render(_shape: BucketShape, resource: Resource) -> Mapping[str, Json]:
-    """The resource with deviations from the shape. No file can state these, so whoever writes a file leaves them
-    unmanaged."""
-    return dict(resource.config)
 
 
 def lends(shape: BucketShape, declared: Declared) -> Mapping[str, Config]:

@@ -54,7 +54,6 @@ def bucket_kind(
         claims=partial(bucket.claims, shape),
         settle=partial(bucket.settle_bucket, shape),
         steps=partial(bucket.steps, shape),
-        render=partial(bucket.render, shape),
         needs=lambda resource: names(resource.config),
         reads=readings,
         lends=partial(bucket.lends, shape),

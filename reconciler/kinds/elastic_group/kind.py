@@ -30,7 +30,6 @@ from reconciler.kinds.fields.known import Known, Update, field_infos
 from reconciler.kinds.group_records import group_record, group_steps
 from reconciler.kinds.group_records.another_name import recipe
 from reconciler.kinds.group_records.group_spec import (
-    OURS,
     GroupSpec,
     Member,
     MemberMapping,
@@ -123,7 +122,7 @@ FOLLOWS = {QUEUE: AS_NEEDED, replicas.REPLICAS: "from its stream"}
 
 
 def _settle(declared: Declared, context: Context) -> Resource:
-    said = dict(declared_config(declared.spec, OURS))
+    said = dict(declared_config(declared.spec))
     filters = said.get("partitioning_filters") or []
     said["partitioning_filters"] = [{"partitioning_wildcards": [], **item} for item in filters]
     return Resource(

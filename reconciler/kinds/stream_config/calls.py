@@ -38,15 +38,16 @@ def create_stream(change: Change, name: str, config: Config) -> Step:
 def update_stream(
     change: Change,
     name: str,
+    view: View,
     server_name: Rename = lambda field: field,
     repaired: Config = MappingProxyType({}),
-    after: tuple[str, ...] = (),
-) -> Step:
-    """Patches the fields that differ. `server_name` translates a kind's own field names; `repaired` are fields that a
-    kind never shows and needs back."""
+) -> tuple[Step, ...]:
+    """Patches the fields that differ, after everything that must be awaited. `server_name` translates a kind's own field
+    names; `repaired` are fields that a kind never shows and needs back."""
+    gates = [gate for gate in (still(change, name, view), caught_up(change, name)) if gate]
     set_, unset = patch(change)
     renamed = {server_name(field): value for field, value in set_.items()} | dict(repaired)
-    return Step(
+    update = Step(
         id=f"update stream/{name}",
         call=Call.STREAM_UPDATE,
         on=(name,),
@@ -55,9 +56,10 @@ def update_stream(
         unset=tuple(path for path in (_renamed(field, server_name) for field in unset) if path not in repaired),
         before=_before(change, server_name),
         level=stream_config.required_level(renamed),
-        after=after,
+        after=tuple(gate.id for gate in gates),
         effect=f"update {_listed(change)} of stream {name}",
     )
+    return (*gates, update)
 
 
 def still(change: Change, name: str, view: View) -> Step | None:
@@ -135,18 +137,6 @@ def create_consumer(change: Change, stream: str, name: str, config: Config) -> S
         level=consumer_config.required_level(config),
         effect=f"create consumer {name} on {stream}",
     )
-
-
-def update_streams(
-    change: Change,
-    name: str,
-    view: View,
-    server_name: Rename = lambda field: field,
-    repaired: Config = MappingProxyType({}),
-) -> tuple[Step, ...]:
-    """An update, after everything that it must wait for."""
-    gates = [gate for gate in (still(change, name, view), caught_up(change, name)) if gate]
-    return (*gates, update_stream(change, name, server_name, repaired, after=tuple(gate.id for gate in gates)))
 
 
 def loses_its_filter(change: Change) -> bool:
