@@ -239,7 +239,7 @@ def compare(desired: Resource, live: Resource | None, owned: Owned | None, field
     return Change(
         address=desired.address,
         action=Action.UPDATE if changes else unchanged,
-        desired=_with_config(desired, config),
+        desired=desired if desired.config == config else replace(desired, config=config),
         live=live,
         fields=changes,
         owned=owned,
@@ -281,20 +281,4 @@ def _expectation(desired: Resource, live: Resource, fields: Mapping[str, FieldIn
         live=live,
         fields=changes,
         where=desired.where,
-    )
-
-
-def _with_config(resource: Resource, config: Config) -> Resource:
-    if resource.config == config:
-        return resource
-    return Resource(
-        address=resource.address,
-        config=config,
-        filled=resource.filled,
-        follows=resource.follows,
-        stock=resource.stock,
-        terms=resource.terms,
-        where=resource.where,
-        state=resource.state,
-        uses=resource.uses,
     )

@@ -7,18 +7,17 @@ reaches anything that is declared, or that somebody else owns. An entry for that
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 
 from reconciler.changes.kind import Registry
 from reconciler.changes.verdict import Outcome, Verdict
+from reconciler.memory.remembered import Ledger
 from reconciler.model.dataclass import dataclass
-from reconciler.model.records import Owned
 from reconciler.model.resource import Address
 from reconciler.model.topology import BulkEntry, Forgotten, Removed, Topology
 
-Ledger = Mapping[Address, Owned]
 NAMED = 5
 """How many of the matched objects a message names; the plan lists the rest."""
 

@@ -12,8 +12,8 @@ from reconciler.engine import bulk, identity, moves, unfinished
 from reconciler.engine import take_over as handover
 from reconciler.engine.canonical import recognised, settled
 from reconciler.engine.misnamed import KnownNames, misnamed
-from reconciler.engine.removals import Ledger, unwanted
-from reconciler.memory.remembered import Memory
+from reconciler.engine.removals import unwanted
+from reconciler.memory.remembered import Ledger, Memory
 from reconciler.model.intents import Intent, intents
 from reconciler.model.records import Owned, is_stale
 from reconciler.model.resource import Address, Resource

@@ -8,12 +8,12 @@ from datetime import date
 from reconciler.changes.change import Action, Change
 from reconciler.changes.kind import Registry
 from reconciler.engine import identity
+from reconciler.memory.remembered import Ledger
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address, Resource, nowhere
 from reconciler.model.topology import Removed, Topology
 from reconciler.model.wire.snapshot import Snapshot
 
-Ledger = Mapping[Address, Owned]
 GIVEN_UP = "no longer managed here; stays as it is"
 GONE = "already gone; an apply deletes its record"
 

@@ -135,61 +135,56 @@ def _in_a_row(steps: Iterable[Step]) -> tuple[Step, ...]:
 
 def _note(change: Change, intent: Intent, view: View, uses: Mapping[str, str], reached: str) -> Step:
     what = "its position" if uses else "the old and the new configuration, and the consent"
-    return replace(
-        _put(change, view, intent_key(change.address), encode_intent(intent), uses),
-        id=f"note {change.address} {reached}",
-        effect=f"note that {change.address} is being replaced: {what}",
-    )
+    return _put(
+        change, view, intent_key(change.address), encode_intent(intent), uses,
+        id_=f"note {change.address} {reached}", effect=f"note that {change.address} is being replaced: {what}",
+    )  # fmt: skip
 
 
 def _remember(change: Change, record: Owned, view: View, uses: Mapping[str, str]) -> Step:
-    return replace(
-        _put(
-            change,
-            view,
-            encode_key(change.address),
-            encode_owned(replace(record, seen=told_by(view.snapshot.target))),
-            uses,
-        ),
-        id=f"remember {change.address}",
-        effect=f"record {change.address} as applied, with its start",
-    )
+    value = encode_owned(replace(record, seen=told_by(view.snapshot.target)))
+    return _put(
+        change, view, encode_key(change.address), value, uses,
+        id_=f"remember {change.address}", effect=f"record {change.address} as applied, with its start",
+    )  # fmt: skip
 
 
 def _forgotten(change: Change, view: View) -> Iterator[Step]:
     """The record under the old name."""
-    if change.origin and (revision := _revision(view.snapshot, key := encode_key(change.origin))):
-        yield Step(
-            id=f"forget {change.origin}",
-            call=Call.ENTRY_DELETE,
-            on=(BUCKET, key),
-            address=str(change.address),
-            revision=revision,
-            effect=f"forget {change.origin}, which is now {change.address}",
-        )
+    if change.origin and _revision(view.snapshot, key := encode_key(change.origin)):
+        effect = f"forget {change.origin}, which is now {change.address}"
+        yield _deleted(change, view, key, id_=f"forget {change.origin}", effect=effect)
 
 
-def _put(change: Change, view: View, key: str, record: Config, uses: Mapping[str, str]) -> Step:
+def _put(
+    change: Change, view: View, key: str, record: Config, uses: Mapping[str, str], *, id_: str, effect: str
+) -> Step:
     return Step(
-        id="",
+        id=id_,
         call=Call.ENTRY_PUT,
         on=(BUCKET, key),
         address=str(change.address),
         value=compact_json(record).decode(),
         revision=_revision(view.snapshot, key),
         uses=uses,
+        effect=effect,
     )
 
 
 def _done(change: Change, view: View) -> Step:
-    key = intent_key(change.address)
+    effect = f"note that {change.address} is no longer being replaced"
+    id_ = f"end the replacement of {change.address}"
+    return _deleted(change, view, intent_key(change.address), id_=id_, effect=effect)
+
+
+def _deleted(change: Change, view: View, key: str, *, id_: str, effect: str) -> Step:
     return Step(
-        id=f"end the replacement of {change.address}",
+        id=id_,
         call=Call.ENTRY_DELETE,
         on=(BUCKET, key),
         address=str(change.address),
         revision=_revision(view.snapshot, key),
-        effect=f"note that {change.address} is no longer being replaced",
+        effect=effect,
     )
 
 

@@ -13,13 +13,12 @@ from dataclasses import replace
 from datetime import date
 
 from reconciler.changes.change import Action, Change
+from reconciler.memory.remembered import Ledger
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
-
-Ledger = Mapping[Address, Owned]
 
 
 def taken_over(topology: Topology, ledger: Ledger, options: RunOptions) -> dict[Address, Owned]:

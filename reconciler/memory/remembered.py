@@ -13,6 +13,9 @@ from reconciler.model.records import BUCKET, Owned, decode_key, decode_owned
 from reconciler.model.resource import Address
 from reconciler.model.wire.snapshot import Snapshot
 
+Ledger = Mapping[Address, Owned]
+"""Who owns what, in any topology."""
+
 _UNHEARD = "this version does not know that kind"
 
 
@@ -20,8 +23,7 @@ _UNHEARD = "this version does not know that kind"
 class Memory:
     """What is remembered of an account."""
 
-    records: Mapping[Address, Owned] = field(default_factory=dict)
-    """Who owns what, in any topology."""
+    records: Ledger = field(default_factory=dict)
     problems: tuple[Diagnostic, ...] = ()
     """Entries that cannot be understood; they are left alone."""
     is_known: bool = True

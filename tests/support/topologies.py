@@ -19,11 +19,10 @@ from reconciler.changes.view import View
 from reconciler.documents.read.load import load
 from reconciler.engine.compare import compare
 from reconciler.engine.decide import decide, remembered
-from reconciler.engine.removals import Ledger
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.consumer_config import consumer_config
 from reconciler.kinds.stream_config import stream_config
-from reconciler.memory.remembered import Memory
+from reconciler.memory.remembered import Ledger, Memory
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address
 from reconciler.model.run_options import NO_OPTIONS, Origin, RunOptions
