@@ -58,11 +58,6 @@ class Effect:
     sentence: str
     """What a page prints."""
 
-    @property
-    def is_always(self) -> bool:
-        """It happens whenever the field moves like this, whatever is live."""
-        return not self.condition
-
 
 def _is_number(value: Json) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)

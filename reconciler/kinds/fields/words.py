@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from reconciler.changes.amount import Amount
+from reconciler.changes.change import FieldChange
 from reconciler.changes.consent import entry
 from reconciler.model.fields import FieldInfo, Unit
+from reconciler.model.resource import Json
 from reconciler.model.units import BYTES, NANOSECONDS, show_bytes, show_duration, show_number
 from reconciler.model.written import written
 
@@ -110,6 +112,11 @@ def in_words(value: Any, unit: str = "text") -> str:
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return ", ".join(value) or "nothing"
     return str(value) if isinstance(value, int | str) else "what it is" if value else "nothing"
+
+
+def side_in_words(change: FieldChange, value: Json) -> str:
+    """One side of a change as a file would write it; the default where the value is left out."""
+    return in_words(change.info.default if value is None else value, change.info.unit)
 
 
 def consent_to(code: str, value: Any = None, unit: Unit = "text") -> str:

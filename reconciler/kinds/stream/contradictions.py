@@ -12,6 +12,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.stream_config.config_checks import Sent, is_since, objection, validity
 from reconciler.kinds.stream_config.stream_config import FIELDS
+from reconciler.kinds.stream_config.upgrades import FORCING
 from reconciler.kinds.subjects.subjects import collide, is_valid, reserved, storable
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config
@@ -159,11 +160,6 @@ def _direct_without_mirror(sent: Sent) -> Iterator[Finding]:
             reaction=None if sent.is_new else Reaction.INERT,
             can_stand=True,
         )
-
-
-FORCING = ("subject_delete_marker_ttl", "allow_msg_schedules")
-"""These turn roll-ups on and `deny_purge` off, and sealing does the opposite. Such a stream contradicts itself until a
-restart reverses both."""
 
 
 def _sealed_for_good(sent: Sent) -> Iterator[Finding]:

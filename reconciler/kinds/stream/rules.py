@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reconciler.changes.change import Action, Change, FieldChange
+from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
@@ -23,7 +23,7 @@ from reconciler.kinds.effects.uncaptured import subject_removed
 from reconciler.kinds.effects.unprocessed import later_questions, taking_questions
 from reconciler.kinds.fields import peers
 from reconciler.kinds.fields.versions import reserved_metadata, too_young
-from reconciler.kinds.fields.words import in_words
+from reconciler.kinds.fields.words import side_in_words
 from reconciler.kinds.stream.consumers import RULES as CONSUMERS
 from reconciler.kinds.stream.contradictions import CHECKS as FIELDS_TOGETHER
 from reconciler.kinds.stream.contradictions import RULES as SUBJECTS
@@ -35,7 +35,7 @@ from reconciler.kinds.stream_config.mirrors_and_sources import CHECKS as COPIES
 from reconciler.kinds.stream_config.ranges import CHECKS as RANGES
 from reconciler.kinds.stream_config.rewriting import CHECKS as REWRITING
 from reconciler.kinds.stream_config.stream_config import FIELDS, unknown_fields, unknown_values
-from reconciler.model.resource import Config, Json, OtherOwner, Resource, owner_in
+from reconciler.model.resource import Config, OtherOwner, Resource, owner_in
 from reconciler.model.wire.questions import Question
 
 
@@ -114,18 +114,14 @@ def external_mismatch(change: Change, _view: View) -> Iterator[Finding]:
             outcome=Outcome.REFUSED,
             path=item.path,
             fix="talk to its owner, or correct what this file expects",
-            message=f"this external stream has {item.path} {_shown(item, item.live)}, "
-            f"and the file expects {_shown(item, item.desired)}",
+            message=f"this external stream has {item.path} {side_in_words(item, item.live)}, "
+            f"and the file expects {side_in_words(item, item.desired)}",
         )
 
 
 def _first(desired: Resource) -> str:
     owner = owner_in(desired.terms)
     return f"apply `{owner}` first, with this stream declared" if owner else "ask its owner to create it"
-
-
-def _shown(item: FieldChange, value: Json) -> str:
-    return in_words(item.info.default if value is None else value, item.info.unit)
 
 
 @rule("ST507", "external-with-configuration")

@@ -9,10 +9,10 @@ from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
 from reconciler.kinds.fields.known import Known
-from reconciler.kinds.fields.words import in_words
+from reconciler.kinds.fields.words import side_in_words
 from reconciler.kinds.stream_config.config_checks import Lower
 from reconciler.model.dataclass import dataclass
-from reconciler.model.resource import Config, Json
+from reconciler.model.resource import Config
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +89,12 @@ def _turn(found: FieldChange, about: Known) -> str:
     """What was asked for: adding and removing are no changes from or to nothing."""
     if found.desired is None and about.default is None:
         return "go back to the server's own" if about.depends else "be removed"
-    live, desired = (_shown(value, found) for value in (found.live, found.desired))
+    live, desired = (side_in_words(found, value) for value in (found.live, found.desired))
     if found.live is None and about.default is None:
         if about.depends:
             return f"change to {desired}"
         return f"be added ({desired})" if isinstance(found.desired, str | int) else "be added"
     return f"change from {live} to {desired}"
-
-
-def _shown(value: Json, found: FieldChange) -> str:
-    return in_words(found.info.default if value is None else value, found.info.unit)
 
 
 SUBJECTS_OF_ITS_OWN = 10034

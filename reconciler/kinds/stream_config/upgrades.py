@@ -56,7 +56,7 @@ def _positive(becomes: Mapping[str, Json], raw: Config) -> Iterator[Rewrite]:
 
 FORCING = ("subject_delete_marker_ttl", "allow_msg_schedules")
 """These turn roll-ups on and `deny_purge` off whenever the server reads the configuration, even that of a sealed
-stream."""
+stream. Sealing does the opposite, so such a stream contradicts itself until a restart reverses both."""
 _UNSEALED = {"deny_purge": False, "allow_rollup_hdrs": True}
 _STREAM = dict.fromkeys(LIMITS, -1)
 _CONSUMER = {
