@@ -12,6 +12,7 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.effects.dependants import consumers, consuming, streams
 from reconciler.kinds.fields.words import consent_to, few, in_words
+from reconciler.kinds.stream_config.config_checks import objection
 from reconciler.kinds.stream_config.origins import FED_FOR, can_end, fed_now, is_fed_durably
 from reconciler.kinds.subjects.subjects import matches
 from reconciler.model.fields import Unit
@@ -52,28 +53,26 @@ def consumers_above_limits(change: Change, view: View) -> Iterator[Finding]:
         limit = becomes.get(field, 0)
         if limit <= 0 and not strict:
             continue
+        path = f"consumer_limits.{field}" if field in becomes else "consumer_limits"
         above = [name for name, raw, theirs in _staying(change, view) if _value(field, raw, theirs, limit) > limit]
-        copies = fed_now(change.address.name, view) if COPIERS_HAVE[field](change, view.target.version) > limit else []
+        of_copiers = COPIERS_HAVE[field](change, view.target.version)
+        copies = fed_now(change.address.name, view) if of_copiers > limit else []
         if copies:
-            least = in_words(COPIERS_HAVE[field](change, view.target.version), unit)
-            yield Finding(
-                outcome=Outcome.REFUSED,
-                path=f"consumer_limits.{field}" if field in becomes else "consumer_limits",
-                message=f"{_streams(copies)} cop{'ies' if len(copies) == 1 else 'y'} this stream through a consumer of the server's "
+            least = in_words(of_copiers, unit)
+            yield objection(
+                path,
+                f"{_streams(copies)} cop{'ies' if len(copies) == 1 else 'y'} this stream through a consumer of the server's "
                 f"own, which has {field} {least}: the server refuses a lower limit",
+                f"write {field}: {least} or more into consumer_limits",
                 affects=streams(copies, view),
-                fix=f"write {field}: {least} or more into consumer_limits",
             )
         elif above:
-            yield Finding(
-                outcome=Outcome.REFUSED,
-                path=f"consumer_limits.{field}" if field in becomes else "consumer_limits",
-                message=f"{_named(above)} {'has' if len(above) == 1 else 'have'} a {field} above "
-                + (f"{in_words(limit, unit)}" if limit else f"0, which is how this server reads a removed {field}"),
+            yield objection(
+                path,
+                f"{_named(above)} {'has' if len(above) == 1 else 'have'} a {field} above "
+                + (in_words(limit, unit) if limit else f"0, which is how this server reads a removed {field}"),
+                f"lower their {field} as well, in the same file" if limit else "keep a limit that none of them exceeds",
                 affects=consumers(change.address.name, above, view),
-                fix=f"lower their {field} as well, in the same file"
-                if limit
-                else "keep a limit that none of them exceeds",
             )
 
 
@@ -124,13 +123,12 @@ def deliver_subject_taken_in(change: Change, view: View) -> Iterator[Finding]:
         deliver: Json = theirs.becomes("deliver_subject") if theirs else raw.get("deliver_subject")
         taken = next((index for index, subject in enumerate(subjects) if deliver and matches(deliver, subject)), None)
         if taken is not None:
-            yield Finding(
-                outcome=Outcome.REFUSED,
-                path=f"subjects[{taken}]",
-                message=f"`{subjects[taken]}` captures `{deliver}`, where consumer {name} delivers: the stream would store its own "
+            yield objection(
+                f"subjects[{taken}]",
+                f"`{subjects[taken]}` captures `{deliver}`, where consumer {name} delivers: the stream would store its own "
                 "deliveries, and the server loses the consumer at its next restart",
+                f"write narrower subjects, or give {name} another deliver_subject",
                 affects=consumers(change.address.name, [name], view),
-                fix=f"write narrower subjects, or give {name} another deliver_subject",
             )
 
 
@@ -158,13 +156,12 @@ def limits_given_at_restart(change: Change, view: View) -> Iterator[Finding]:
             names = [name for name, _ in silent]
             yield replace(_given(field, limit, names), affects=consumers(change.address.name, names, view))
         elif lost := [name for name, raw in silent if raw.get("deliver_subject") and raw.get("ack_policy") == "none"]:
-            yield Finding(
-                outcome=Outcome.REFUSED,
-                path=f"consumer_limits.{field}",
-                message=f"the server would lose {_named(lost)} at its next restart: it then gives them {field} "
+            yield objection(
+                f"consumer_limits.{field}",
+                f"the server would lose {_named(lost)} at its next restart: it then gives them {field} "
                 f"{in_words(limit, unit)}, which a push consumer without acknowledgements cannot have",
+                f"write {field}: -1 into each of them, in the same file, or leave the limit out",
                 affects=consumers(change.address.name, lost, view),
-                fix=f"write {field}: -1 into each of them, in the same file, or leave the limit out",
             )
 
 
@@ -203,13 +200,12 @@ def fewer_than_there_are(change: Change, view: View) -> Found:
     staying = sum(1 for _ in _staying(change, view))
     if not change.touches("max_consumers") or not 0 < most < staying:
         return None
-    return Finding(
-        outcome=Outcome.REFUSED,
-        path="max_consumers",
+    return objection(
+        "max_consumers",
+        f"{staying:_} consumers stay: with max_consumers {most:_} the server recreates none of them after it is lost",
+        f"write max_consumers: {staying} or more, or remove consumers in the same plan",
         quantities={"consumers": staying},
         affects=consuming(change.address.name, view),
-        message=f"{staying:_} consumers stay: with max_consumers {most:_} the server recreates none of them after it is lost",
-        fix=f"write max_consumers: {staying} or more, or remove consumers in the same plan",
     )
 
 

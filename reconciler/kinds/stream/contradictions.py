@@ -29,11 +29,10 @@ def invalid_subject(change: Change, _view: View) -> Iterator[Finding]:
     """
     for index, subject in enumerate(change.becomes("subjects") or ()):
         if not is_valid(subject):
-            yield Finding(
-                outcome=Outcome.REFUSED,
-                path=f"subjects[{index}]",
-                message=f"`{subject}` is not a valid subject",
-                fix="write tokens between single dots, without white space, `>` only at the end",
+            yield objection(
+                f"subjects[{index}]",
+                f"`{subject}` is not a valid subject",
+                "write tokens between single dots, without white space, `>` only at the end",
             )
 
 
@@ -47,12 +46,8 @@ def own_subjects_overlap(change: Change, _view: View) -> Iterator[Finding]:
     for index, subject in subjects.items():
         earlier = next((other for at, other in subjects.items() if at < index and collide(subject, other)), None)
         if earlier is not None:
-            yield Finding(
-                outcome=Outcome.REFUSED,
-                path=f"subjects[{index}]",
-                message=f"`{subject}` overlaps with `{earlier}` of the same stream",
-                fix="keep the wider one of the two",
-            )
+            message = f"`{subject}` overlaps with `{earlier}` of the same stream"
+            yield objection(f"subjects[{index}]", message, "keep the wider one of the two")
 
 
 RULES = (invalid_subject, own_subjects_overlap)

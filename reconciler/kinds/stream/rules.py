@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
-from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.verdict import Finding, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.effects import lowered_limits, pushed_out, sources_changed, uncaptured
 from reconciler.kinds.effects.effect_rules import Effects
@@ -29,7 +29,7 @@ from reconciler.kinds.stream.contradictions import CHECKS as FIELDS_TOGETHER
 from reconciler.kinds.stream.contradictions import RULES as SUBJECTS
 from reconciler.kinds.stream.deletion import stream_deletion
 from reconciler.kinds.stream.retention import interest_retention, turns_to_interest
-from reconciler.kinds.stream_config.config_checks import stamped
+from reconciler.kinds.stream_config.config_checks import objection, stamped
 from reconciler.kinds.stream_config.fixed_fields import fixed_fields, seal_at_creation, updatability_rules
 from reconciler.kinds.stream_config.mirrors_and_sources import CHECKS as COPIES
 from reconciler.kinds.stream_config.ranges import CHECKS as RANGES
@@ -83,11 +83,10 @@ def first_sequence_change(change: Change, _view: View) -> Found:
     """
     if (found := change.field("first_seq")) is None:
         return None
-    return Finding(
-        outcome=Outcome.REFUSED,
-        path="first_seq",
-        message="first_seq has no effect on an existing stream: the server would answer ok and do nothing",
-        fix=f"write first_seq: {found.live or 0}, as it is live, or declare a new stream",
+    return objection(
+        "first_seq",
+        "first_seq has no effect on an existing stream: the server would answer ok and do nothing",
+        f"write first_seq: {found.live or 0}, as it is live, or declare a new stream",
         to=found.desired,
     )
 
@@ -103,19 +102,17 @@ def external_mismatch(change: Change, _view: View) -> Iterator[Finding]:
     if not (change.desired and change.desired.external):
         return
     if change.action is Action.CREATE:
-        yield Finding(
-            outcome=Outcome.REFUSED,
-            path="external",
-            message="this external stream does not exist here, and reconciler does not create what someone else manages",
-            fix=f"{_first(change.desired)}, or check that this is the right account",
+        yield objection(
+            "external",
+            "this external stream does not exist here, and reconciler does not create what someone else manages",
+            f"{_first(change.desired)}, or check that this is the right account",
         )
     for item in change.fields:
-        yield Finding(
-            outcome=Outcome.REFUSED,
-            path=item.path,
-            fix="talk to its owner, or correct what this file expects",
-            message=f"this external stream has {item.path} {side_in_words(item, item.live)}, "
-            f"and the file expects {side_in_words(item, item.desired)}",
+        live, expected = side_in_words(item, item.live), side_in_words(item, item.desired)
+        yield objection(
+            item.path,
+            f"this external stream has {item.path} {live}, and the file expects {expected}",
+            "talk to its owner, or correct what this file expects",
         )
 
 
@@ -137,11 +134,10 @@ def external_with_configuration(change: Change, _view: View) -> Iterator[Finding
     if change.desired and change.desired.external:
         yield from _other_name(change.desired)
         for path in sorted(change.desired.config.keys() - {"subjects", "retention"}):
-            yield Finding(
-                outcome=Outcome.REFUSED,
-                path=path,
-                fix="remove this field, or manage the stream here",
-                message=f"an external stream cannot have {path} in the file: only subjects and retention can be expected",
+            yield objection(
+                path,
+                f"an external stream cannot have {path} in the file: only subjects and retention can be expected",
+                "remove this field, or manage the stream here",
             )
 
 
@@ -149,11 +145,10 @@ def _other_name(desired: Resource) -> Iterator[Finding]:
     external, name = vars(desired.terms).get("external"), desired.address.name
     said = external.stream if isinstance(external, OtherOwner) else None
     if said not in (None, name):
-        yield Finding(
-            outcome=Outcome.REFUSED,
-            path="external.stream",
-            message=f"the stream is {said} here and {name} above: it has one name, under which files declare it",
-            fix=f"write `{said}:` in place of `{name}:`, or remove `stream`",
+        yield objection(
+            "external.stream",
+            f"the stream is {said} here and {name} above: it has one name, under which files declare it",
+            f"write `{said}:` in place of `{name}:`, or remove `stream`",
         )
 
 

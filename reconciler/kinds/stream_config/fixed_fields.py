@@ -10,7 +10,7 @@ from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
 from reconciler.kinds.fields.known import Known
 from reconciler.kinds.fields.words import side_in_words
-from reconciler.kinds.stream_config.config_checks import Lower
+from reconciler.kinds.stream_config.config_checks import Lower, objection
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config
 
@@ -154,11 +154,10 @@ def seal_at_creation(family: str) -> Rule:
         """
         if not change.becomes("sealed"):
             return None
-        return Finding(
-            outcome=Outcome.REFUSED,
-            path="sealed",
-            message="a new stream cannot be sealed: the server refuses it, since nothing could ever be stored in it",
-            fix="create and fill it first, then declare sealed: true",
+        return objection(
+            "sealed",
+            "a new stream cannot be sealed: the server refuses it, since nothing could ever be stored in it",
+            "create and fill it first, then declare sealed: true",
         )
 
     return rule(f"{family}108", "seal-at-creation", on=(Action.CREATE,), err_code=10052, can_stand=True)(judge)
