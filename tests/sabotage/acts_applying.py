@@ -75,7 +75,7 @@ STEPS = (
     Act(
         name="a copy is said to get what its filter on the stream that takes over leaves out",
         file="reconciler/kinds/stream_config/origins.py",
-        before="passed = coming if through in _renaming(view) else meets(coming, taken)",
+        before="passed = coming if through in _renaming_streams(view) else meets(coming, taken)",
         after="passed = coming",
         seen_by=("tests/rules/test_rules.py",),
     ),

@@ -326,8 +326,8 @@ RULES = (
     Act(
         name="a verdict is turned: what a server fixes at creation is a warning",
         file="reconciler/kinds/stream_config/fixed_fields.py",
-        before="outcome=Outcome.REFUSED,\n            path=found.path,",
-        after="outcome=Outcome.WARNS,\n            path=found.path,",
+        before="outcome=Outcome.REFUSED,\n            path=field_change.path,",
+        after="outcome=Outcome.WARNS,\n            path=field_change.path,",
         seen_by=(says("CO104"),),
     ),
     Act(
@@ -538,8 +538,8 @@ RULES = (
     Act(
         name="a static group that goes leaves the consumers of its members to whoever made them",
         file="reconciler/kinds/stream/deletion.py",
-        before="items() if group.action is Action.DELETE}",
-        after="items() if group.action is Action.KEEP}",
+        before="items() if group.action is Action.DELETE\n    }",
+        after="items() if group.action is Action.KEEP\n    }",
         seen_by=(says("ST310"),),
     ),
     Act(
@@ -1203,8 +1203,8 @@ RULES = (
     Act(
         name="a field is known one version too early",
         file="reconciler/kinds/fields/known.py",
-        before="return [said.path for said in _said(model, config) if version < said.about.since]",
-        after="return [said.path for said in _said(model, config) if version[:2] < (2, said.about.since[1] - 1)]",
+        before="return [stated.path for stated in _stated_fields(model, config) if version < stated.about.since]",
+        after="return [stated.path for stated in _stated_fields(model, config) if version[:2] < (2, stated.about.since[1] - 1)]",
         seen_by=(says("ST401"),),
     ),
     Act(
@@ -1491,14 +1491,14 @@ QUANTITIES = (
     Act(
         name="a stream that takes consumers with it is not said to take messages",
         file="reconciler/kinds/stream/deletion.py",
-        before="_as_one([*consumers[-1:], *_messages_lost(change, view)",
-        after="_as_one(consumers[-1:] or [*_messages_lost(change, view)",
+        before="_merge_findings([*consumers[-1:], *_lost_messages(change, view)",
+        after="_merge_findings(consumers[-1:] or [*_lost_messages(change, view)",
         seen_by=(says("ST310"),),
     ),
     Act(
         name="whoever removes a stream is not told that another one takes its subjects",
         file="reconciler/kinds/stream/deletion.py",
-        before=", *_subjects_taken(change, view)]",
+        before=", *_lost_subjects(change, view)]",
         after="]",
         seen_by=(says("ST310"),),
     ),
@@ -1986,8 +1986,8 @@ QUANTITIES = (
     Act(
         name="a renamed stream whose limits forbid it is said to be copied",
         file="reconciler/kinds/stream/another_name.py",
-        before="return _queue(asked) if stays or _is_never_fed(asked) else _stream(asked)",
-        after="return _queue(asked) if stays else _stream(asked)",
+        before="return _steps_for_queue(renaming) if stays or _can_never_be_copied(renaming) else _steps_for_stream(renaming)",
+        after="return _steps_for_queue(renaming) if stays else _steps_for_stream(renaming)",
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
@@ -2044,8 +2044,8 @@ QUANTITIES = (
     Act(
         name="a copy that others wait for is not waited for",
         file="reconciler/kinds/stream_config/new_copies.py",
-        before="if _takes(one, view) or _givers(one, change, view)]",
-        after="if _takes(one, view)]",
+        before="if _takes_subjects(one, view) or _subjects_by_giver(one, change, view)\n",
+        after="if _takes_subjects(one, view)\n",
         seen_by=(
             "tests/kinds/test_order_on_interest.py::test_a_copy_is_let_go_when_the_one_that_takes_over_from_it_listens",
         ),
@@ -2189,7 +2189,7 @@ QUANTITIES = (
     Act(
         name="what sources a renamed stream gets nothing of it for a while",
         file="reconciler/kinds/stream/another_name.py",
-        before="N + 1{_sourced_beside(asked)}; apply.",
+        before="N + 1{_clause_about_sourcing_both(renaming)}; apply.",
         after="N + 1; apply.",
         seen_by=("tests/rules/test_rules.py",),
     ),

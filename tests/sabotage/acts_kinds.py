@@ -436,8 +436,8 @@ GROUPS = (
     Act(
         name="a dead-letter queue that gets the new name in the same plan is told to add it",
         file="reconciler/kinds/stream_config/advisories.py",
-        before="        if is_renamed and _captures(",
-        after="        if not is_renamed and _captures(",
+        before="        if is_renamed and _still_captures(",
+        after="        if not is_renamed and _still_captures(",
         seen_by=("tests/kinds/test_advisories.py::test_where_the_same_plan_adds_the_new_name_nothing_is_told",),
     ),
     Act(

@@ -10,7 +10,7 @@ from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
 from reconciler.kinds.buckets import kv_bucket, object_store
-from reconciler.kinds.buckets.bucket import RESERVED, BucketShape, is_ordinary, own
+from reconciler.kinds.buckets.bucket import RESERVED, BucketShape, in_own_names, is_ordinary
 from reconciler.kinds.subjects.subjects import name_problem
 from reconciler.model.resource import Address
 
@@ -57,7 +57,7 @@ def _kept(change: Change) -> Finding:
 
 def _mistaken(change: Change, section: str, shape: BucketShape, context: Context) -> Finding | None:
     name = shape.bucket(change.address.name)
-    settings = own(shape, name, change.desired.config if change.desired else {})
+    settings = in_own_names(shape, name, change.desired.config if change.desired else {})
     if is_ordinary(shape, name, settings, context):
         return Finding(
             outcome=Outcome.REFUSED,

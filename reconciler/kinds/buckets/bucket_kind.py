@@ -14,7 +14,7 @@ from reconciler.kinds.effects import lowered_limits, pushed_out, sources_changed
 from reconciler.kinds.effects.made_again import filled_at_once
 from reconciler.kinds.fields import peers
 from reconciler.kinds.fields.known import field_infos
-from reconciler.kinds.stream_config.origins import names, readings
+from reconciler.kinds.stream_config.origins import names, reads_by_copying
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Terms
 
@@ -55,7 +55,7 @@ def bucket_kind(
         settle=partial(bucket.settle_bucket, shape),
         steps=partial(bucket.steps, shape),
         needs=lambda resource: names(resource.config),
-        reads=readings,
+        reads=reads_by_copying,
         lends=partial(bucket.lends, shape),
         primary=lambda address: Raw("stream", (shape.stream(address.name),)),
         questions=lambda change, view: (
@@ -63,7 +63,7 @@ def bucket_kind(
             *sources_changed.questions(change, view),
             *pushed_out.questions(change, view, shape.ours),
             *peers.questions(change),
-            *uncaptured.questions(bucket.of_its_stream(shape, change)),
+            *uncaptured.questions(bucket.change_of_stream(shape, change)),
             *effects.questions(change, view),
         ),
         consequences=lambda change, view: (

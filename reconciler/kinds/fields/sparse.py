@@ -44,9 +44,9 @@ class Settled:
         )
 
 
-def followed(said: Config, config: Config, sources: Mapping[str, str]) -> dict[str, str]:
+def followed(stated: Config, config: Config, sources: Mapping[str, str]) -> dict[str, str]:
     """Those of these sources, by field, that apply here."""
-    return {name: sources[name] for name in sources.keys() & config.keys() if config[name] != said.get(name)}
+    return {name: sources[name] for name in sources.keys() & config.keys() if config[name] != stated.get(name)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

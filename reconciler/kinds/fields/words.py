@@ -25,22 +25,22 @@ def some(number: int, noun: str = "") -> str:
     return f"{shown} {noun}{'' if number == 1 else 's'}" if noun else shown
 
 
-def amount(known: Amount, noun: str = "") -> str:
+def amount(quantity: Amount, noun: str = "") -> str:
     """`80 k messages`, `up to 80 messages`, `at least 3 and at most 80 messages`, `about 40, at most 80 messages`."""
-    shown = some(known.most, noun)
-    if known.is_exact:
+    shown = some(quantity.most, noun)
+    if quantity.is_exact:
         return shown
-    if known.about is not None:
-        return f"about {some(known.about)}, {_between(some(known.least) if known.least else '', shown)}"
-    return _between(some(known.least), shown) if known.least else f"up to {shown}"
+    if quantity.about is not None:
+        return f"about {some(quantity.about)}, {_between(some(quantity.least) if quantity.least else '', shown)}"
+    return _between(some(quantity.least), shown) if quantity.least else f"up to {shown}"
 
 
-def average(known: Amount) -> str:
+def average(quantity: Amount) -> str:
     """`about 2.8 GiB by their average size, at least 30 MiB and at most 8 GiB`; or only the size, if that is known."""
-    least, most = size(known.least), size(known.most)
-    if known.about is None or least == most:
+    least, most = size(quantity.least), size(quantity.most)
+    if quantity.about is None or least == most:
         return most
-    return f"about {size(known.about)} by their average size, {_between(least, most)}"
+    return f"about {size(quantity.about)} by their average size, {_between(least, most)}"
 
 
 def _between(least: str, most: str) -> str:

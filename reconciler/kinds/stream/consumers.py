@@ -22,7 +22,7 @@ from reconciler.model.wire.version import Version
 UNITS: Mapping[str, Unit] = {"max_ack_pending": "count", "inactive_threshold": "duration"}
 
 
-def _staying(change: Change, view: View) -> Iterator[tuple[str, Config, Change | None]]:
+def _consumers_that_stay(change: Change, view: View) -> Iterator[tuple[str, Config, Change | None]]:
     """Live consumers that the plan does not delete: name, raw configuration, and the plan's update of them, if any."""
     stream = change.address.name
     for name, info in view.snapshot.consumers.get(stream, {}).items():
@@ -54,14 +54,18 @@ def consumers_above_limits(change: Change, view: View) -> Iterator[Finding]:
         if limit <= 0 and not strict:
             continue
         path = f"consumer_limits.{field}" if field in becomes else "consumer_limits"
-        above = [name for name, raw, theirs in _staying(change, view) if _value(field, raw, theirs, limit) > limit]
+        above = [
+            name
+            for name, raw, theirs in _consumers_that_stay(change, view)
+            if _future_value(field, raw, theirs, limit) > limit
+        ]
         of_copiers = COPIERS_HAVE[field](change, view.target.version)
         copies = fed_now(change.address.name, view) if of_copiers > limit else []
         if copies:
             least = in_words(of_copiers, unit)
             yield objection(
                 path,
-                f"{_streams(copies)} cop{'ies' if len(copies) == 1 else 'y'} this stream through a consumer of the server's "
+                f"{_stream_names(copies)} cop{'ies' if len(copies) == 1 else 'y'} this stream through a consumer of the server's "
                 f"own, which has {field} {least}: the server refuses a lower limit",
                 f"write {field}: {least} or more into consumer_limits",
                 affects=streams(copies, view),
@@ -69,33 +73,33 @@ def consumers_above_limits(change: Change, view: View) -> Iterator[Finding]:
         elif above:
             yield objection(
                 path,
-                f"{_named(above)} {'has' if len(above) == 1 else 'have'} a {field} above "
+                f"{_consumer_names(above)} {'has' if len(above) == 1 else 'have'} a {field} above "
                 + (in_words(limit, unit) if limit else f"0, which is how this server reads a removed {field}"),
                 f"lower their {field} as well, in the same file" if limit else "keep a limit that none of them exceeds",
                 affects=consumers(change.address.name, above, view),
             )
 
 
-def _idle_of_copiers(change: Change, version: Version) -> int:
-    return 0 if _is_fed_durably(change, version) else FED_FOR
+def _inactive_threshold_of_copiers(change: Change, version: Version) -> int:
+    return 0 if _feeds_copies_durably(change, version) else FED_FOR
 
 
-def _pending_of_copiers(change: Change, version: Version) -> int:
-    return 1000 if _is_fed_durably(change, version) else 0
+def _max_ack_pending_of_copiers(change: Change, version: Version) -> int:
+    return 1000 if _feeds_copies_durably(change, version) else 0
 
 
-def _is_fed_durably(change: Change, version: Version) -> bool:
+def _feeds_copies_durably(change: Change, version: Version) -> bool:
     return change.live is not None and is_fed_durably(change.live.config, version)
 
 
-COPIERS_HAVE = {"max_ack_pending": _pending_of_copiers, "inactive_threshold": _idle_of_copiers}
+COPIERS_HAVE = {"max_ack_pending": _max_ack_pending_of_copiers, "inactive_threshold": _inactive_threshold_of_copiers}
 
 
-def _streams(names: list[str]) -> str:
+def _stream_names(names: list[str]) -> str:
     return f"stream{'' if len(names) == 1 else 's'} {few(sorted(names))}"
 
 
-def _value(field: str, raw: Config, theirs: Change | None, limit: int) -> int:
+def _future_value(field: str, raw: Config, theirs: Change | None, limit: int) -> int:
     """The value the consumer will have when the stream changes. A consumer that is updated and leaves the field out
     gets the limit."""
     if theirs and (wanted := theirs.becomes(field)) is not None:
@@ -103,7 +107,7 @@ def _value(field: str, raw: Config, theirs: Change | None, limit: int) -> int:
     return limit if theirs and limit else int(raw.get(field) or 0)
 
 
-def _named(names: list[str]) -> str:
+def _consumer_names(names: list[str]) -> str:
     return f"consumer{'' if len(names) == 1 else 's'} {few(sorted(names))}"
 
 
@@ -119,7 +123,7 @@ def deliver_subject_taken_in(change: Change, view: View) -> Iterator[Finding]:
     if not change.touches("subjects"):
         return
     subjects = change.becomes("subjects") or ()
-    for name, raw, theirs in _staying(change, view):
+    for name, raw, theirs in _consumers_that_stay(change, view):
         deliver: Json = theirs.becomes("deliver_subject") if theirs else raw.get("deliver_subject")
         taken = next((index for index, subject in enumerate(subjects) if deliver and matches(deliver, subject)), None)
         if taken is not None:
@@ -149,32 +153,34 @@ def limits_given_at_restart(change: Change, view: View) -> Iterator[Finding]:
             continue
         silent = [
             (name, raw)
-            for name, raw, theirs in _staying(change, view)
-            if not raw.get(field) and (not theirs or _is_left_out(theirs, field))
+            for name, raw, theirs in _consumers_that_stay(change, view)
+            if not raw.get(field) and (not theirs or _leaves_field_out(theirs, field))
         ]
         if field == "inactive_threshold" and silent:
             names = [name for name, _ in silent]
-            yield replace(_given(field, limit, names), affects=consumers(change.address.name, names, view))
+            yield replace(
+                _expiry_needs_consent(field, limit, names), affects=consumers(change.address.name, names, view)
+            )
         elif lost := [name for name, raw in silent if raw.get("deliver_subject") and raw.get("ack_policy") == "none"]:
             yield objection(
                 f"consumer_limits.{field}",
-                f"the server would lose {_named(lost)} at its next restart: it then gives them {field} "
+                f"the server would lose {_consumer_names(lost)} at its next restart: it then gives them {field} "
                 f"{in_words(limit, unit)}, which a push consumer without acknowledgements cannot have",
                 f"write {field}: -1 into each of them, in the same file, or leave the limit out",
                 affects=consumers(change.address.name, lost, view),
             )
 
 
-def _is_left_out(change: Change, field: str) -> bool:
+def _leaves_field_out(change: Change, field: str) -> bool:
     return change.desired is not None and change.desired.leaves_to_server(field)
 
 
-def _given(field: str, limit: int, names: list[str]) -> Finding:
+def _expiry_needs_consent(field: str, limit: int, names: list[str]) -> Finding:
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path=f"consumer_limits.{field}",
         to=limit,
-        message=f"{_named(names)} {'has' if len(names) == 1 else 'have'} no {field}: from its next restart on, the server "
+        message=f"{_consumer_names(names)} {'has' if len(names) == 1 else 'have'} no {field}: from its next restart on, the server "
         f"deletes {'it' if len(names) == 1 else 'each of them'} after {in_words(limit, UNITS[field])} without use",
         fix=f"write {field} into {'it' if len(names) == 1 else 'each of them'}, in the same file, or consent here: "
         f"{consent_to('ST556', limit, UNITS[field])}",
@@ -197,7 +203,7 @@ def fewer_than_there_are(change: Change, view: View) -> Found:
     Instead: write as many as there are, or remove some in the same plan.
     """
     most = change.becomes("max_consumers") or -1
-    staying = sum(1 for _ in _staying(change, view))
+    staying = sum(1 for _ in _consumers_that_stay(change, view))
     if not change.touches("max_consumers") or not 0 < most < staying:
         return None
     return objection(

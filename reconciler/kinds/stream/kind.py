@@ -12,8 +12,8 @@ from reconciler.kinds.fields.texts import NAME
 from reconciler.kinds.stream.another_name import recipe
 from reconciler.kinds.stream.rules import EFFECTS, RULES, questions
 from reconciler.kinds.stream_config import advisories, calls
-from reconciler.kinds.stream_config.new_copies import then_listens
-from reconciler.kinds.stream_config.origins import names, origin_of_mirror, readings
+from reconciler.kinds.stream_config.new_copies import with_waits_for_copies
+from reconciler.kinds.stream_config.origins import names, origin_of_mirror, reads_by_copying
 from reconciler.kinds.stream_config.stream_config import FIELD_INFOS, STOCK, StreamConfig, canonical, lasting, settle
 from reconciler.model.resource import Address, Config, Declared, OtherOwner, Resource
 from reconciler.model.wire.snapshot import Snapshot
@@ -48,9 +48,9 @@ def _settle(declared: Declared, context: Context) -> Resource:
 def _steps(change: Change, view: View) -> Sequence[Step]:
     name = change.address.name
     if change.action is Action.CREATE and change.desired:
-        return then_listens((calls.create_stream(change, name, change.desired.sent),), change, view)
+        return with_waits_for_copies((calls.create_stream(change, name, change.desired.sent),), change, view)
     if change.action is Action.UPDATE:
-        return then_listens(calls.update_stream(change, name, view), change, view)
+        return with_waits_for_copies(calls.update_stream(change, name, view), change, view)
     return (calls.delete_stream(change, name),) if change.action is Action.DELETE else ()
 
 
@@ -78,7 +78,7 @@ STREAM = Kind(
     starts=("first_seq",),
     primary=lambda address: Raw("stream", (address.name,)),
     needs=lambda resource: names(resource.config),
-    reads=readings,
+    reads=reads_by_copying,
     lends=_lends,
     questions=lambda change, view: (*questions(change, view), *EFFECTS.questions(change, view)),
     consequences=lambda change, view: (

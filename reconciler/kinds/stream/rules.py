@@ -45,8 +45,8 @@ def questions(change: Change, view: View) -> Iterator[Question]:
     yield from sources_changed.questions(change, view)
     yield from pushed_out.questions(change, view)
     yield from peers.questions(change)
-    if asked := to_copy(change):
-        yield asked
+    if question := to_copy(change):
+        yield question
     if turns_to_interest(change):
         yield from taking_questions(change.address.name, view)
     if change.action is Action.DELETE:
@@ -81,13 +81,13 @@ def first_sequence_change(change: Change, _view: View) -> Found:
 
     Instead: leave `first_seq` as it is live, or declare a new stream.
     """
-    if (found := change.field("first_seq")) is None:
+    if (field_change := change.field("first_seq")) is None:
         return None
     return objection(
         "first_seq",
         "first_seq has no effect on an existing stream: the server would answer ok and do nothing",
-        f"write first_seq: {found.live or 0}, as it is live, or declare a new stream",
-        to=found.desired,
+        f"write first_seq: {field_change.live or 0}, as it is live, or declare a new stream",
+        to=field_change.desired,
     )
 
 
@@ -105,7 +105,7 @@ def external_mismatch(change: Change, _view: View) -> Iterator[Finding]:
         yield objection(
             "external",
             "this external stream does not exist here, and reconciler does not create what someone else manages",
-            f"{_first(change.desired)}, or check that this is the right account",
+            f"{_advice_about_owner(change.desired)}, or check that this is the right account",
         )
     for item in change.fields:
         live, expected = side_in_words(item, item.live), side_in_words(item, item.desired)
@@ -116,7 +116,7 @@ def external_mismatch(change: Change, _view: View) -> Iterator[Finding]:
         )
 
 
-def _first(desired: Resource) -> str:
+def _advice_about_owner(desired: Resource) -> str:
     owner = owner_in(desired.terms)
     return f"apply `{owner}` first, with this stream declared" if owner else "ask its owner to create it"
 
@@ -132,7 +132,7 @@ def external_with_configuration(change: Change, _view: View) -> Iterator[Finding
     Instead: remove the other fields, or remove `external` and manage the stream here.
     """
     if change.desired and change.desired.external:
-        yield from _other_name(change.desired)
+        yield from _check_stated_name(change.desired)
         for path in sorted(change.desired.config.keys() - {"subjects", "retention"}):
             yield objection(
                 path,
@@ -141,18 +141,18 @@ def external_with_configuration(change: Change, _view: View) -> Iterator[Finding
             )
 
 
-def _other_name(desired: Resource) -> Iterator[Finding]:
+def _check_stated_name(desired: Resource) -> Iterator[Finding]:
     external, name = vars(desired.terms).get("external"), desired.address.name
-    said = external.stream if isinstance(external, OtherOwner) else None
-    if said not in (None, name):
+    stated = external.stream if isinstance(external, OtherOwner) else None
+    if stated not in (None, name):
         yield objection(
             "external.stream",
-            f"the stream is {said} here and {name} above: it has one name, under which files declare it",
-            f"write `{said}:` in place of `{name}:`, or remove `stream`",
+            f"the stream is {stated} here and {name} above: it has one name, under which files declare it",
+            f"write `{stated}:` in place of `{name}:`, or remove `stream`",
         )
 
 
-def _configurations(change: Change) -> tuple[Config, Config]:
+def _sent_and_live(change: Change) -> tuple[Config, Config]:
     return change.desired.sent if change.desired else {}, change.live.config if change.live else {}
 
 
@@ -165,7 +165,7 @@ RULES = (
     first_sequence_change,
     seal_at_creation("ST"),
     external_mismatch,
-    one_way_change("ST", _configurations),
+    one_way_change("ST", _sent_and_live),
     *LOSSES,
     *SUBJECTS,
     *CONSUMERS,
@@ -173,6 +173,6 @@ RULES = (
     too_young("ST", unknown_fields, unknown_values),
     external_with_configuration,
     reserved_metadata("ST"),
-    *stamped("ST", CHECKS, _configurations),
+    *stamped("ST", CHECKS, _sent_and_live),
     doomed_live("ST", CHECKS),
 )

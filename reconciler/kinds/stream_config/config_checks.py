@@ -70,19 +70,19 @@ def stamped(
     family: str, checks: Sequence[Validity], lower: Lower, own: OwnName = lambda name: name
 ) -> tuple[Rule, ...]:
     """The rules of one family; `lower` tells what a change of this kind sends."""
-    return tuple(_rule(family, one, lower, own) for one in checks)
+    return tuple(_rule_of_check(family, one, lower, own) for one in checks)
 
 
-def _rule(family: str, one: Validity, lower: Lower, own: OwnName) -> Rule:
+def _rule_of_check(family: str, check: Validity, lower: Lower, own: OwnName) -> Rule:
     def judge(change: Change, view: View) -> Found:
         if change.desired is None or change.desired.external:
             return None
         config, live = lower(change)
         is_new = change.action is Action.CREATE
-        return one.check(Sent(config=config, live=live, target=view.target, is_new=is_new, own=own))
+        return check.check(Sent(config=config, live=live, target=view.target, is_new=is_new, own=own))
 
-    judge.__doc__ = one.check.__doc__
-    return rule(f"{family}{one.number}", one.name, err_code=one.err_codes)(judge)
+    judge.__doc__ = check.check.__doc__
+    return rule(f"{family}{check.number}", check.name, err_code=check.err_codes)(judge)
 
 
 def objection(path: str, message: str, fix: str, **more: Any) -> Finding:

@@ -70,15 +70,15 @@ def bad_source(sent: Sent) -> Iterator[Finding]:
     Instead: correct it as the message says.
     """
     for path, source in sources_of(sent.config):
-        yield from _bad_name(sent, path, source)
-        yield from _bad_filter(sent, path, source)
-        yield from _bad_external(path, source.get("external") or {})
+        yield from _check_origin_name(sent, path, source)
+        yield from _check_filter(sent, path, source)
+        yield from _check_prefixes(path, source.get("external") or {})
         if "consumer" in source and sent.version >= V2_14:
-            yield from _bad_consumer(path, source)
-    yield from _twice(sent)
+            yield from _check_consumer_block(path, source)
+    yield from _check_duplicates(sent)
 
 
-def _bad_name(sent: Sent, path: str, source: Json) -> Iterator[Finding]:
+def _check_origin_name(sent: Sent, path: str, source: Json) -> Iterator[Finding]:
     name = source.get("name", "")
     if (problem := name_problem(name)) is None:
         return
@@ -92,14 +92,14 @@ def _bad_name(sent: Sent, path: str, source: Json) -> Iterator[Finding]:
     )
 
 
-def _bad_filter(sent: Sent, path: str, source: Json) -> Iterator[Finding]:
+def _check_filter(sent: Sent, path: str, source: Json) -> Iterator[Finding]:
     subject = source.get("filter_subject", "")
     if subject and source.get("subject_transforms"):
         yield objection(
             f"{path}.filter_subject",
             f"{path} has both filter_subject and subject_transforms",
             "keep one: a transform's src filters as well",
-            reaction=only_from_2_12(sent, path, source),
+            reaction=reaction_before_2_12(sent, path, source),
         )
     if subject and not is_valid(subject):
         doomed = not sent.is_new and path != "mirror"
@@ -113,13 +113,13 @@ def _bad_filter(sent: Sent, path: str, source: Json) -> Iterator[Finding]:
         )
 
 
-def only_from_2_12(sent: Sent, path: str, source: Json) -> Reaction | None:
+def reaction_before_2_12(sent: Sent, path: str, source: Json) -> Reaction | None:
     """2.11 ignores the filters and transforms of external sources; a later server that finds them in its store checks
     them."""
     return Reaction.DOOMS if sent.version < V2_12 and path != "mirror" and "external" in source else None
 
 
-def _bad_external(path: str, external: Mapping[str, str]) -> Iterator[Finding]:
+def _check_prefixes(path: str, external: Mapping[str, str]) -> Iterator[Finding]:
     for name in ("api", "deliver"):
         prefix = external.get(name, "")
         if prefix and not (is_valid(prefix) and is_literal(prefix)):
@@ -136,7 +136,7 @@ def _bad_external(path: str, external: Mapping[str, str]) -> Iterator[Finding]:
         )
 
 
-def _bad_consumer(path: str, source: Json) -> Iterator[Finding]:
+def _check_consumer_block(path: str, source: Json) -> Iterator[Finding]:
     consumer = source["consumer"]
     name, deliver = consumer.get("name", ""), consumer.get("deliver_subject", "")
     if problem := name_problem(name):
@@ -164,7 +164,7 @@ def _bad_consumer(path: str, source: Json) -> Iterator[Finding]:
             )
 
 
-def _twice(sent: Sent) -> Iterator[Finding]:
+def _check_duplicates(sent: Sent) -> Iterator[Finding]:
     seen: dict[object, int] = {}
     copying: dict[object, int] = {}
     for index, source in enumerate(sent.config.get("sources", ())):
@@ -176,7 +176,7 @@ def _twice(sent: Sent) -> Iterator[Finding]:
                 "remove one of them, or give them different filters",
             )
         elif "consumer" in source and sent.version >= V2_14:
-            other = copying.setdefault(_consumer(source), index)
+            other = copying.setdefault(_consumer_identity(source), index)
             if other != index:
                 yield objection(
                     f"sources[{index}].consumer",
@@ -209,7 +209,7 @@ def origin_of(source: Json) -> tuple[Json, Json]:
     return source.get("name"), external.get("api", "") if external else None
 
 
-def _consumer(source: Json) -> object:
+def _consumer_identity(source: Json) -> object:
     return (*origin_of(source), source["consumer"].get("name"))
 
 

@@ -77,11 +77,11 @@ def out_of_range(sent: Sent) -> Iterator[Finding]:
             f"{path} {show_bytes(size)} is more than servers can count",
             f"write at most {LARGEST_MESSAGE}, or leave it out for no limit",
         )
-    yield from _negative_sequences(sent)
-    yield from _too_much_text(sent)
+    yield from _check_sequences(sent)
+    yield from _check_text_sizes(sent)
 
 
-def _negative_sequences(sent: Sent) -> Iterator[Finding]:
+def _check_sequences(sent: Sent) -> Iterator[Finding]:
     starts = {f"{path}.opt_start_seq": source.get("opt_start_seq") for path, source in sources_of(sent.config)}
     for path, sequence in {"first_seq": sent.get("first_seq"), **starts}.items():
         if (sequence or 0) < 0:
@@ -97,7 +97,7 @@ def _negative_sequences(sent: Sent) -> Iterator[Finding]:
         )
 
 
-def _too_much_text(sent: Sent) -> Iterator[Finding]:
+def _check_text_sizes(sent: Sent) -> Iterator[Finding]:
     description = len((sent.get("description") or "").encode())
     if description > LONGEST_DESCRIPTION:
         yield objection(
@@ -105,7 +105,7 @@ def _too_much_text(sent: Sent) -> Iterator[Finding]:
             f"the description has {some(description, 'byte')}, and servers accept {LONGEST_DESCRIPTION}",
             "shorten it",
         )
-    everything = {**(sent.get("metadata") or {}), **_own_metadata(sent)}
+    everything = {**(sent.get("metadata") or {}), **_server_metadata(sent)}
     metadata = sum(len(text.encode()) for pair in everything.items() for text in pair)
     if metadata > MOST_METADATA:
         yield objection(
@@ -115,10 +115,10 @@ def _too_much_text(sent: Sent) -> Iterator[Finding]:
         )
 
 
-def _own_metadata(sent: Sent) -> Mapping[str, str]:
+def _server_metadata(sent: Sent) -> Mapping[str, str]:
     """What the server adds and counts; in an update also what it reported when it was asked about the stream."""
-    told = {} if sent.is_new else {"_nats.ver": str(sent.version), "_nats.level": "0"}
-    return {"_nats.req.level": "0", **told}
+    reported = {} if sent.is_new else {"_nats.ver": str(sent.version), "_nats.level": "0"}
+    return {"_nats.req.level": "0", **reported}
 
 
 @validity(511, "replicas-on-single-server", err_code=10074)

@@ -33,7 +33,7 @@ class Rewrite(NamedTuple):
 def rewrites(kind: str, raw: Config, version: Version) -> Iterator[Rewrite]:
     """Fields whose stored value such a server replaces when it starts; `raw` as 2.11 kept it."""
     if version >= V2_12:
-        yield from _positive(_STREAM if kind == "stream" else _CONSUMER, raw)
+        yield from _rewrites_of_negatives(_STREAM if kind == "stream" else _CONSUMER, raw)
     if (
         version < V2_14
         and kind == "stream"
@@ -47,7 +47,7 @@ def rewrites(kind: str, raw: Config, version: Version) -> Iterator[Rewrite]:
         )
 
 
-def _positive(becomes: Mapping[str, Json], raw: Config) -> Iterator[Rewrite]:
+def _rewrites_of_negatives(becomes: Mapping[str, Json], raw: Config) -> Iterator[Rewrite]:
     for path, after in becomes.items():
         value = raw.get(path)
         if isinstance(value, int) and value < (-1 if after == -1 else 0):
@@ -111,9 +111,9 @@ def in_memory(snapshot: Snapshot) -> Iterator[str]:
         if info["config"].get("mem_storage") and info["config"].get("durable_name") and stream not in streams
     ]
     if streams or consumers:
-        what = [*(f"stream/{name}" for name in streams), *(f"consumer/{name}" for name in consumers)]
-        rest = f" and {len(what) - SHOWN:_} more" if len(what) > SHOWN else ""
-        yield f"A single server keeps these in memory and loses them at every restart: {', '.join(what[:SHOWN])}{rest}."
+        addresses = [*(f"stream/{name}" for name in streams), *(f"consumer/{name}" for name in consumers)]
+        rest = f" and {len(addresses) - SHOWN:_} more" if len(addresses) > SHOWN else ""
+        yield f"A single server keeps these in memory and loses them at every restart: {', '.join(addresses[:SHOWN])}{rest}."
 
 
 def news(before: Version, after: Version) -> list[str]:
