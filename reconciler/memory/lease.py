@@ -61,7 +61,7 @@ class Ours:
 Found = Free | Held | Ours
 
 
-def found(entry: Entry | None, topology: str, run: str = "") -> Found:
+def read_lease(entry: Entry | None, topology: str, run: str = "") -> Found:
     """What `run` finds. Only the server's clock decides what has expired: an expired lease does not exist any more."""
     if entry is None or entry.deleted:
         return Free(entry.revision if entry else 0)

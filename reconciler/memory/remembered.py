@@ -41,15 +41,15 @@ def read(snapshot: Snapshot, registry: Registry) -> Memory:
         if isinstance(owned, Owned):
             records[address] = owned
         else:
-            problems.append(_unreadable(address, key, owned))
+            problems.append(_unreadable_record(address, key, owned))
     return Memory(
         records=records,
-        problems=(*problems, *_lost_intents(snapshot, registry)),
+        problems=(*problems, *_unreadable_intents(snapshot, registry)),
         is_known=snapshot.unknown_bucket(BUCKET) is None,
     )
 
 
-def unread(snapshot: Snapshot) -> Diagnostic | None:
+def unreadable_warning(snapshot: Snapshot) -> Diagnostic | None:
     """A warning or an error that the records could not be read. Without them, a half-made replacement looks like
     something to create, and another owner's resource looks unowned. A user who may not read them has to live with that;
     any other user must try again."""
@@ -68,7 +68,7 @@ def unread(snapshot: Snapshot) -> Diagnostic | None:
     )  # fmt: skip
 
 
-def _lost_intents(snapshot: Snapshot, registry: Registry) -> Iterator[Diagnostic]:
+def _unreadable_intents(snapshot: Snapshot, registry: Registry) -> Iterator[Diagnostic]:
     for address, intent in intents(snapshot).items():
         why = intent if isinstance(intent, str) else _UNHEARD
         if isinstance(intent, str) or not registry.holds(address):
@@ -81,7 +81,7 @@ def _lost_intents(snapshot: Snapshot, registry: Registry) -> Iterator[Diagnostic
             )  # fmt: skip
 
 
-def _unreadable(address: Address, key: str, why: str) -> Diagnostic:
+def _unreadable_record(address: Address, key: str, why: str) -> Diagnostic:
     return Diagnostic(
         severity=Severity.WARNING, code="LE101", name="record-unreadable", address=str(address),
         message=f"the record {key} in bucket {BUCKET} cannot be used: {why}. The resource counts as not recorded",

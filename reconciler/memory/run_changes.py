@@ -17,20 +17,20 @@ LONG = 8 << 10
 """How many characters of one value are kept; for a longer one the journal only says that it changed."""
 
 
-def changes(plan: Plan) -> dict[str, Json]:
+def changes_entry(plan: Plan) -> dict[str, Json]:
     """What a plan changes of each resource. Created and deleted ones are only named, since the ledger holds their
     configuration."""
     acting = (one for one in plan.changes if one.action.writes and not one.is_blocked)
-    return {one.address: _kept(one) for one in acting}
+    return {one.address: _change_entry(one) for one in acting}
 
 
-def _kept(change: PlannedChange) -> dict[str, Json]:
+def _change_entry(change: PlannedChange) -> dict[str, Json]:
     if change.action not in (Action.UPDATE, Action.REPLACE):
         return {"action": change.action.value}
-    return {"action": change.action.value, "fields": {one.path: _sides(one) for one in change.fields}}
+    return {"action": change.action.value, "fields": {one.path: _field_entry(one) for one in change.fields}}
 
 
-def _sides(one: FieldChange) -> dict[str, Json]:
+def _field_entry(one: FieldChange) -> dict[str, Json]:
     if len(str(one.live)) + len(str(one.desired)) > LONG:
         return {"long": True}
     info = one.info
@@ -90,10 +90,10 @@ def difference(first: Run, last: Run, between: Iterable[Run]) -> ChangesBetween:
     runs = sorted(between, key=lambda run: run.number)
     courses: dict[str, _Course] = {}
     for run in runs:
-        for address, change in _done(run):
+        for address, change in _finished_changes(run):
             course = courses.setdefault(address, _Course(was_there=change.get("action") != Action.CREATE))
             course.follow(change)
-    found = (_differs(address, course) for address, course in sorted(courses.items()))
+    found = (_difference_of_resource(address, course) for address, course in sorted(courses.items()))
     return ChangesBetween(
         first=first, last=last, resources=tuple(one for one in found if one),
         unsure=tuple(run.number for run in runs if run.ended is None or run.outcome == UNKNOWN),
@@ -101,7 +101,7 @@ def difference(first: Run, last: Run, between: Iterable[Run]) -> ChangesBetween:
     )  # fmt: skip
 
 
-def _done(run: Run) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _finished_changes(run: Run) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Changes of a run, without those that it says it did not finish."""
     unfinished = set(run.steps.get("unfinished", ()))
     for address, change in (run.changes or {}).items():
@@ -109,13 +109,15 @@ def _done(run: Run) -> Iterator[tuple[str, Mapping[str, Any]]]:
             yield address, change
 
 
-def _differs(address: str, course: _Course) -> Differs | None:
+def _difference_of_resource(address: str, course: _Course) -> Differs | None:
     if course.was_there != course.is_there:
         return Differs(address=address, became="created" if course.is_there else "deleted")
     if not course.is_there:
         return None
     sides = {path: pair for path, pair in course.fields.items() if not _is_long(*pair)}
-    fields = tuple(one for path, pair in sorted(sides.items()) if (one := _field(path, *pair)).live != one.desired)
+    fields = tuple(
+        one for path, pair in sorted(sides.items()) if (one := _field_change(path, *pair)).live != one.desired
+    )
     long = tuple(sorted(course.fields.keys() - sides.keys()))
     if not (fields or long or course.made_anew):
         return None
@@ -126,7 +128,7 @@ def _is_long(first: Mapping[str, Any], last: Mapping[str, Any]) -> bool:
     return bool(first.get("long") or last.get("long"))
 
 
-def _field(path: str, first: Mapping[str, Any], last: Mapping[str, Any]) -> FieldChange:
+def _field_change(path: str, first: Mapping[str, Any], last: Mapping[str, Any]) -> FieldChange:
     info = FieldInfo(
         unit=last.get("unit", "text"), default=last.get("default"), left_out=last.get("left_out", ""),
         nested=of_units(last.get("units", {})),

@@ -89,7 +89,7 @@ def compared(
     """Compare the topology with the snapshot. Raises CannotContinue where the account is not the one the files expect,
     or where the server did not tell who owns what."""
     check_place(topology, snapshot.target)
-    unread = remembered.unread(snapshot) if is_looked_at else None
+    unread = remembered.unreadable_warning(snapshot) if is_looked_at else None
     if unread and unread.severity is Severity.ERROR:
         raise CannotContinue(unread)
     view = compare(topology, snapshot, remembered.read(snapshot, registry), registry, options)
