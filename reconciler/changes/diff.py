@@ -28,13 +28,13 @@ def rebase(desired: Resource, live: Resource, applied: Owned | None, fields: Map
     for name, value in live.config.items():
         if name in config and config[name] != value:
             config[name] = keep_order(config[name], value, fields.get(name))
-    _keep_metadata(config, live.config, applied)
+    _merge_metadata(config, live.config, applied)
     for path in desired.terms.unmanaged:
-        _copy_path(config, live.config, _keys(path))
+        _copy_path(config, live.config, _split_path(path))
     return config
 
 
-def as_remembered(desired: Resource, applied: Owned | None) -> Resource:
+def with_remembered_defaults(desired: Resource, applied: Owned | None) -> Resource:
     """The desired resource, with what this server filled in at the last write in place of the stock defaults: its own
     limits show in no other way. Values that it would no longer fill in, since the file says something else now, are
     ignored. So are values that did not come from its limits, unless they stay whatever they came from."""
@@ -58,7 +58,7 @@ def as_remembered(desired: Resource, applied: Owned | None) -> Resource:
     return replace(desired, config=config, filled={**desired.filled, **known})
 
 
-def _keys(path: str) -> list[str]:
+def _split_path(path: str) -> list[str]:
     """Names of metadata belong to their writers, and may contain dots."""
     return path.split(".", 1) if path.startswith("metadata.") else path.split(".")
 
@@ -79,7 +79,7 @@ def _same_items(one: Json, other: Json) -> bool:
     return isinstance(one, list) and isinstance(other, list) and sorted(map(str, one)) == sorted(map(str, other))
 
 
-def _keep_metadata(config: dict[str, Json], live: Config, applied: Owned | None) -> None:
+def _merge_metadata(config: dict[str, Json], live: Config, applied: Owned | None) -> None:
     """Metadata keys that somebody else wrote stay; keys that were applied earlier and that the file dropped are
     removed."""
     found = live.get("metadata")
@@ -137,7 +137,7 @@ def differences(
 
 
 def _differing_paths(name: str, wanted: Json, found: Json) -> list[tuple[str | int, ...]]:
-    if not (_descendable(wanted) and _descendable(found)) or _is_shifted(wanted, found):
+    if not (_holds_objects(wanted) and _holds_objects(found)) or _is_shifted(wanted, found):
         return [()]
     tree = _deepdiff()({name: found}, {name: wanted}, view="tree", threshold_to_diff_deeper=0)
     paths = {
@@ -161,7 +161,7 @@ def _deepdiff() -> type[DeepDiff]:
     return DeepDiff
 
 
-def _descendable(value: Json) -> bool:
+def _holds_objects(value: Json) -> bool:
     return isinstance(value, dict) or (isinstance(value, list) and bool(value) and isinstance(value[0], dict))
 
 
@@ -177,7 +177,7 @@ def _trim(path: tuple[str | int, ...], wanted: Json, found: Json) -> tuple[str |
     """Cuts a path at the first plain list: its items mean nothing alone."""
     for depth in range(len(path)):
         values = (_value_at(wanted, path[:depth]), _value_at(found, path[:depth]))
-        if any(isinstance(value, list) and not _descendable(value) for value in values):
+        if any(isinstance(value, list) and not _holds_objects(value) for value in values):
             return path[:depth]
     return path
 
@@ -194,19 +194,19 @@ def _value_at(value: Json, path: tuple[str | int, ...]) -> Json:
 def value_in(config: Config, path: str) -> Json:
     """The value at a dotted path, as `differences` writes them; None: nothing. Keys may contain dots themselves."""
     name, *_ = re.split(r"[.\[]", path, maxsplit=1)
-    return _walk(config.get(name), path[len(name) :])
+    return _value_below(config.get(name), path[len(name) :])
 
 
-def _walk(value: Json, rest: str) -> Json:
+def _value_below(value: Json, rest: str) -> Json:
     if not rest or value is None:
         return value
     if found := re.match(r"\[(\d+)\]", rest):
         inside = isinstance(value, list) and int(found[1]) < len(value)
-        return _walk(value[int(found[1])], rest[found.end() :]) if inside else None
+        return _value_below(value[int(found[1])], rest[found.end() :]) if inside else None
     if not isinstance(value, Mapping):
         return None
     fits = [key for key in value if rest[1:].startswith(key) and rest[1 + len(key) :][:1] in ("", ".", "[")]
-    return _walk(value[best := max(fits, key=len)], rest[1 + len(best) :]) if fits else None
+    return _value_below(value[best := max(fits, key=len)], rest[1 + len(best) :]) if fits else None
 
 
 def _dotted(path: tuple[str | int, ...]) -> str:
@@ -226,15 +226,17 @@ def _classify(
     return FieldClass.CONFIG if was == live else FieldClass.BOTH
 
 
-def compare(desired: Resource, live: Resource | None, owned: Owned | None, fields: Mapping[str, FieldInfo]) -> Change:
+def compare_resource(
+    desired: Resource, live: Resource | None, owned: Owned | None, fields: Mapping[str, FieldInfo]
+) -> Change:
     """The change that makes live equal to what is declared."""
     if live is None:
         return Change(address=desired.address, action=Action.CREATE, desired=desired, owned=owned, where=desired.where)
     if desired.external:
-        return _expectation(desired, live, fields)
-    desired = as_remembered(desired, owned)
+        return _compare_external(desired, live, fields)
+    desired = with_remembered_defaults(desired, owned)
     config = rebase(desired, live, owned, fields)
-    changes = explained(differences(config, live.config, owned, fields), desired, live)
+    changes = explain_changes(differences(config, live.config, owned, fields), desired, live)
     unchanged = Action.KEEP if owned else Action.ADOPT
     return Change(
         address=desired.address,
@@ -247,7 +249,7 @@ def compare(desired: Resource, live: Resource | None, owned: Owned | None, field
     )
 
 
-def explained(changes: Sequence[FieldChange], desired: Resource, live: Resource) -> tuple[FieldChange, ...]:
+def explain_changes(changes: Sequence[FieldChange], desired: Resource, live: Resource) -> tuple[FieldChange, ...]:
     """The changes, with what an absent side stands for, and with the source of a wanted value that the file does not
     state."""
     return tuple([_with_source(_with_stock(one, desired, live), desired) for one in changes]) if changes else ()
@@ -269,11 +271,11 @@ def _with_source(change: FieldChange, desired: Resource) -> FieldChange:
     return replace(change, filled="default") if is_default else change
 
 
-def _expectation(desired: Resource, live: Resource, fields: Mapping[str, FieldInfo]) -> Change:
+def _compare_external(desired: Resource, live: Resource, fields: Mapping[str, FieldInfo]) -> Change:
     """Someone else's resource: only what the file says about it is compared, and it is never adopted."""
     found = {name: live.config[name] for name in desired.config if name in live.config}
     rebased = {name: keep_order(value, found.get(name), fields.get(name)) for name, value in desired.config.items()}
-    changes = explained(differences(rebased, found, None, fields), desired, live)
+    changes = explain_changes(differences(rebased, found, None, fields), desired, live)
     return Change(
         address=desired.address,
         action=Action.UPDATE if changes else Action.KEEP,

@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from typing import Literal, NamedTuple
 
 from reconciler.changes.change import Change, Consequence, FieldChange
-from reconciler.changes.renaming import Recipe, copied
+from reconciler.changes.renaming import Recipe, simple_recipe
 from reconciler.changes.rule import Rule
 from reconciler.changes.stages import Opening, Tie
 from reconciler.changes.view import SubjectsRead, View, backed_by
@@ -121,7 +121,7 @@ class Kind:
     """The kind's own name for a field of that stream."""
     reserves: str = "max_bytes"
     """The field by which it reserves room in the account."""
-    recipe: Recipe = copied
+    recipe: Recipe = simple_recipe
     """The steps that give it another name, which no server does itself."""
     bound: Bound = ANY
     reads: Callable[[Address, Config], Iterable[SubjectsRead]] = lambda _address, _config: ()

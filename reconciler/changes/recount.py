@@ -22,12 +22,12 @@ BY_DEFAULT = 1_000
 """How many messages a consumer has in flight unless configured otherwise."""
 
 
-def beyond(change: PlannedChange, found: PlannedChange, consents: Iterable[Consent]) -> Iterator[str]:
+def losses_beyond_consent(change: PlannedChange, found: PlannedChange, consents: Iterable[Consent]) -> Iterator[str]:
     """Losses that grew beyond what somebody agreed to: the bound that consent names, or else twice what the plan said.
     Nobody agreed to a loss that the plan did not mention. `consents`: those that the files give to this resource."""
     said, counted = lost(change.verdicts), {(one.code, one.path) for one in change.verdicts if one.quantities}
     judged = {(one.code, one.path) for one in change.verdicts}
-    shown, shown_now = _in_words(change), _in_words(found)
+    shown, shown_now = _losses_in_words(change), _losses_in_words(found)
     bounds = {(allow.code, name) for allow in consents for name in allow.upto}
     for (code, path, name), number in lost(found.verdicts).items():
         uncounted = (code, path) in judged - counted
@@ -37,34 +37,34 @@ def beyond(change: PlannedChange, found: PlannedChange, consents: Iterable[Conse
             was, now = shown.get((code, path, name), "0"), shown_now[code, path, name]
             yield f"the plan said {was} {name} ({code}), and now it is {now}{many}"
     if found.action is Action.UPDATE:  # if an object was half deleted before, less of it is left to count
-        yield from _uncounted(change, found)
+        yield from _losses_no_longer_counted(change, found)
 
 
 def counted_again(change: PlannedChange, found: PlannedChange) -> Iterator[str]:
     """Losses that have become more or fewer since the plan was made, as sentences."""
     said, uncounted = lost(change.verdicts), {(one.code, one.path) for one in change.verdicts if not one.quantities}
-    shown, shown_now = _in_words(change), _in_words(found)
+    shown, shown_now = _losses_in_words(change), _losses_in_words(found)
     for (code, path, name), number in lost(found.verdicts).items():
         planned = said.get((code, path, name), 0)
         if planned != number and (code, path) not in uncounted:
             was, now = shown.get((code, path, name), "0"), shown_now[code, path, name]
             yield f"{change.address}: the plan said {was} {name} ({code}), and now it is {now}."
-    yield from _started_again(change, found)
+    yield from _changed_starts(change, found)
 
 
 STARTING = {"skipped": "skipped", "delivered_before": "delivered before"}
 """What the start of a new consumer costs, in words."""
 
 
-def _started_again(change: PlannedChange, found: PlannedChange) -> Iterator[str]:
+def _changed_starts(change: PlannedChange, found: PlannedChange) -> Iterator[str]:
     """The same of a new consumer, whose start no rule judges: others have gone on since."""
-    said, now = _starts(change), _starts(found)
+    said, now = _start_quantities(change), _start_quantities(found)
     for name, words in STARTING.items():
         if said.get(name) != now.get(name):
             yield f"{change.address}: the plan said {said.get(name, 0)} {words}, and now it is {now.get(name, 0)}."
 
 
-def _starts(change: PlannedChange) -> dict[str, str]:
+def _start_quantities(change: PlannedChange) -> dict[str, str]:
     """These numbers as a plan shows them."""
     return {
         name: f"{'up to ' if name in one.bounds else ''}{one.quantities[name]:_}"
@@ -73,7 +73,7 @@ def _starts(change: PlannedChange) -> dict[str, str]:
     }
 
 
-def _uncounted(change: PlannedChange, found: PlannedChange) -> Iterator[str]:
+def _losses_no_longer_counted(change: PlannedChange, found: PlannedChange) -> Iterator[str]:
     """Messages that the plan counted, if nobody can tell any more how many are lost."""
     counted = {(one.code, one.path) for one in change.verdicts if "messages" in one.quantities}
     losing = [one for one in found.verdicts if one.is_loss or one.consented is not None]
@@ -92,7 +92,7 @@ def lost(verdicts: Iterable[Verdict]) -> dict[tuple[str, str, str], int]:
     return sums
 
 
-def _in_words(change: PlannedChange) -> dict[tuple[str, str, str], str]:
+def _losses_in_words(change: PlannedChange) -> dict[tuple[str, str, str], str]:
     """These numbers as a plan shows them: `up to 7` where nobody counted exactly."""
     inexact = {(one.code, one.path, name) for one in change.verdicts for name in one.bounds}
     return {key: f"{'up to ' if key in inexact else ''}{number:_}" for key, number in lost(change.verdicts).items()}

@@ -103,7 +103,7 @@ def falling_on(who: FallsOn, rules: Iterable[Rule]) -> tuple[Rule, ...]:
     return tuple(replace(one, falls_on=who) if Action.DELETE not in one.on else one for one in rules)
 
 
-def _each(found: Finding | Iterable[Finding]) -> Iterable[Finding]:
+def _as_findings(found: Finding | Iterable[Finding]) -> Iterable[Finding]:
     return [found] if isinstance(found, Finding) else found
 
 
@@ -112,11 +112,11 @@ def judged(rules: Iterable[Rule], change: Change, view: View) -> list[Verdict]:
     verdicts: list[Verdict] = []
     for one in rules:
         if found := one.judge(change, view):  # most rules find nothing of most objects
-            verdicts += [_stamped(one, finding, change, view) for finding in _each(found)]
+            verdicts += [_verdict_of_finding(one, finding, change, view) for finding in _as_findings(found)]
     return verdicts
 
 
-def _stamped(one: Rule, finding: Finding, change: Change, view: View) -> Verdict:
+def _verdict_of_finding(one: Rule, finding: Finding, change: Change, view: View) -> Verdict:
     reaction = finding.reaction or one.reaction
     hurts = change.action.writes and (reaction in HURTS or finding.outcome is Outcome.REPLACES)
     of = (view.stream_of(change.address), change.address.stream)
@@ -127,7 +127,7 @@ def _stamped(one: Rule, finding: Finding, change: Change, view: View) -> Verdict
         code=one.code,
         name=one.name,
         outcome=outcome,
-        message="; ".join([finding.message, *_named((*others, *told), view)]),
+        message="; ".join([finding.message, *_others_in_words((*others, *told), view)]),
         address=str(change.address),
         path=finding.path,
         span=change.where(finding.path),
@@ -147,11 +147,11 @@ SUBJECTS = 3
 _PLAIN = re.compile(r"[\w.-]+")
 
 
-def _named(others: Sequence[Other], view: View) -> list[str]:
+def _others_in_words(others: Sequence[Other], view: View) -> list[str]:
     """Readers of other topologies with what they read, and then everything else that may be affected; only the first ones
     if there are many."""
     known_first = sorted(others, key=lambda one: (one.owner is None, not one.reads, one))[:NAMED]
-    reading = [_reading(one, one.owner) for one in known_first if one.owner and one.reads]
+    reading = [_reader_in_words(one, one.owner) for one in known_first if one.owner and one.reads]
     unowned = "owned by no topology" if view.ledger_known else "owner unknown"
     rest = [
         f"{one.address} ({f'owned by `{one.owner}`' if one.owner else unowned})"
@@ -165,7 +165,7 @@ def _named(others: Sequence[Other], view: View) -> list[str]:
     return said
 
 
-def _reading(one: Other, owner: str) -> str:
+def _reader_in_words(one: Other, owner: str) -> str:
     """`payments reads orders.*.eu by consumer/ORDERS/ledger`."""
     subjects = ", ".join(one.reads[:SUBJECTS])
     if more := len(one.reads) - SUBJECTS if len(one.reads) > SUBJECTS else 0:

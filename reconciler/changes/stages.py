@@ -58,7 +58,7 @@ def is_divisible(change: Change) -> bool:
     return (is_there or change.action is Action.CREATE) and change.origin is None
 
 
-def halves(change: Change, opening: Opening, infos: Mapping[str, FieldInfo]) -> tuple[Change, Change]:
+def split_change(change: Change, opening: Opening, infos: Mapping[str, FieldInfo]) -> tuple[Change, Change]:
     """Live → in between, and in between → desired. For a kind the first is an ordinary update or creation, and the second
     an update unless it replaces."""
     if change.desired is None:
@@ -67,7 +67,7 @@ def halves(change: Change, opening: Opening, infos: Mapping[str, FieldInfo]) -> 
         config = patched(change.desired.config, opening.fields)
         made = replace(change.desired, config=config)
         there = replace(made, state={"config": config})
-        return _half(change, None, made, infos), _half(
+        return _stage_of_change(change, None, made, infos), _stage_of_change(
             replace(change, action=Action.UPDATE), there, change.desired, infos
         )
     config = patched(change.live.config, opening.fields)
@@ -77,8 +77,8 @@ def halves(change: Change, opening: Opening, infos: Mapping[str, FieldInfo]) -> 
     between = replace(change.live, config=config, state={**said, "config": raw})
     first = replace(change, action=Action.UPDATE, intent=None)
     return (
-        _half(first, change.live, replace(change.desired, config=config, filled={}), infos),
-        _half(change, between, change.desired, infos),
+        _stage_of_change(first, change.live, replace(change.desired, config=config, filled={}), infos),
+        _stage_of_change(change, between, change.desired, infos),
     )
 
 
@@ -87,7 +87,9 @@ def patched(config: Config, fields: Mapping[str, Json]) -> dict[str, Json]:
     return {name: value for name, value in {**config, **fields}.items() if value is not None}
 
 
-def _half(change: Change, live: Resource | None, desired: Resource, infos: Mapping[str, FieldInfo]) -> Change:
+def _stage_of_change(
+    change: Change, live: Resource | None, desired: Resource, infos: Mapping[str, FieldInfo]
+) -> Change:
     fields = differences(desired.config, live.config if live else {}, change.owned, infos)
     return replace(change, live=live, desired=desired, fields=fields)
 
@@ -106,7 +108,7 @@ def first_stage(steps: Sequence[Step], opening: Opening) -> tuple[Step, ...]:
     )
 
 
-def given(ties: Iterable[Tie]) -> dict[Address, frozenset[str]]:
+def fields_given(ties: Iterable[Tie]) -> dict[Address, frozenset[str]]:
     """The fields by which each change gives something."""
     found: dict[Address, set[str]] = {}
     for tie in ties:

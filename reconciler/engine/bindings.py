@@ -130,13 +130,13 @@ def filled_in(info: Info) -> dict[str, Json]:
     return {name: info["config"][name] for name in SERVERS_FILL if info["config"].get(name)}
 
 
-def stands(info: Info) -> dict[str, Json]:
+def age_and_progress(info: Info) -> dict[str, Json]:
     """When an object was created, and how far it had come."""
     part, how_far = ("delivered", "consumer_seq") if "delivered" in info else ("state", "last_seq")
     return {"created": info.get("created"), "at": (info.get(part) or {}).get(how_far, 0)}
 
 
-def at_stake(info: Info) -> dict[str, Json]:
+def losable_with(info: Info) -> dict[str, Json]:
     """What would be lost with the object, as far as there is something to lose."""
     if "delivered" in info:
         goes_on = after_ack_floor({"config": {}, **info})
@@ -151,7 +151,7 @@ SEEN = ("created", "at", "next", "messages")
 
 def made(info: Info) -> dict[str, Json]:
     """What a record holds of an object that was just made, under the paths where it belongs."""
-    seen = {**stands(info), **at_stake(info)} if info.get("created") else {}
+    seen = {**age_and_progress(info), **losable_with(info)} if info.get("created") else {}
     return {"filled": filled_in(info), **{f"seen.{name}": value for name, value in seen.items()}}
 
 
@@ -169,26 +169,26 @@ def filled(step: Step, bound: Mapping[str, Json]) -> Step:
     if not step.uses:
         return step
     if step.call is not Call.ENTRY_PUT:
-        return replace(step, body=_with(dict(step.body), step, bound))
-    record = _with(json.loads(step.value or "{}"), step, bound)
+        return replace(step, body=_bind_values(dict(step.body), step, bound))
+    record = _bind_values(json.loads(step.value or "{}"), step, bound)
     return replace(step, value=compact_json(record).decode())
 
 
-def _with(body: dict[str, Any], step: Step, bound: Mapping[str, Json]) -> dict[str, Any]:
+def _bind_values(body: dict[str, Any], step: Step, bound: Mapping[str, Json]) -> dict[str, Any]:
     """A step that binds several values binds each under the path where it belongs."""
     for path, source in step.uses.items():
         value = bound[source]
         if not isinstance(value, Mapping):
-            body = dict(_placed(body, path.split("."), value))
+            body = dict(_set_at_path(body, path.split("."), value))
         elif path in value:
-            body = dict(_placed(body, path.split("."), value[path]))
+            body = dict(_set_at_path(body, path.split("."), value[path]))
     return body
 
 
-def _placed(body: Any, path: list[str], value: Json) -> Any:
+def _set_at_path(body: Any, path: list[str], value: Json) -> Any:
     if not path:
         return value
     head, *rest = path
     if isinstance(body, list):
-        return [_placed(item, rest, value) if str(number) == head else item for number, item in enumerate(body)]
-    return {**(body or {}), head: _placed((body or {}).get(head), rest, value)}
+        return [_set_at_path(item, rest, value) if str(number) == head else item for number, item in enumerate(body)]
+    return {**(body or {}), head: _set_at_path((body or {}).get(head), rest, value)}

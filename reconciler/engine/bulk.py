@@ -30,20 +30,20 @@ class Matched:
     addresses: tuple[Address, ...]
 
 
-def matched(
+def match_entries(
     topology: Topology, ledger: Ledger, owners: Collection[str], registry: Registry, today: date
 ) -> tuple[Matched, ...]:
     """What each entry matches that still counts today. `owners` are the names by which records know this topology."""
     if not topology.bulk:
         return ()
-    left = sorted(_left(topology, ledger, owners, registry, today))
+    left = sorted(_undeclared_addresses(topology, ledger, owners, registry, today))
     return tuple(
         Matched(entry=entry, addresses=tuple(one for one in left if entry.reaches(one, ledger[one].labels)))
         for entry in topology.bulk
     )
 
 
-def _left(
+def _undeclared_addresses(
     topology: Topology, ledger: Ledger, owners: Collection[str], registry: Registry, today: date
 ) -> Iterator[Address]:
     """What is owned, and neither declared, under whatever name, nor named by an entry of its own."""
@@ -56,7 +56,7 @@ def _left(
             yield address
 
 
-def expanded(topology: Topology, matches: Sequence[Matched], today: date) -> Topology:
+def expand_entries(topology: Topology, matches: Sequence[Matched], today: date) -> Topology:
     """The topology with an entry for each object in place of entries about many. The first entry that counts and matches
     an object says what becomes of it; one that deletes goes before one that gives up, and `refusals` stops it then."""
     taken: dict[Address, BulkEntry] = {}
@@ -74,21 +74,21 @@ def expanded(topology: Topology, matches: Sequence[Matched], today: date) -> Top
     return replace(topology, removed=(*topology.removed, *removed), forget=(*topology.forget, *forget))
 
 
-def refusals(matches: Sequence[Matched], today: date) -> Iterator[tuple[Address, Verdict]]:
+def refusals_of_entries(matches: Sequence[Matched], today: date) -> Iterator[tuple[Address, Verdict]]:
     """One for each object of an entry that matches more than it may, and for each that is to be deleted and given up at
     once."""
     counting = [one for one in matches if not one.entry.is_over(today)]
     for one in counting:
         if len(one.addresses) > one.entry.upto:
-            yield from ((address, _too_many(address, one)) for address in one.addresses)
+            yield from ((address, _refusal_of_too_many(address, one)) for address in one.addresses)
     forgotten = {address: one.entry for one in counting if one.entry.key == "forget" for address in one.addresses}
     for one in counting:
         if one.entry.key == "removed":
             both = (address for address in one.addresses if address in forgotten)
-            yield from ((address, _both(address, one.entry, forgotten[address])) for address in both)
+            yield from ((address, _refusal_of_both(address, one.entry, forgotten[address])) for address in both)
 
 
-def _too_many(address: Address, one: Matched) -> Verdict:
+def _refusal_of_too_many(address: Address, one: Matched) -> Verdict:
     """It names what is matched at the first object."""
     entry, number, is_first = one.entry, len(one.addresses), address == one.addresses[0]
     named = ", ".join(map(str, one.addresses[:NAMED])) + (f" and {number - NAMED:_} more" if number > NAMED else "")
@@ -101,7 +101,7 @@ def _too_many(address: Address, one: Matched) -> Verdict:
     )  # fmt: skip
 
 
-def _both(address: Address, removed: BulkEntry, forgotten: BulkEntry) -> Verdict:
+def _refusal_of_both(address: Address, removed: BulkEntry, forgotten: BulkEntry) -> Verdict:
     elsewhere = f" ({place})" if (place := forgotten.where("on")) else ""
     return Verdict(
         code="XX112", name="removed-and-forgotten", outcome=Outcome.REFUSED, address=str(address), span=removed.where("on"),

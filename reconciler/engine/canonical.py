@@ -34,11 +34,11 @@ def recognised(
         resource.address: resource
         for kind in registry.kinds
         for resource in kind.recognise(snapshot)
-        if _is_its_own(kind, resource.address, claims, elsewhere, registry)
+        if _is_own_object(kind, resource.address, claims, elsewhere, registry)
     }
 
 
-def _is_its_own(
+def _is_own_object(
     kind: Kind, address: Address, claims: Mapping[Raw, str], elsewhere: Collection[Raw], registry: Registry
 ) -> bool:
     """No other kind claims the raw object itself, and the stream it belongs to is not part of something else."""
@@ -51,7 +51,7 @@ def _is_its_own(
     return raw in elsewhere or claims.get(raw, kind.name) == kind.name
 
 
-def settled(
+def settle_declared(
     topology: Topology, snapshot: Snapshot, registry: Registry, live: Mapping[Address, Resource]
 ) -> dict[Address, Resource]:
     """Every declared resource in canonical form, parents first. A child is settled under its parent as that will be."""
@@ -62,17 +62,19 @@ def settled(
     lent = {stream: what for one, kind in said if kind.lends for stream, what in kind.lends(one).items()}
     at_the_top = Context(target=snapshot.target, snapshot=snapshot, lent=lent)
     desired = {one.address: kind.settle(one, at_the_top) for one, kind in said if not kind.place.within}
-    parents = {address: _afterwards(one, live.get(address), registry.of(address)) for address, one in desired.items()}
-    parents |= dict(_of_buckets(desired, parents, registry))
+    parents = {
+        address: _parent_afterwards(one, live.get(address), registry.of(address)) for address, one in desired.items()
+    }
+    parents |= dict(_streams_of_buckets(desired, parents, registry))
     below = {address: replace(at_the_top, parent=one) for address, one in parents.items()}
     for one, kind in said:
         if kind.place.within:
             context = below.get(Address(kind.place.within, one.address.names[:-1]), at_the_top)
             desired[one.address] = kind.settle(one, context)
-    return {one.address: desired[one.address] for one, _ in said} | dict(_using(topology, desired, registry))
+    return {one.address: desired[one.address] for one, _ in said} | dict(_with_uses(topology, desired, registry))
 
 
-def _of_buckets(
+def _streams_of_buckets(
     desired: Mapping[Address, Resource], parents: Mapping[Address, Resource], registry: Registry
 ) -> Iterator[tuple[Address, Resource]]:
     """Streams that buckets of the same files decide, and which stand there as `external`, for their consumers."""
@@ -83,7 +85,7 @@ def _of_buckets(
                 yield address, replace(parents[address], config=body)
 
 
-def _using(
+def _with_uses(
     topology: Topology, desired: Mapping[Address, Resource], registry: Registry
 ) -> Iterator[tuple[Address, Resource]]:
     """What reads a stream of another topology, if the files name that topology."""
@@ -94,7 +96,7 @@ def _using(
             yield address, replace(resource, uses=uses)
 
 
-def _afterwards(desired: Resource, live: Resource | None, kind: Kind) -> Resource:
+def _parent_afterwards(desired: Resource, live: Resource | None, kind: Kind) -> Resource:
     """A parent that someone else manages, and fields that are left as found, stay as they are live."""
     if live is None:
         return desired

@@ -33,7 +33,7 @@ def judged_all(
     rules = _rules_by_action(registry, view.target.version, needing)
     for address in view.changes if about is None else about:
         change = view.changes[address]
-        alone = replacement.alone(change)
+        alone = replacement.without_replacement(change)
         verdicts = judge(rules(address.kind, alone.action), alone, view)
         if change.action is Action.REPLACE or replacement.replaces(verdicts):
             further = [one for one in rules(address.kind, Action.REPLACE) if alone.action not in one.on]

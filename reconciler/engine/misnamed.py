@@ -48,13 +48,13 @@ def misnamed(
 ) -> Iterator[Diagnostic]:
     """One for each entry that names nothing and resembles something; an error if that is this topology's own.
     `unmatched` are entries about many that match nothing."""
-    named = list(_named(topology, today))
-    yield from _resembling(named, topology, known, registry) if named else ()
-    yield from _matching_nothing([one for one in unmatched if not one.is_over(today)], topology, known)
-    yield from _owners(topology, known, today)
+    named = list(_named_entries(topology, today))
+    yield from _misspelt_names(named, topology, known, registry) if named else ()
+    yield from _unmatched_patterns([one for one in unmatched if not one.is_over(today)], topology, known)
+    yield from _misspelt_owners(topology, known, today)
 
 
-def _matching_nothing(entries: Sequence[BulkEntry], topology: Topology, known: KnownNames) -> Iterator[Diagnostic]:
+def _unmatched_patterns(entries: Sequence[BulkEntry], topology: Topology, known: KnownNames) -> Iterator[Diagnostic]:
     """The mark of a removed or forgotten record shows that the work of a pattern is done. A mark has no labels, so that
     a label may always be one whose work is done."""
     if not entries:
@@ -70,7 +70,7 @@ def _matching_nothing(entries: Sequence[BulkEntry], topology: Topology, known: K
         said = f"`{entry.key}` names `{entry.on}`"
         if not known.ledger_known:
             message = f"{said}, and nobody can tell what that matches, because bucket {BUCKET} could not be read"
-            yield _bulk(entry, message, "plan and apply as a user who may use that bucket")
+            yield _diagnostic_about_pattern(entry, message, "plan and apply as a user who may use that bucket")
         elif any(entry.reaches(one, {}) for one in gone):
             continue
         elif near := likely(entry.on, ours.keys(), ours.values()):
@@ -78,27 +78,29 @@ def _matching_nothing(entries: Sequence[BulkEntry], topology: Topology, known: K
                 f"{said}, which matches nothing that this topology owns and no longer declares; did you mean `{near}`?"
             )
             severity = Severity.WARNING if is_label(entry.on) else Severity.ERROR
-            yield _bulk(entry, message, f"write {near}, or remove the entry", severity)
+            yield _diagnostic_about_pattern(entry, message, f"write {near}, or remove the entry", severity)
         elif is_label(entry.on):
             continue
         elif alike := [str(one) for one in strange if entry.reaches(one, {})]:
             more = f" and {len(alike) - 1:_} more" if alike[1:] else ""
             message = f"{said}, which matches nothing that this topology owns: {alike[0]}{more} may be another's"
-            yield _bulk(
+            yield _diagnostic_about_pattern(
                 entry, message, "declare what is meant as it is and apply once to adopt it; or remove the entry"
             )
         elif there := next((one for one, labels in declared.items() if entry.reaches(one, labels)), None):
             message = f"{said}, which matches only what the files declare, such as {there}, and leaves that alone"
-            yield _bulk(entry, message, "take out of the files what is to go, or remove the entry")
+            yield _diagnostic_about_pattern(entry, message, "take out of the files what is to go, or remove the entry")
 
 
-def _bulk(entry: BulkEntry, message: str, fix: str, severity: Severity = Severity.WARNING) -> Diagnostic:
+def _diagnostic_about_pattern(
+    entry: BulkEntry, message: str, fix: str, severity: Severity = Severity.WARNING
+) -> Diagnostic:
     return Diagnostic(
         severity=severity, code="XX916", name="names-nothing", message=message, span=entry.where("on"), fix=fix
     )  # fmt: skip
 
 
-def _resembling(
+def _misspelt_names(
     named: Sequence[_Named], topology: Topology, known: KnownNames, registry: Registry
 ) -> Iterator[Diagnostic]:
     spoken_for = {one.address for one in topology.resources} | let_go(topology)
@@ -109,18 +111,18 @@ def _resembling(
         at = one.address
         if at in known.live or at in known.ledger or at in known.begun or at in remembered:
             continue
-        alike = [(how, other in known.ledger, other) for other in free if (how := _likeness(at, other))]
+        alike = [(how, other in known.ledger, other) for other in free if (how := _likeness_of_addresses(at, other))]
         if alike and not registry.of(at).unknown(at, known.snapshot):
             _, is_ours, near = max(alike)
-            yield _told(one, near, is_ours=is_ours, ledger_known=known.ledger_known)
+            yield _diagnostic_about_name(one, near, is_ours=is_ours, ledger_known=known.ledger_known)
 
 
 def let_go(topology: Topology) -> set[Address]:
     """What its entries say is removed, forgotten or renamed."""
-    return {one.address for one in _named(topology, date.min)}
+    return {one.address for one in _named_entries(topology, date.min)}
 
 
-def _named(topology: Topology, today: date) -> Iterator[_Named]:
+def _named_entries(topology: Topology, today: date) -> Iterator[_Named]:
     """Entries that have ended do nothing any more, whatever they name."""
     for removed in topology.removed:
         if not (removed.until and today > removed.until):
@@ -132,14 +134,14 @@ def _named(topology: Topology, today: date) -> Iterator[_Named]:
             yield _Named(moved.origin, "moved", moved.where("from"))
 
 
-def _likeness(address: Address, other: Address) -> float:
+def _likeness_of_addresses(address: Address, other: Address) -> float:
     """A typo in the names, or another kind with the same name."""
     if address.kind == other.kind:
         return likeness(address.names, other.names)
     return float(address.names == other.names)
 
 
-def _told(one: _Named, near: Address, *, is_ours: bool, ledger_known: bool) -> Diagnostic:
+def _diagnostic_about_name(one: _Named, near: Address, *, is_ours: bool, ledger_known: bool) -> Diagnostic:
     never = "and nothing of that name was ever applied here" if ledger_known else "as far as this user may read"
     whose = "" if is_ours else ", which is live and not known to be this topology's own"
     return Diagnostic(
@@ -149,7 +151,7 @@ def _told(one: _Named, near: Address, *, is_ours: bool, ledger_known: bool) -> D
     )  # fmt: skip
 
 
-def _owners(topology: Topology, known: KnownNames, today: date) -> Iterator[Diagnostic]:
+def _misspelt_owners(topology: Topology, known: KnownNames, today: date) -> Iterator[Diagnostic]:
     """Former topology names that own nothing. They own nothing after the move either, so nobody can tell a typo from
     that."""
     owners = {owned.topology for owned in known.ledger.values()} - {topology.name}

@@ -91,20 +91,20 @@ def pattern(page: str) -> str:
 
 def unseen(view: View) -> View:
     """The same view, without anything that only a server can tell."""
-    changes = {address: replace(one, live=_config_only(one.live)) for address, one in view.changes.items()}
-    live = {address: _known(one) for address, one in view.live.items()}
-    return replace(view, facts=NOTHING, snapshot=_snapshot(view.snapshot), live=live, changes=changes)
+    changes = {address: replace(one, live=_without_state_if_any(one.live)) for address, one in view.changes.items()}
+    live = {address: _without_state(one) for address, one in view.live.items()}
+    return replace(view, facts=NOTHING, snapshot=_snapshot_without_state(view.snapshot), live=live, changes=changes)
 
 
-def _config_only(resource: Resource | None) -> Resource | None:
-    return _known(resource) if resource else None
+def _without_state_if_any(resource: Resource | None) -> Resource | None:
+    return _without_state(resource) if resource else None
 
 
-def _known(resource: Resource) -> Resource:
+def _without_state(resource: Resource) -> Resource:
     return replace(resource, state=PartlyKnown(resource.state))
 
 
-def _snapshot(snapshot: Snapshot) -> Snapshot:
+def _snapshot_without_state(snapshot: Snapshot) -> Snapshot:
     streams = {name: PartlyKnown(info) for name, info in snapshot.streams.items()}
     consumers = {
         stream: {name: PartlyKnown(info) for name, info in own.items()} for stream, own in snapshot.consumers.items()

@@ -69,17 +69,17 @@ class Graph:
         return {node: sorted(before) for node, before in self.before().items()}
 
 
-def graph(changes: Changes, registry: Registry, view: View) -> Graph:
+def build_graph(changes: Changes, registry: Registry, view: View) -> Graph:
     """The ties between all changes that write. To break a ring, a weak tie is dropped or a change is made in two
     stages."""
     writing = {address: change for address, change in changes.items() if change.action.writes}
     if not writing:
         return Graph(writing=(), ties=[])
-    ties = [*_existence(writing, registry), *registry.order(view)]
+    ties = [*_existence_ties(writing, registry), *registry.order(view)]
     known = [tie for tie in dict.fromkeys(ties) if tie.first in writing and tie.then in writing]
     creating = frozenset(address for address, change in writing.items() if change.action is Action.CREATE)
     edges = Graph(writing=tuple(writing), ties=known, creating=creating)
-    gives = stages.given(known)
+    gives = stages.fields_given(known)
 
     def opening(address: Address) -> Opening | None:
         change = writing[address]
@@ -90,7 +90,7 @@ def graph(changes: Changes, registry: Registry, view: View) -> Graph:
     for tie in known:
         if tie.first == tie.then and (found := opening(tie.first)):
             edges.openings[tie.first] = found
-    while ring := _ring(edges):
+    while ring := _find_ring(edges):
         weakest = max(ring, key=lambda tie: tie.weak)
         if weakest.weak:
             edges.ties.remove(weakest)
@@ -104,10 +104,10 @@ def graph(changes: Changes, registry: Registry, view: View) -> Graph:
     return edges
 
 
-def _existence(writing: Changes, registry: Registry) -> Iterator[Tie]:
+def _existence_ties(writing: Changes, registry: Registry) -> Iterator[Tie]:
     """Parents exist before their children and are deleted after them. Origins should exist before their copies."""
     for address, change in writing.items():
-        for parent in _parents(address, registry):
+        for parent in _parent_addresses(address, registry):
             above = writing.get(parent)
             is_there = above is not None and above.action is Action.UPDATE
             weak = stages.BETTER if is_there else stages.NEEDED
@@ -116,25 +116,25 @@ def _existence(writing: Changes, registry: Registry) -> Iterator[Tie]:
             else:
                 is_new = above is not None and above.action is Action.CREATE
                 yield Tie(parent, address, gives=stages.EXISTENCE if is_new else "", weak=weak)
-        for origin in _needed(address, change.desired, registry):
+        for origin in _needed_addresses(address, change.desired, registry):
             if origin != address:
                 is_new = origin in writing and writing[origin].action is Action.CREATE
                 gives, weak = (stages.EXISTENCE, stages.BETTER) if is_new else ("", stages.USUAL)
                 yield Tie(origin, address, gives=gives, weak=weak)
 
 
-def _needed(address: Address, resource: Resource | None, registry: Registry) -> Iterator[Address]:
+def _needed_addresses(address: Address, resource: Resource | None, registry: Registry) -> Iterator[Address]:
     """All addresses under which the streams may be declared that must exist first."""
     for stream in registry.of(address).needs(resource) if resource else ():
         yield from registry.backed_by(stream)
 
 
-def _parents(address: Address, registry: Registry) -> tuple[Address, ...]:
+def _parent_addresses(address: Address, registry: Registry) -> tuple[Address, ...]:
     """Whatever the stream may be declared as that it hangs on."""
     return tuple(registry.backed_by(address.stream)) if registry.of(address).place.within else ()
 
 
-def _ring(edges: Graph) -> list[Tie]:
+def _find_ring(edges: Graph) -> list[Tie]:
     """The ties of one ring, if there is one."""
     before = edges.before()
     try:
@@ -145,10 +145,10 @@ def _ring(edges: Graph) -> list[Tie]:
     return []
 
 
-def blocked_by(edges: Graph, changes: Changes, blocked: set[Address], registry: Registry) -> dict[Address, Address]:
+def find_blocked(edges: Graph, changes: Changes, blocked: set[Address], registry: Registry) -> dict[Address, Address]:
     """Changes that cannot be made because something before them is blocked → the blocked address."""
     following: dict[Address, list[Tie]] = {}
-    for tie in (*edges.ties, *_on_unknown(changes, registry)):
+    for tie in (*edges.ties, *_ties_to_unknown(changes, registry)):
         if tie.first != tie.then:
             following.setdefault(tie.first, []).append(tie)
     found: dict[Address, Address] = {}
@@ -156,27 +156,31 @@ def blocked_by(edges: Graph, changes: Changes, blocked: set[Address], registry: 
     while todo:
         address, culprit = todo.pop()
         for tie in following.get(address, ()):
-            if tie.then in blocked or tie.then in found or _goes_on(tie, changes, registry):
+            if tie.then in blocked or tie.then in found or _may_continue(tie, changes, registry):
                 continue
             found[tie.then] = culprit
             todo.append((tie.then, culprit))
     return found
 
 
-def _on_unknown(changes: Changes, registry: Registry) -> Iterator[Tie]:
+def _ties_to_unknown(changes: Changes, registry: Registry) -> Iterator[Tie]:
     """A change cannot newly depend on, or copy, something that could not be read. Changes that already do so may
     continue."""
     for address, change in changes.items():
         if change.desired is None or not change.action.writes:
             continue
-        wanted = (*_parents(address, registry), *_needed(address, change.desired, registry))
-        there = (*_parents(address, registry), *_needed(address, change.live, registry)) if change.live else ()
+        wanted = (*_parent_addresses(address, registry), *_needed_addresses(address, change.desired, registry))
+        there = (
+            (*_parent_addresses(address, registry), *_needed_addresses(address, change.live, registry))
+            if change.live
+            else ()
+        )
         for other in wanted:
             if other not in there and other in changes and changes[other].action is Action.UNKNOWN:
                 yield Tie(other, address)
 
 
-def _goes_on(tie: Tie, changes: Changes, registry: Registry) -> bool:
+def _may_continue(tie: Tie, changes: Changes, registry: Registry) -> bool:
     """A blocked update of a live resource does not stop changes that only need it to exist. A change that inherits the
     blocked fields is stopped: it would be planned again forever."""
     first, then = changes[tie.first], changes[tie.then]
@@ -189,7 +193,7 @@ def _goes_on(tie: Tie, changes: Changes, registry: Registry) -> bool:
     return not first.touches(*registry.of(then.address).inherits)
 
 
-def ordered_steps(edges: Graph, made: Mapping[Node, tuple[Step, ...]]) -> tuple[Step, ...]:
+def order_steps(edges: Graph, made: Mapping[Node, tuple[Step, ...]]) -> tuple[Step, ...]:
     """All steps as one graph. Steps that several changes share (the bucket of the groups) have one id and appear
     once."""
     ids = {step.id for steps in made.values() for step in steps}
@@ -198,7 +202,7 @@ def ordered_steps(edges: Graph, made: Mapping[Node, tuple[Step, ...]]) -> tuple[
         before = tuple(_last_ids(edges.stages[node], edges, made))
         for step in made.get(node, ()):
             if step.id not in linked:
-                linked[step.id] = _linked(step, before, ids)
+                linked[step.id] = _link_step(step, before, ids)
     return tuple(linked.values())
 
 
@@ -211,6 +215,6 @@ def _last_ids(nodes: Iterable[Node], edges: Graph, made: Mapping[Node, tuple[Ste
             yield from _last_ids(edges.stages[node], edges, made)
 
 
-def _linked(step: Step, before: tuple[str, ...], ids: set[str]) -> Step:
+def _link_step(step: Step, before: tuple[str, ...], ids: set[str]) -> Step:
     after = tuple(dict.fromkeys(name for name in (*before, *step.after) if name in ids and name != step.id))
     return step if after == step.after else replace(step, after=after)

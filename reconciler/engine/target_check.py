@@ -10,7 +10,7 @@ from reconciler.model.wire.version import Version
 
 def check_place(topology: Topology, target: Target) -> None:
     """Refuses to work against the wrong account or cluster before anything is compared."""
-    if wrong := wrong_place(topology.expect, target):
+    if wrong := unexpected_of_target(topology.expect, target):
         raise CannotContinue(
             *(
                 Diagnostic(
@@ -26,7 +26,7 @@ def check_place(topology: Topology, target: Target) -> None:
         )
 
 
-def wrong_place(expect: Expect, target: Target) -> list[tuple[str, str]]:
+def unexpected_of_target(expect: Expect, target: Target) -> list[tuple[str, str]]:
     """(key of `expect`, what is wrong) for everything about this target that is not as the files expect."""
     wrong = []
     for what, wanted, found in (

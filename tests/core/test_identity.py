@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reconciler.changes.kind import Raw
-from reconciler.engine.identity import echoed, is_another, made_anew, made_anew_behind, seen_after, seen_in
+from reconciler.engine.identity import echoed, is_another, is_recreated, recreated_stream_behind, seen_after, seen_in
 from reconciler.kinds import REGISTRY
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address
@@ -142,10 +142,12 @@ def test_a_group_is_told_by_its_record_and_by_its_queue() -> None:
     now = replace(then, streams={"S-g": stream(last=3, created="later")})
     owned = Owned(topology="t", seen=seen_in(then, group, kind))
     assert owned.seen["behind"]["created"] == "then"
-    assert made_anew_behind(owned, group, kind, then) is None
-    assert made_anew_behind(owned, group, kind, now) == "S-g"
-    assert not made_anew(owned, group, kind, now), "its record is still the one that was written"
-    assert made_anew_behind(Owned(topology="t", seen={"at": 7}), group, kind, now) is None, "nobody had noted the queue"
+    assert recreated_stream_behind(owned, group, kind, then) is None
+    assert recreated_stream_behind(owned, group, kind, now) == "S-g"
+    assert not is_recreated(owned, group, kind, now), "its record is still the one that was written"
+    assert recreated_stream_behind(Owned(topology="t", seen={"at": 7}), group, kind, now) is None, (
+        "nobody had noted the queue"
+    )
 
 
 def test_what_a_request_tells_of_one_object_leaves_what_is_known_of_the_other() -> None:
@@ -161,14 +163,14 @@ def test_what_a_request_tells_of_one_object_leaves_what_is_known_of_the_other() 
 def test_a_stream_that_is_remembered_is_told_from_the_one_in_its_place(storage: str, anew: bool) -> None:
     now = there(streams={"S": stream(last=3, created="later", storage=storage)})
     owned = Owned(topology="t", seen=seen())
-    assert made_anew(owned, Address.of("stream", "S"), REGISTRY["stream"], now) is anew
+    assert is_recreated(owned, Address.of("stream", "S"), REGISTRY["stream"], now) is anew
 
 
 def test_a_record_that_goes_back_is_another_wherever_its_stream_lives() -> None:
     address, kind = Address.of("static_group", "S", "g"), REGISTRY["static_group"]
     owned = Owned(topology="t", seen={"at": 9})
-    assert made_anew(owned, address, kind, there(entry=Entry(b"{}", 3)))
-    assert not made_anew(owned, address, kind, there(entry=Entry(b"{}", 9)))
+    assert is_recreated(owned, address, kind, there(entry=Entry(b"{}", 3)))
+    assert not is_recreated(owned, address, kind, there(entry=Entry(b"{}", 9)))
 
 
 @pytest.mark.parametrize(
@@ -190,5 +192,5 @@ def test_a_stream_that_was_made_anew_took_its_consumers_with_it(
     )
     ledger = {Address.of("stream", "S"): Owned(topology="another", seen=seen())}
     owned = Owned(topology="t", seen=seen(at=0))
-    assert made_anew(owned, address, REGISTRY["consumer"], now, ledger) is anew
-    assert not made_anew(owned, address, REGISTRY["consumer"], now), "nobody remembers the stream"
+    assert is_recreated(owned, address, REGISTRY["consumer"], now, ledger) is anew
+    assert not is_recreated(owned, address, REGISTRY["consumer"], now), "nobody remembers the stream"

@@ -154,7 +154,7 @@ STEPS = (
     Act(
         name="before 2.15 an update changes what was made anew since the plan and has come further",
         file="reconciler/engine/identity.py",
-        before="or _was_running(was, now) or",
+        before="or _keeps_running(was, now) or",
         after="or",
         seen_by=("tests/core/test_last_look.py",),
     ),
@@ -259,8 +259,8 @@ ORDER = (
     Act(
         name="what depends on something refused is done all the same",
         file="reconciler/engine/order.py",
-        before="            if tie.then in blocked or tie.then in found or _goes_on(tie, changes, registry):",
-        after="            if tie.then not in blocked or tie.then in found or _goes_on(tie, changes, registry):",
+        before="            if tie.then in blocked or tie.then in found or _may_continue(tie, changes, registry):",
+        after="            if tie.then not in blocked or tie.then in found or _may_continue(tie, changes, registry):",
         seen_by=("tests/core/test_decide.py",),
         is_quick=True,
     ),
@@ -306,15 +306,15 @@ REPLACING = (
     Act(
         name="an intent is not written",
         file="reconciler/engine/replacement.py",
-        before='middle = (_note(change, intent, view, {}, "begun"), *how.before, *noted, *how.swap)',
+        before='middle = (_note_step(change, intent, view, {}, "begun"), *how.before, *noted, *how.swap)',
         after="middle = (*how.before, *noted, *how.swap)",
         seen_by=("tests/replacement/test_judging.py",),
     ),
     Act(
         name="an intent stays when the replacement is done",
         file="reconciler/engine/replacement.py",
-        before="remembered, *_forgotten(change, view), _done(change, view)))",
-        after="remembered, *_forgotten(change, view)))",
+        before="remembered, *_forget_old_name(change, view), _end_step(change, view)))",
+        after="remembered, *_forget_old_name(change, view)))",
         seen_by=("tests/replacement/test_judging.py",),
     ),
     Act(
@@ -552,7 +552,7 @@ SAVED = (
     Act(
         name="a saved plan deletes what was made anew since and got as far",
         file="reconciler/engine/identity.py",
-        before="return (_is_stable(was) and _is_stable(now)) or",
+        before="return (_has_stable_time(was) and _has_stable_time(now)) or",
         after="return",
         seen_by=("tests/core/test_standing.py",),
     ),
@@ -573,8 +573,8 @@ SAVED = (
     Act(
         name="a saved plan loses more than it said",
         file="reconciler/journeys/saved/comparison.py",
-        before="    if more := next(beyond(change, found, beside.consents(change)), None):",
-        after='    if (more := next(beyond(change, found, beside.consents(change)), None)) == "":',
+        before="    if more := next(losses_beyond_consent(change, found, beside.consents(change)), None):",
+        after='    if (more := next(losses_beyond_consent(change, found, beside.consents(change)), None)) == "":',
         seen_by=("tests/core/test_standing.py",),
     ),
 )

@@ -53,9 +53,9 @@ ACTS = (
     Act(
         name="an entry about many deletes what nobody owns",
         file="reconciler/engine/compare.py",
-        before="    matches = bulk.matched(topology, memory.records, owners",
+        before="    matches = bulk.match_entries(topology, memory.records, owners",
         after="    kept = {a: Owned(topology=topology.name) for a in recognised(snapshot, registry)}\n"
-        "    matches = bulk.matched(topology, {**kept, **memory.records}, owners",
+        "    matches = bulk.match_entries(topology, {**kept, **memory.records}, owners",
         seen_by=("tests/core/test_bulk.py",),
     ),
     Act(

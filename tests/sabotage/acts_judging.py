@@ -291,7 +291,7 @@ RULES = (
     Act(
         name="nobody notices that what a replacement made was recreated",
         file="reconciler/engine/bindings.py",
-        before='    seen = {**stands(info), **at_stake(info)} if info.get("created") else {}\n',
+        before='    seen = {**age_and_progress(info), **losable_with(info)} if info.get("created") else {}\n',
         after="    seen: dict[str, Json] = {}\n",
         seen_by=("tests/drift/test_recreated.py",),
     ),
@@ -797,8 +797,8 @@ RULES = (
     Act(
         name="nothing is said of a queue that an interrupted removal left, once its entry is gone",
         file="reconciler/engine/removals.py",
-        before="    changes |= {one: _remaining(ledger[one], one) for one in gone if registry.of(one).remains(one, snapshot)}",
-        after="    changes |= {one: _remaining(ledger[one], one) for one in gone if False}",
+        before="    changes |= {one: _orphan_of_remains(ledger[one], one) for one in gone if registry.of(one).remains(one, snapshot)}",
+        after="    changes |= {one: _orphan_of_remains(ledger[one], one) for one in gone if False}",
         seen_by=("tests/core/test_reconcile.py",),
     ),
     Act(
@@ -1041,7 +1041,7 @@ RULES = (
     Act(
         name="a consumer that was renamed before is not recognised under another name",
         file="reconciler/engine/moves.py",
-        before="return unfinished.with_words(live, owned.start, owned.fields) if owned else live",
+        before="return unfinished.with_stated_start(live, owned.start, owned.fields) if owned else live",
         after="return live",
         seen_by=("tests/e2e/test_splitting.py",),
     ),
@@ -1263,14 +1263,14 @@ CONSENT = (
     Act(
         name="consent is ignored",
         file="reconciler/changes/consent.py",
-        before="return allow.code == verdict.code and not _short_of(allow, verdict, today, spec)",
-        after="return allow.code == verdict.code and bool(_short_of(allow, verdict, today, spec))",
+        before="return allow.code == verdict.code and not _shortfall(allow, verdict, today, spec)",
+        after="return allow.code == verdict.code and bool(_shortfall(allow, verdict, today, spec))",
         seen_by=("tests/core/test_consent.py",),
     ),
     Act(
         name="consent is taken for another value",
         file="reconciler/changes/consent.py",
-        before="if allow.to is not None and _raw(allow.to, verdict.path, spec) != verdict.to:",
+        before="if allow.to is not None and _raw_value(allow.to, verdict.path, spec) != verdict.to:",
         after="if allow.to is not None and verdict.to is None:",
         seen_by=("tests/core/test_consent.py",),
         is_quick=True,
@@ -1285,8 +1285,8 @@ CONSENT = (
     Act(
         name="consent to one rule covers another",
         file="reconciler/changes/consent.py",
-        before="return allow.code == verdict.code and not _short_of(",
-        after="return allow.code[:2] == verdict.code[:2] and not _short_of(",
+        before="return allow.code == verdict.code and not _shortfall(",
+        after="return allow.code[:2] == verdict.code[:2] and not _shortfall(",
         seen_by=("tests/core/test_consent.py",),
     ),
     Act(
@@ -1348,7 +1348,7 @@ CONSENT = (
     Act(
         name="`until` of a guard is ignored",
         file="reconciler/engine/guards.py",
-        before="counting = [one for one in view.guards if one.kind == kind.name and not _is_over(one, today)]",
+        before="counting = [one for one in view.guards if one.kind == kind.name and not _has_ended(one, today)]",
         after="counting = [one for one in view.guards if one.kind == kind.name]",
         seen_by=("tests/guards/test_mass_changes.py",),
     ),
@@ -1794,7 +1794,7 @@ QUANTITIES = (
     Act(
         name="nobody looks whether the queue of a group is the one on record",
         file="reconciler/engine/compare.py",
-        before="    if queue := identity.made_anew_behind(owned, known_as, kind, snapshot):",
+        before="    if queue := identity.recreated_stream_behind(owned, known_as, kind, snapshot):",
         after="    if queue := None:",
         seen_by=("tests/rules/test_rules.py",),
     ),

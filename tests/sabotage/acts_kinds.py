@@ -285,7 +285,7 @@ FILES = (
     Act(
         name="consumers of a bucket's stream are read as somebody has made it, not as the bucket will be",
         file="reconciler/engine/canonical.py",
-        before="    parents |= dict(_of_buckets(desired, parents, registry))\n",
+        before="    parents |= dict(_streams_of_buckets(desired, parents, registry))\n",
         after="",
         seen_by=("tests/e2e/test_consumers_of_buckets.py",),
     ),

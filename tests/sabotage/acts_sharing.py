@@ -89,7 +89,7 @@ ACTS = (
     Act(
         name="a plan does not say what others read",
         file="reconciler/changes/rule.py",
-        before="reading = [_reading(one, one.owner) for one in known_first if one.owner and one.reads]",
+        before="reading = [_reader_in_words(one, one.owner) for one in known_first if one.owner and one.reads]",
         after="reading = [str(one.address) for one in known_first if one.owner and one.reads]",
         seen_by=(says("XX233"),),
     ),

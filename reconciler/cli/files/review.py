@@ -164,7 +164,7 @@ class _Ledgers:
 
         async with there.open() as js:
             snapshot = await observe(js, buckets=(BUCKET,), consumers_of=frozenset())
-        if unread := remembered.unread(snapshot):
+        if unread := remembered.unreadable_warning(snapshot):
             raise CannotContinue(replace(unread, severity=Severity.ERROR))
         return snapshot.entries.get(BUCKET, {})
 

@@ -15,7 +15,7 @@ from reconciler.changes.change import Action, FieldChange
 from reconciler.changes.consent import reaching
 from reconciler.changes.events import Failed, Settled, Skipped, Strayed
 from reconciler.changes.plan import Plan, PlannedChange
-from reconciler.changes.recount import beyond, counted_again
+from reconciler.changes.recount import counted_again, losses_beyond_consent
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.engine.identity import Seen, recreated
 from reconciler.journeys.plan.predict import fields_of
@@ -214,7 +214,7 @@ def _compared(change: PlannedChange, found: PlannedChange, beside: _Beside) -> J
     strayed = tuple(_strayed(change, found, mine, beside.steps))
     if strayed or found.action is not change.action:
         return replace(_stopped(change, "AP103", "changed-since-plan", _changed(change, found)), strayed=strayed)
-    if more := next(beyond(change, found, beside.consents(change)), None):
+    if more := next(losses_beyond_consent(change, found, beside.consents(change)), None):
         return _stopped(change, "AP202", "more-than-consented", more)
     if _is_otherwise(_acting(mine), _acting(needed), beside.steps):
         why = "other steps are needed now than the plan holds; nothing was done to it"
@@ -268,7 +268,7 @@ def _resumed(change: PlannedChange, found: PlannedChange, beside: _Beside) -> Ju
     raw = [one for step in left for one in _raw(step, beside.steps[step.id])]
     if strayed := tuple(one for one in raw if not (start and one.now == start.get(one.path, one))):
         return replace(_stopped(change, "AP103", "changed-since-plan", _changed(change, change)), strayed=strayed)
-    if left == mine and (more := next(beyond(change, found, beside.consents(change)), None)):
+    if left == mine and (more := next(losses_beyond_consent(change, found, beside.consents(change)), None)):
         return _stopped(change, "AP202", "more-than-consented", more)
     return Judged(change=change, standing=SavedStanding.TO_DO, rest=tuple(beside.needed.get(change.address, [])))
 

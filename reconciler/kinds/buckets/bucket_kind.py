@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from reconciler.changes.kind import Bound, FilePlace, Kind, Raw
-from reconciler.changes.renaming import Recipe, copied
+from reconciler.changes.renaming import Recipe, simple_recipe
 from reconciler.changes.rule import Rule
 from reconciler.kinds.buckets import bucket
 from reconciler.kinds.buckets.bucket_rules import bucket_effects, bucket_rules
@@ -32,7 +32,7 @@ def bucket_kind(
     title: str,
     bound: Bound,
     section: str,
-    recipe: Recipe = copied,
+    recipe: Recipe = simple_recipe,
     spec: type[Terms],
     rules: tuple[Rule, ...] = (),
 ) -> Kind:
